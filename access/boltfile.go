@@ -25,24 +25,24 @@ var errTorn = errors.New("checkpoint cannot be read")
 
 // openBolt opens a file as bbolt would.
 func openBolt(path string, options bbolt.Options) (*boltFile, error) {
-	f := &boltFile{}
+	file := &boltFile{}
 	open := os.OpenFile
 	if options.OpenFile != nil {
 		open = options.OpenFile
 	}
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		f.file, err = open(name, flag, mode)
-		return f.file, err
+		file.file, err = open(name, flag, mode)
+		return file.file, err
 	}
 
 	err := guarded(func() (err error) {
-		f.DB, err = bbolt.Open(path, 0o600, &options)
+		file.DB, err = bbolt.Open(path, 0o600, &options)
 		return err
 	})
-	if err != nil && f.file != nil {
-		_ = unlockFile(f.file) // bbolt does so itself unless it panicked
+	if err != nil && file.file != nil {
+		_ = unlockFile(file.file) // bbolt does so itself unless it panicked
 	}
-	return f, err
+	return file, err
 }
 
 // do runs a transaction.

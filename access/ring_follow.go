@@ -92,8 +92,8 @@ func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
 		done <- reading{changed, err}
 	}()
 	select {
-	case r := <-done:
-		return r.changed, r.err
+	case reading := <-done:
+		return reading.changed, reading.err
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case <-patience.C:

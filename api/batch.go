@@ -19,7 +19,7 @@ const maxDepth = 16
 // readArray reads a body that is an object with one array within bounds, each element of which
 // element takes. Unknown members are errors where the surface is strict and ignored elsewhere
 // (decision 7). Problems are noted.
-func (r *Request) readArray(member string, bounds wire.Range, element func(v jsonwalk.Value, n int)) {
+func (r *Request) readArray(member string, bounds wire.Range, element func(value jsonwalk.Value, n int)) {
 	// Checked once as a whole, so that walking it needs no errors.
 	body, err := parseObject(r.Body)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 		switch {
 		case name.Is(member):
 			list = value
-			for v := range value.Elements() {
-				element(v, n)
+			for value := range value.Elements() {
+				element(value, n)
 				n++
 			}
 		case r.Strict:
@@ -79,16 +79,16 @@ var (
 
 // parseObject checks a body as a whole.
 func parseObject(body []byte) (jsonwalk.Value, error) {
-	v, err := jsonwalk.Parse(body)
+	value, err := jsonwalk.Parse(body)
 	switch {
 	case err != nil:
 		return nil, err
-	case v.Kind() != '{':
+	case value.Kind() != '{':
 		return nil, errNotObject
-	case v.Deeper(maxDepth):
+	case value.Deeper(maxDepth):
 		return nil, errTooDeep
 	}
-	return v, nil
+	return value, nil
 }
 
 // badBody notes what is wrong with a body that is no JSON object, and what to send.
@@ -157,8 +157,8 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 
 	// More than wire allows is not usual either: the decoder counts it.
 	usual := scan(r.Body)
-	return usual.list(member, int(bounds.Max), func(s *scanner) bool {
-		id, ok := s.str()
+	return usual.list(member, int(bounds.Max), func(scanner *scanner) bool {
+		id, ok := scanner.str()
 		r.ids = append(r.ids, id)
 		return ok
 	})
@@ -234,13 +234,13 @@ func (r *Request) decodeRefs(name string, list jsonwalk.Value, before int, bound
 	n := 0
 	wrong := -1
 	var kind byte
-	for v := range list.Elements() {
+	for value := range list.Elements() {
 		switch {
-		case v.Kind() != '"' && wrong < 0:
+		case value.Kind() != '"' && wrong < 0:
 			wrong = n
-			kind = v.Kind()
-		case v.Kind() == '"' && int64(len(r.ids)) < bounds.Max:
-			r.ids = append(r.ids, v.Text())
+			kind = value.Kind()
+		case value.Kind() == '"' && int64(len(r.ids)) < bounds.Max:
+			r.ids = append(r.ids, value.Text())
 		}
 		n++
 	}

@@ -143,8 +143,8 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 // decodeSelections is readSelections of any body, but for repeated ones.
 func (r *Request) decodeSelections() {
 	r.selections = r.selections[:0]
-	r.readArray("items", wire.Selections, func(v jsonwalk.Value, n int) {
-		s := r.decodeSelection(v, n)
+	r.readArray("items", wire.Selections, func(value jsonwalk.Value, n int) {
+		s := r.decodeSelection(value, n)
 		if n < maxSelections {
 			r.selections = append(r.selections, s)
 		}
@@ -152,14 +152,14 @@ func (r *Request) decodeSelections() {
 }
 
 // decodeSelection reads one selection; what is wrong with it is noted.
-func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
-	if v.Kind() != '{' {
-		r.itemProblem(n, " must be an object with kind and product_id (got %s)", jsonwalk.KindName(v.Kind()))
+func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection) {
+	if item.Kind() != '{' {
+		r.itemProblem(n, " must be an object with kind and product_id (got %s)", jsonwalk.KindName(item.Kind()))
 		return s
 	}
 
 	var given members
-	for name, value := range v.Members() {
+	for name, value := range item.Members() {
 		member, bit := selectionMember(&s, name.Text())
 		switch {
 		case member == nil:

@@ -102,18 +102,18 @@ func getUsage(r *Request, out *Reply) *wire.Fault {
 		return f
 	}
 
-	u := &r.Usage
+	usage := &r.Usage
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	shown := wire.Usage{
-		Tenant: u.Tenant, From: u.Period.Start, To: u.Period.End,
-		Limit: u.Limit, Used: u.Used, Remaining: u.Remaining, PerMinute: int64(u.PerMinute),
+		Tenant: usage.Tenant, From: usage.Period.Start, To: usage.Period.End,
+		Limit: usage.Limit, Used: usage.Used, Remaining: usage.Remaining, PerMinute: int64(usage.PerMinute),
 	}
 
 	// The preview contract's shape is closed.
 	if r.Surface == access.Live {
 		shown.Plan = r.Plan.Name
 		shown.Minute = wire.Minute{
-			Limit: u.Minute.Limit, Remaining: u.Minute.Remaining, ResetAt: 1000 * u.Minute.Reset,
+			Limit: usage.Minute.Limit, Remaining: usage.Minute.Remaining, ResetAt: 1000 * usage.Minute.Reset,
 		}
 	}
 	out.Body = wire.AppendUsage(out.Body, shown)

@@ -10,28 +10,28 @@ import (
 // noteUnknownCards notes the values of a filter that nothing in the catalog has, for X-Unknown-Values:
 // a misspelt value looks like a catalog without such cards (decision 2006). It is asked where a page
 // is empty.
-func (out *Reply) noteUnknownCards(ix *index.Index, f *index.Filter) {
-	out.noteValue(ix, "game", index.GameKind, f.Game)
-	out.noteValue(ix, "set", index.SetKind, f.Set)
-	out.noteValue(ix, "rarity", index.RarityKind, f.Rarity)
-	out.noteValue(ix, "variant", index.VariantKind, f.Variant)
+func (out *Reply) noteUnknownCards(ix *index.Index, filter *index.Filter) {
+	out.noteValue(ix, "game", index.GameKind, filter.Game)
+	out.noteValue(ix, "set", index.SetKind, filter.Set)
+	out.noteValue(ix, "rarity", index.RarityKind, filter.Rarity)
+	out.noteValue(ix, "variant", index.VariantKind, filter.Variant)
 
 	// Of an identifier only the namespace can be misspelt; its value is known or not.
-	if f.Identifier == "" || len(ix.Identified(f.Identifier)) > 0 {
+	if filter.Identifier == "" || len(ix.Identified(filter.Identifier)) > 0 {
 		return
 	}
-	namespace, value, _ := strings.Cut(f.Identifier, ":")
+	namespace, value, _ := strings.Cut(filter.Identifier, ":")
 	nearest, _ := ix.Knows(index.NamespaceKind, namespace)
 	if nearest != "" {
 		nearest += ":" + value
 	}
-	out.noteUnknown("identifier", f.Identifier, nearest)
+	out.noteUnknown("identifier", filter.Identifier, nearest)
 }
 
 // noteUnknownSets is noteUnknownCards of a filter of sets.
-func (out *Reply) noteUnknownSets(ix *index.Index, f *index.SetFilter) {
-	out.noteValue(ix, "game", index.GameKind, f.Game)
-	out.noteValue(ix, "series", index.SeriesKind, f.Series)
+func (out *Reply) noteUnknownSets(ix *index.Index, filter *index.SetFilter) {
+	out.noteValue(ix, "game", index.GameKind, filter.Game)
+	out.noteValue(ix, "series", index.SeriesKind, filter.Series)
 }
 
 func (out *Reply) noteValue(ix *index.Index, name string, kind index.Kind, value string) {

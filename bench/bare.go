@@ -27,13 +27,13 @@ type scripted struct {
 
 // record asks the original every request of an operation.
 func record(address string, op *Operation) ([]scripted, error) {
-	c, err := dial(address)
+	conn, err := dial(address)
 	if err != nil {
 		return nil, err
 	}
 
 	// The answers are there or the error is told.
-	defer func() { _ = c.Close() }()
+	defer func() { _ = conn.Close() }()
 	var all []scripted
 	for i := range op.Requests {
 		r := &op.Requests[i]
@@ -41,7 +41,7 @@ func record(address string, op *Operation) ([]scripted, error) {
 			r.number(fresh.Add(1))
 		}
 
-		a, err := c.ask(r.Bytes)
+		a, err := conn.ask(r.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("cannot record %s: %w", op.Name, err)
 		}
@@ -75,14 +75,14 @@ func (t *Task) serveBare(ctx context.Context) error {
 		return fmt.Errorf("cannot read the script: %w", err)
 	}
 
-	var s script
-	if err := json.Unmarshal(text, &s); err != nil {
+	var script script
+	if err := json.Unmarshal(text, &script); err != nil {
 		return fmt.Errorf("cannot read the script %q: %w", t.Script, err)
 	}
 
 	ready := Ready{Addresses: map[string]string{}}
 	var group errgroup.Group
-	for name, answers := range s {
+	for name, answers := range script {
 		if t.BodyOnly {
 			for i := range answers {
 				answers[i].Header = nil

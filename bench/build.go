@@ -44,14 +44,14 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
 		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
-		o := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days, Conditions: t.Conditions}
+		options := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days, Conditions: t.Conditions}
 		generate, err := timed(func() error {
 			if day == 0 {
-				err := synth.Write(raw, o)
+				err := synth.Write(raw, options)
 				return err
 			}
 
-			err := synth.WriteDay(raw, o, day)
+			err := synth.WriteDay(raw, options, day)
 			return err
 		})
 		if err != nil {
@@ -72,10 +72,10 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 			return out, err
 		}
 
-		var m *snapshot.Manifest
+		var manifest *snapshot.Manifest
 		put, err := timed(func() error {
 			var err error
-			m, _, err = store.Write(result.Catalog, snapshot.WriteOptions{
+			manifest, _, err = store.Write(result.Catalog, snapshot.WriteOptions{
 				Quarantine:       result.Quarantine,
 				QuarantineCounts: result.QuarantineCounts,
 			})
@@ -85,14 +85,14 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 			return out, err
 		}
 
-		out.Snapshots = append(out.Snapshots, m.ID)
+		out.Snapshots = append(out.Snapshots, manifest.ID)
 		base = result.Catalog
 		if day == 0 {
 			out.Generate = generate
 			out.Build = build
 			out.Put = put
-			out.Counts = m.Counts
-			out.Stored, err = folderSize(store.Path(m.ID))
+			out.Counts = manifest.Counts
+			out.Stored, err = folderSize(store.Path(manifest.ID))
 			if err != nil {
 				return out, err
 			}
@@ -106,8 +106,8 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 // publish makes a snapshot the current one. The engine's own View is the check, as in snapshot
 // publish. No guard is asked, because measurements go back and forth between two days.
 func publish(store *snapshot.Dir, id string) error {
-	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(c *snapshot.Catalog) error {
-		_, err := engine.NewView(c, wire.Site{})
+	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
+		_, err := engine.NewView(catalog, wire.Site{})
 		return err
 	}})
 	return err
@@ -179,23 +179,23 @@ func (t *Task) load() (LoadFigures, error) {
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
-		c, err := store.Load(context.Background(), current.ID, nil)
+		catalog, err := store.Load(context.Background(), current.ID, nil)
 		if err != nil {
 			return err
 		}
-		view, err = engine.NewView(c, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
+		view, err = engine.NewView(catalog, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
 		return err
 	})
 	if err != nil {
 		return out, err
 	}
 
-	m, err := store.Manifest(current.ID)
+	manifest, err := store.Manifest(current.ID)
 	if err != nil {
 		return out, err
 	}
 
-	out.Counts = m.Counts
+	out.Counts = manifest.Counts
 	_, out.Peak = memory(os.Getpid())
 	out.Heap = liveHeap() - before
 	out.Resident, _ = memory(os.Getpid())
@@ -214,12 +214,12 @@ func liveHeap() int64 {
 }
 
 // ask measures what reads cost.
-func (f *LoadFigures) ask(v *engine.View) {
-	words := vocabulary(v, 8, 256)
+func (f *LoadFigures) ask(view *engine.View) {
+	words := vocabulary(view, 8, 256)
 	f.SearchWords = len(words)
 	var cards []uint32
 	find := func(word string) {
-		cards = v.Index.Cards(cards[:0], index.Query{Filter: index.NoFilter, Words: word, HasWords: true}, nil,
+		cards = view.Index.Cards(cards[:0], index.Query{Filter: index.NoFilter, Words: word, HasWords: true}, nil,
 			20).Cards
 	}
 
@@ -244,18 +244,18 @@ func (f *LoadFigures) ask(v *engine.View) {
 	f.Exact = median(each(func(w string) string { return w }))
 	f.Typo = median(each(func(w string) string { return without(w, 3) }))
 	f.Distance2 = median(each(func(w string) string { return without(w, 2, 5) }))
-	low := v.Index
+	low := view.Index
 	q := index.Query{Filter: index.NoFilter, Sort: index.PriceAsc}
 	q.Min = 100
 	q.Max = 2000
 	f.Filter = least(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
 
-	n := v.Catalog.Cards.ID.Len()
+	n := view.Catalog.Cards.ID.Len()
 
 	// Cards that are spread over the catalog, so that no cache of the processor holds them all.
 	ids := make([]string, 200)
 	for i := range ids {
-		ids[i] = v.Catalog.Cards.ID.At(i * 7919 % n)
+		ids[i] = view.Catalog.Cards.ID.At(i * 7919 % n)
 	}
 
 	var body []byte
@@ -263,25 +263,25 @@ func (f *LoadFigures) ask(v *engine.View) {
 		return func() {
 			body = body[:0]
 			for _, id := range ids {
-				if card, ok := v.Index.Card(id); ok {
+				if card, ok := view.Index.Card(id); ok {
 					body = append(body, of(card)...)
 				}
 			}
 		}
 	}
-	f.Cards200 = least(gather(ids, v.Detail))
-	f.Prices100 = least(gather(ids[:100], v.Entry))
+	f.Cards200 = least(gather(ids, view.Detail))
+	f.Prices100 = least(gather(ids[:100], view.Entry))
 	f.CardOf = least(gather(ids, func(int) []byte { return nil })) / 200
-	f.HistoryYear = least(func() { body = v.AppendHistory(body[:0], n/3, 365, "") })
+	f.HistoryYear = least(func() { body = view.AppendHistory(body[:0], n/3, 365, "") })
 }
 
 // vocabulary are words of card names with some letters, spread over the catalog.
-func vocabulary(v *engine.View, letters, most int) []string {
+func vocabulary(view *engine.View, letters, most int) []string {
 	var all []string
 	seen := map[string]bool{}
-	n := v.Catalog.Cards.Name.Len()
+	n := view.Catalog.Cards.Name.Len()
 	for i := 0; i < n && len(all) < most; i += max(n/5000, 1) {
-		for word := range strings.FieldsSeq(v.Catalog.Cards.Name.At(i)) {
+		for word := range strings.FieldsSeq(view.Catalog.Cards.Name.At(i)) {
 			word = strings.ToLower(word)
 			if len(word) >= letters && isASCII(word) && !strings.ContainsAny(word, "-'.()&") && !seen[word] {
 				seen[word] = true

@@ -41,27 +41,28 @@ const (
 
 // readSample reads from the server at an address.
 func readSample(address string, keys Keys) (*sample, error) {
-	s := &sample{keys: keys}
+	sample := &sample{keys: keys}
 	var sets struct{ Data []struct{ ID string } }
 	if err := getJSON(address, "/v1/sets?limit=50", keys.Live, &sets); err != nil {
 		return nil, err
 	}
 
 	for _, set := range sets.Data {
-		s.sets = append(s.sets, set.ID)
+		sample.sets = append(sample.sets, set.ID)
 	}
-	if err := s.readCards(address); err != nil {
+	if err := sample.readCards(address); err != nil {
 		return nil, err
 	}
-	if len(s.cards) < sampleCards || len(s.sets) == 0 {
-		return nil, fmt.Errorf("the server has %d cards and %d sets: too few to measure", len(s.cards), len(s.sets))
+	if len(sample.cards) < sampleCards || len(sample.sets) == 0 {
+		return nil, fmt.Errorf("the server has %d cards and %d sets: too few to measure", len(sample.cards),
+			len(sample.sets))
 	}
 	if keys.Preview != "" {
-		if err := s.readSelections(address); err != nil {
+		if err := sample.readSelections(address); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	return sample, nil
 }
 
 // readCards takes a few cards of each of many prices, so that they are neither the dearest nor all

@@ -176,14 +176,14 @@ func (c *conn) ask(request []byte) (answer, error) {
 
 // askOnce asks over a connection of its own and returns an answer that stays.
 func askOnce(address string, request []byte) (answer, error) {
-	c, err := dial(address)
+	conn, err := dial(address)
 	if err != nil {
 		return answer{}, err
 	}
 
 	// The answer is there or the error is told.
-	defer func() { _ = c.Close() }()
-	a, err := c.ask(request)
+	defer func() { _ = conn.Close() }()
+	a, err := conn.ask(request)
 	if err != nil {
 		return answer{}, err
 	}

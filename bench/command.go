@@ -21,7 +21,7 @@ const (
 // fail wraps an error with an exit code and a hint.
 func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	var o Options
-	var s SwapOptions
+	var options SwapOptions
 	var swap, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -52,12 +52,12 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 			// Swap has more options to check, and checks those of a run with them.
 			check := o.Validate
 			if swap {
-				check = func() error { return s.Validate(&o) }
+				check = func() error { return options.Validate(&o) }
 			}
 			if err := check(); err != nil {
 				return fail(exitUsage, "", err)
 			}
-			if err := runCommand(cmd, &o, &s, swap, asJSON); err != nil {
+			if err := runCommand(cmd, &o, &options, swap, asJSON); err != nil {
 				return fail(exitFailure, "", err)
 			}
 			return nil
@@ -68,9 +68,9 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	o.Flags(f)
 	f.StringSliceVar(&o.Beside, "beside", []string{bareSame, bareBody}, "servers to measure beside: bare, body, memory")
 	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
-	f.IntVar(&s.Swaps, "swaps", 50, "with --swap: how many publications")
-	f.DurationVar(&s.Every, "every", 2*time.Second, "with --swap: time between two")
-	f.Float64Var(&s.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
+	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: how many publications")
+	f.DurationVar(&options.Every, "every", 2*time.Second, "with --swap: time between two")
+	f.Float64Var(&options.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(TaskCommand(OwnTasks(), fail))
 	return cmd
@@ -97,11 +97,11 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 // Printer is what a measurement ends with.
 type Printer interface{ Print(io.Writer) error }
 
-func runCommand(cmd *cobra.Command, o *Options, s *SwapOptions, swap, asJSON bool) error {
+func runCommand(cmd *cobra.Command, o *Options, options *SwapOptions, swap, asJSON bool) error {
 	var report Printer
 	var err error
 	if swap {
-		report, err = Swap(cmd.Context(), *o, *s)
+		report, err = Swap(cmd.Context(), *o, *options)
 	} else {
 		report, err = Run(cmd.Context(), *o)
 	}

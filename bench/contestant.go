@@ -64,15 +64,15 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 	// An import into a database is part of coming up, so this may take minutes.
 	wait, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("cannot start %s within %v", name, startTime))
 	defer cancel()
-	r, err := await(wait, ready, c.ended)
+	told, err := await(wait, ready, c.ended)
 	if err != nil {
 		c.stop()
 		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
 	}
 
-	c.addresses = r.Addresses
-	if r.API != "" {
-		c.api, err = addressOf(r.API)
+	c.addresses = told.Addresses
+	if told.API != "" {
+		c.api, err = addressOf(told.API)
 		if err != nil {
 			c.stop()
 			return nil, err

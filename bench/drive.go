@@ -160,12 +160,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	// A server that was measured before still knows the idempotency keys of that time.
 	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
 	// Every server is stopped, whatever happens from here on.
-	r := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
-	defer r.stop()
-	if err := r.open(ctx); err != nil {
+	run := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
+	defer run.stop()
+	if err := run.open(ctx); err != nil {
 		return nil, err
 	}
-	return r.measure(ctx)
+	return run.measure(ctx)
 }
 
 // run is one measurement under way.
@@ -190,11 +190,11 @@ func (r *run) open(ctx context.Context) error {
 	}
 
 	r.contestants = append(r.contestants, measured)
-	s, err := readSample(measured.api, r.keys)
+	sample, err := readSample(measured.api, r.keys)
 	if err != nil {
 		return err
 	}
-	r.operations, err = chosen(s.operations(), r.o.Operations)
+	r.operations, err = chosen(sample.operations(), r.o.Operations)
 	if err != nil {
 		return err
 	}
@@ -272,16 +272,16 @@ func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
 
 // record writes the script of the bare servers.
 func (r *run) record(from *contestant) (string, error) {
-	s := script{}
+	script := script{}
 	for i := range r.operations {
 		answers, err := record(from.api, &r.operations[i])
 		if err != nil {
 			return "", err
 		}
-		s[r.operations[i].Name] = answers
+		script[r.operations[i].Name] = answers
 	}
 
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(script)
 	if err != nil {
 		return "", err
 	}
@@ -468,11 +468,11 @@ type turns struct {
 }
 
 func newTurns(op *Operation, connection int) *turns {
-	t := &turns{depth: op.Depth, next: connection * 7}
+	turns := &turns{depth: op.Depth, next: connection * 7}
 	for _, r := range op.Requests {
-		t.requests = append(t.requests, Request{bytes.Clone(r.Bytes), r.At, r.Digits})
+		turns.requests = append(turns.requests, Request{bytes.Clone(r.Bytes), r.At, r.Digits})
 	}
-	return t
+	return turns
 }
 
 // take returns the bytes of the next burst.
@@ -495,18 +495,18 @@ func (t *turns) take() []byte {
 }
 
 // loop drives one connection until a time.
-func (s *Sample) loop(ctx context.Context, link *conn, t *turns, until time.Time) error {
+func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.Time) error {
 	// A server that hangs ends the measurement as an error.
 	if err := link.SetDeadline(until.Add(patience)); err != nil {
 		return err
 	}
 
 	for now := time.Now(); now.Before(until) && ctx.Err() == nil; {
-		if _, err := link.Write(t.take()); err != nil {
+		if _, err := link.Write(turns.take()); err != nil {
 			return fmt.Errorf("cannot send a request: %w", err)
 		}
 
-		for range t.depth {
+		for range turns.depth {
 			a, err := link.read()
 			if err != nil {
 				return err

@@ -65,11 +65,11 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	}
 
 	base := "http://" + l.Addr().String()
-	s, err := OpenService(t.Store, t.State, base)
+	service, err := OpenService(t.Store, t.State, base)
 	if err != nil {
 		return err
 	}
-	defer s.Engine.Close()
+	defer service.Engine.Close()
 
 	var key cursor.Key
 	// Never fails.
@@ -80,7 +80,8 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	}
 
 	srv, err := server.New(server.Options{
-		Engine: s.Engine, Gate: s.Gate, Clock: s.Clock, Cursors: cursors, PackCache: packCache, BaseURL: base,
+		Engine: service.Engine, Gate: service.Gate, Clock: service.Clock, Cursors: cursors, PackCache: packCache,
+		BaseURL: base,
 		Preview: true,
 	})
 	if err != nil {
@@ -100,14 +101,14 @@ func writeKeys(state, config string) (Keys, error) {
 	now := time.Now()
 	// More than any measurement takes.
 	credits := int64(1) << 50
-	err := access.UpdateKeys(state, func(f *access.KeyFile) error {
+	err := access.UpdateKeys(state, func(keyFile *access.KeyFile) error {
 		var err error
-		_, keys.Live, err = f.Create(access.NewKey{Tenant: "bench-live", Kind: access.Live, Plan: benchPlan}, now)
+		_, keys.Live, err = keyFile.Create(access.NewKey{Tenant: "bench-live", Kind: access.Live, Plan: benchPlan}, now)
 		if err != nil {
 			return err
 		}
 
-		_, keys.Preview, err = f.Create(access.NewKey{
+		_, keys.Preview, err = keyFile.Create(access.NewKey{
 			Tenant: "bench-preview", Kind: access.Preview, Plan: benchPlan,
 			Credits: &credits,
 		}, now)

@@ -100,8 +100,8 @@ func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 // publishes the other one again and again. Requests are due at fixed instants and their latency
 // counts from then, whether or not the one before was answered: a server that stalls is charged for
 // everything it kept waiting.
-func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
-	if err := s.Validate(&o); err != nil {
+func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, error) {
+	if err := options.Validate(&o); err != nil {
 		return nil, err
 	}
 
@@ -121,22 +121,22 @@ func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
 		return nil, err
 	}
 	defer c.stop()
-	m := &swapRun{household: &h, c: c, plan: s}
-	m.mix, err = mixture(c, h.keys)
+	run := &swapRun{household: &h, c: c, plan: options}
+	run.mix, err = mixture(c, h.keys)
 	if err != nil {
 		return nil, err
 	}
-	return m.run(ctx, &o)
+	return run.run(ctx, &o)
 }
 
 // mixture alternates between cards and searches.
 func mixture(c *contestant, keys Keys) (*Operation, error) {
-	s, err := readSample(c.api, keys)
+	sample, err := readSample(c.api, keys)
 	if err != nil {
 		return nil, err
 	}
 
-	both, err := chosen(s.operations(), []string{"get_card", "search_exact"})
+	both, err := chosen(sample.operations(), []string{"get_card", "search_exact"})
 	if err != nil {
 		return nil, err
 	}
@@ -293,8 +293,8 @@ type served struct {
 	snapshot uint64
 }
 
-func (l *openLoop) run(ctx context.Context, m *swapRun, connection int, due time.Time, step time.Duration) error {
-	link, err := dial(m.c.api)
+func (l *openLoop) run(ctx context.Context, run *swapRun, connection int, due time.Time, step time.Duration) error {
+	link, err := dial(run.c.api)
 	if err != nil {
 		return err
 	}
@@ -302,12 +302,12 @@ func (l *openLoop) run(ctx context.Context, m *swapRun, connection int, due time
 	// The answers are there or the error is told.
 	defer func() { _ = link.Close() }()
 	l.bodies = map[served]uint64{}
-	t := newTurns(m.mix, connection)
+	turns := newTurns(run.mix, connection)
 	for ; ctx.Err() == nil; due = due.Add(step) {
 		sleepUntil(due)
-		phase := m.phase.Load()
-		request := t.next % len(t.requests)
-		a, err := link.ask(t.take())
+		phase := run.phase.Load()
+		request := turns.next % len(turns.requests)
+		a, err := link.ask(turns.take())
 		if err != nil {
 			return err
 		}
@@ -346,13 +346,14 @@ func (l *openLoop) check(request int, a *answer) {
 
 func (r *SwapReport) fill(loops []openLoop) {
 	for phase, name := range []string{"before", "publishing", "swapping", "after", "computing"} {
-		var h Histogram
+		var histogram Histogram
 		for i := range loops {
-			h.Merge(&loops[i].latency[phase])
+			histogram.Merge(&loops[i].latency[phase])
 		}
 		r.Phases = append(r.Phases, Phase{
-			name, h.Len(), micros(h.Quantile(0.5)), micros(h.Quantile(0.99)), micros(h.Quantile(0.999)),
-			micros(h.Max()),
+			name, histogram.Len(), micros(histogram.Quantile(0.5)), micros(histogram.Quantile(0.99)),
+			micros(histogram.Quantile(0.999)),
+			micros(histogram.Max()),
 		})
 	}
 
@@ -368,8 +369,9 @@ func (r *SwapReport) fill(loops []openLoop) {
 func (r *SwapReport) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "PHASE\tREQUESTS\tp50 µs\tp99 µs\tp99.9 µs\tMAX µs\tp99 AGAINST BEFORE\t\n")
-	for i, p := range r.Phases {
-		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n", p.Name, p.Requests, p.P50, p.P99, p.P999, p.Max,
+	for i, phase := range r.Phases {
+		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n", phase.Name, phase.Requests, phase.P50, phase.P99,
+			phase.P999, phase.Max,
 			r.Ratio(i))
 	}
 

@@ -51,9 +51,10 @@ func (t *facetTally) add(game int, value string, cards int) {
 func (t *facetTally) sorted() []wire.Facet {
 	for k := range t.facets {
 		for value, cards := range t.spelt[k] {
-			f := &t.facets[k]
-			if most := t.spelt[k][f.Value]; f.Value == "" || cards > most || cards == most && value < f.Value {
-				f.Value = value
+			facet := &t.facets[k]
+			if most := t.spelt[k][facet.Value]; facet.Value == "" || cards > most || cards == most &&
+				value < facet.Value {
+				facet.Value = value
 			}
 		}
 	}

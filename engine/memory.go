@@ -36,10 +36,10 @@ var errNoRoom = errors.New("does not fit into memory")
 // need is how many bytes a load takes at its peak, besides those that are in use already.
 func need(m *snapshot.Manifest) int64 {
 	var raw int64
-	for _, s := range m.Sections {
+	for _, section := range m.Sections {
 		// Optional sections that this program knows are small, and it does not decode others.
-		if !s.Optional {
-			raw += s.Raw
+		if !section.Optional {
+			raw += section.Raw
 		}
 	}
 

@@ -117,27 +117,27 @@ type StatsQuery struct {
 
 // AppendStats appends the body of price statistics: one snapshot.Summary for each variant. A window
 // is the last N dates (decision 20).
-func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
+func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 	c := v.Catalog
-	asked := snapshot.StatWindows[q.Window]
-	days := min(asked, q.MaxDays)
+	asked := snapshot.StatWindows[query.Window]
+	days := min(asked, query.MaxDays)
 	from := snapshot.WindowStart(c.Date(), days)
 
 	// The head has the catalog's spelling of the variant, not the client's.
-	restricted := q.Variant
-	v.DisplayLanes(q.Card, q.Variant, func(_ int, code string) {
-		if q.Variant != "" {
+	restricted := query.Variant
+	v.DisplayLanes(query.Card, query.Variant, func(_ int, code string) {
+		if query.Variant != "" {
 			restricted = code
 		}
 	})
 
 	dst = wire.AppendStatsHead(dst, c, wire.Stats{
-		Card: q.Card, Variant: restricted, Window: q.Name, From: from.Start(), To: c.SnapshotAt,
+		Card: query.Card, Variant: restricted, Window: query.Name, From: from.Start(), To: c.SnapshotAt,
 	})
 
 	first := true
-	v.DisplayLanes(q.Card, q.Variant, func(lane int, code string) {
-		sum, ok := c.Stats.Of(lane, q.Window)
+	v.DisplayLanes(query.Card, query.Variant, func(lane int, code string) {
+		sum, ok := c.Stats.Of(lane, query.Window)
 		if days < asked {
 			// The plan's range cuts the window short, so the stored statistics do not fit it.
 			points := c.History.AppendPoints(nil, lane, from, c.Date())

@@ -54,55 +54,56 @@ func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.produ
 // AppendPrice appends the price result of a selection. It judges the selection in the order of
 // decision 27: first the id, then the kind and the lane, then the licence, last the price. Variant
 // and condition match exactly.
-func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
+func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
 	c := v.Catalog
-	item, ok := v.Index.Products().Find(v.productTail(s.ProductID))
+	item, ok := v.Index.Products().Find(v.productTail(selection.ProductID))
 	if !ok {
-		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
+		return wire.AppendMissing(dst, selection, wire.ReasonNotFound)
 	}
 
 	isCard := item < c.Cards.ID.Len()
 	lane := -1
-	if isCard == (s.Kind == "card") {
-		lane = v.lane(item, s)
+	if isCard == (selection.Kind == "card") {
+		lane = v.lane(item, selection)
 	}
 
 	switch {
 	case lane < 0:
 		// A sealed product is a supported selection even when nothing was observed of it.
-		if !isCard && s.Kind == "sealed" {
-			return wire.AppendMissing(dst, s, wire.ReasonNoObservation)
+		if !isCard && selection.Kind == "sealed" {
+			return wire.AppendMissing(dst, selection, wire.ReasonNoObservation)
 		}
-		return wire.AppendMissing(dst, s, wire.ReasonUnsupported)
+		return wire.AppendMissing(dst, selection, wire.ReasonUnsupported)
 
 	case c.Lanes.Flags[lane]&snapshot.LaneLicensed == 0:
-		return wire.AppendMissing(dst, s, wire.ReasonNotLicensed)
+		return wire.AppendMissing(dst, selection, wire.ReasonNotLicensed)
 	case c.Lanes.Cents[lane] < 0:
-		return wire.AppendMissing(dst, s, wire.ReasonNoObservation)
+		return wire.AppendMissing(dst, selection, wire.ReasonNoObservation)
 	}
 
-	return wire.AppendPriced(dst, c, s, lane)
+	return wire.AppendPriced(dst, c, selection, lane)
 }
 
 // lane finds the lane of an item that a selection means; it is -1 when the item has no such lane. A
 // sealed product has one variant and one condition, so its first lane is the one.
-func (v *View) lane(item int, s *wire.Selection) int {
+func (v *View) lane(item int, selection *wire.Selection) int {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(item)
-	if s.Kind == "sealed" {
+	if selection.Kind == "sealed" {
 		if from == to {
 			return -1
 		}
 		return from
 	}
 
-	condition, ok := snapshot.ParseCondition(s.Condition)
+	condition, ok := snapshot.ParseCondition(selection.Condition)
 	if !ok {
 		return -1
 	}
 
 	for lane := from; lane < to; lane++ {
-		if c.Lanes.Condition[lane] == uint8(condition) && c.Variants.At(int(c.Lanes.Variant[lane])) == s.Variant {
+		if c.Lanes.Condition[lane] == uint8(condition) &&
+			c.Variants.At(int(c.Lanes.Variant[lane])) == selection.Variant {
 			return lane
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // statistics, products and movers. Its error names the answers that are wrong. It runs before a
 // publication, because what is wrong here would be wrong for everybody.
 func (v *View) Smoke() (err error) {
-	s := smoke{View: v}
+	smoke := smoke{View: v}
 	defer func() {
 		// A panic is a wrong answer, too.
 		if p := recover(); p != nil {
@@ -36,21 +36,21 @@ func (v *View) Smoke() (err error) {
 		}
 	}()
 
-	s.json("list games", v.games, '{', "")
-	spread(v.Catalog.Cards.ID.Len(), smokeCards, s.card)
-	spread(v.Catalog.Sets.ID.Len(), smokeSets, s.set)
-	spread(len(v.Index.Products().Items()), smokeProducts, s.product)
-	s.movers("up", false, v.Catalog.Movers.Up)
-	s.movers("down", true, v.Catalog.Movers.Down)
-	if len(s.problems) == 0 {
+	smoke.json("list games", v.games, '{', "")
+	spread(v.Catalog.Cards.ID.Len(), smokeCards, smoke.card)
+	spread(v.Catalog.Sets.ID.Len(), smokeSets, smoke.set)
+	spread(len(v.Index.Products().Items()), smokeProducts, smoke.product)
+	smoke.movers("up", false, v.Catalog.Movers.Up)
+	smoke.movers("down", true, v.Catalog.Movers.Down)
+	if len(smoke.problems) == 0 {
 		return nil
 	}
 
-	if n := len(s.problems); n > maxProblems {
-		s.problems = append(s.problems[:maxProblems], fmt.Errorf("and %d more", n-maxProblems))
+	if n := len(smoke.problems); n > maxProblems {
+		smoke.problems = append(smoke.problems[:maxProblems], fmt.Errorf("and %d more", n-maxProblems))
 	}
 
-	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(s.problems...))
+	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(smoke.problems...))
 }
 
 // spread calls each with numbers below n, at equal distances, the first and the last among them.
@@ -104,8 +104,8 @@ func (s *smoke) card(card int) {
 
 	for window, days := range snapshot.StatWindows {
 		name := fmt.Sprintf("%dd", days)
-		q := StatsQuery{Card: card, Window: window, Name: name, MaxDays: snapshot.HistoryDays}
-		s.json(name+" statistics of card "+id, s.AppendStats(nil, q), '{', id)
+		query := StatsQuery{Card: card, Window: window, Name: name, MaxDays: snapshot.HistoryDays}
+		s.json(name+" statistics of card "+id, s.AppendStats(nil, query), '{', id)
 	}
 }
 

@@ -142,15 +142,15 @@ func (b *book) failed(cur snapshot.Current, reason Reason, err error, now time.T
 // Stats returns the engine's figures. It never waits for a load.
 func (e *Engine) Stats() Stats {
 	e.book.mu.Lock()
-	s := e.book.s
+	stats := e.book.s
 	e.book.mu.Unlock()
 
-	s.Degraded = e.Degraded.Load()
-	s.Retired, s.RetiredBytes = e.kept()
+	stats.Degraded = e.Degraded.Load()
+	stats.Retired, stats.RetiredBytes = e.kept()
 	if e.searches != nil {
-		s.SearchHits = e.searches.hits.Load()
-		s.SearchMisses = e.searches.misses.Load()
+		stats.SearchHits = e.searches.hits.Load()
+		stats.SearchMisses = e.searches.misses.Load()
 	}
 
-	return s
+	return stats
 }

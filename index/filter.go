@@ -79,11 +79,11 @@ type selection struct {
 }
 
 // resolve turns a filter into a selection; false when nothing can pass it.
-func (ix *Index) resolve(f Filter) (s selection, ok bool) {
-	s = selection{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
-	s.game, ok = ix.games.find(f.Game)
+func (ix *Index) resolve(f Filter) (chosen selection, ok bool) {
+	chosen = selection{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
+	chosen.game, ok = ix.games.find(f.Game)
 	if !ok {
-		return s, false
+		return chosen, false
 	}
 
 	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
@@ -93,47 +93,47 @@ func (ix *Index) resolve(f Filter) (s selection, ok bool) {
 			hi = snapshot.MaxCents
 		}
 		from, to := ix.orders.priceRange(max(f.Min, 0), hi)
-		s.from = uint32(from)
-		s.to = uint32(to)
+		chosen.from = uint32(from)
+		chosen.to = uint32(to)
 	}
 
 	if f.Set != "" {
-		s.lists = append(s.lists, ix.cardsIn(f.Set))
+		chosen.lists = append(chosen.lists, ix.cardsIn(f.Set))
 	}
 
 	if f.Rarity != "" {
-		s.lists = append(s.lists, ix.rarities.find(collector.Fold(f.Rarity)))
+		chosen.lists = append(chosen.lists, ix.rarities.find(collector.Fold(f.Rarity)))
 	}
 
 	if f.Number != "" {
-		s.lists = append(s.lists, ix.cardsNumbered(f.Number))
+		chosen.lists = append(chosen.lists, ix.cardsNumbered(f.Number))
 	}
 
 	if f.Identifier != "" {
-		s.lists = append(s.lists, ix.Identified(f.Identifier))
+		chosen.lists = append(chosen.lists, ix.Identified(f.Identifier))
 	}
 
 	if f.Variant != "" {
-		s.lists = append(s.lists, ix.cardsPriced(f.Variant))
+		chosen.lists = append(chosen.lists, ix.cardsPriced(f.Variant))
 	}
 
 	if f.ReleasedAfter != snapshot.NoDay || f.ReleasedBefore != snapshot.NoDay {
-		s.firstSet, s.endSet = ix.released(f.ReleasedAfter, f.ReleasedBefore)
-		if s.firstSet == s.endSet {
-			return s, false
+		chosen.firstSet, chosen.endSet = ix.released(f.ReleasedAfter, f.ReleasedBefore)
+		if chosen.firstSet == chosen.endSet {
+			return chosen, false
 		}
 	}
 
-	for i, list := range s.lists {
-		s.lists[i] = cut(list, s.from, s.to)
-		if len(s.lists[i]) == 0 {
-			return s, false
+	for i, list := range chosen.lists {
+		chosen.lists[i] = cut(list, chosen.from, chosen.to)
+		if len(chosen.lists[i]) == 0 {
+			return chosen, false
 		}
 	}
 
 	// The shortest list leads: a card must be in all of them.
-	slices.SortFunc(s.lists, func(a, b []uint32) int { return len(a) - len(b) })
-	return s, s.from < s.to
+	slices.SortFunc(chosen.lists, func(a, b []uint32) int { return len(a) - len(b) })
+	return chosen, chosen.from < chosen.to
 }
 
 // cardsIn are the cards that a set filter means, ascending.
@@ -197,19 +197,21 @@ func cut(list []uint32, from, to uint32) []uint32 {
 }
 
 // has reports whether a card passes, not looking at the first skip lists.
-func (ix *Index) has(s *selection, card uint32, skip int) bool {
-	if card < s.from || card >= s.to || s.game >= 0 && int(ix.c.Cards.Game[card]) != s.game {
+func (ix *Index) has(selection *selection, card uint32, skip int) bool {
+	if card < selection.from || card >= selection.to || selection.game >= 0 &&
+		int(ix.c.Cards.Game[card]) != selection.game {
 		return false
 	}
 
-	if set := ix.c.Cards.Set[card]; s.firstSet != noSets && (set < s.firstSet || set >= s.endSet) {
+	if set := ix.c.Cards.Set[card]; selection.firstSet != noSets &&
+		(set < selection.firstSet || set >= selection.endSet) {
 		return false
 	}
-	if s.since != snapshot.NoTime && ix.updated[card] < s.since {
+	if selection.since != snapshot.NoTime && ix.updated[card] < selection.since {
 		return false
 	}
 
-	for _, list := range s.lists[skip:] {
+	for _, list := range selection.lists[skip:] {
 		if _, ok := slices.BinarySearch(list, card); !ok {
 			return false
 		}

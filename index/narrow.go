@@ -77,9 +77,10 @@ func (ix *Index) released(after, before snapshot.Day) (from, to int32) {
 }
 
 // narrowed reports whether a selection leaves out any card.
-func (ix *Index) narrowed(s *selection) bool {
-	return s.game >= 0 || len(s.lists) > 0 || s.from > 0 || int(s.to) < ix.c.Cards.ID.Len() ||
-		s.firstSet != noSets || s.since != snapshot.NoTime
+func (ix *Index) narrowed(selection *selection) bool {
+	return selection.game >= 0 || len(selection.lists) > 0 || selection.from > 0 ||
+		int(selection.to) < ix.c.Cards.ID.Len() ||
+		selection.firstSet != noSets || selection.since != snapshot.NoTime
 }
 
 // Kind is a kind of value that a filter takes.

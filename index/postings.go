@@ -21,29 +21,29 @@ func (p *postings) list(k int) []uint32 {
 
 // group makes postings of n lists from the list that each row belongs to, -1 for none.
 func group(n, rows int, of func(row int) int) postings {
-	p := postings{ends: make([]uint32, n+1)}
+	postings := postings{ends: make([]uint32, n+1)}
 	total := uint32(0)
 	for row := range rows {
 		if k := of(row); k >= 0 {
-			p.ends[k+1]++
+			postings.ends[k+1]++
 			total++
 		}
 	}
 
 	for k := range n {
-		p.ends[k+1] += p.ends[k]
+		postings.ends[k+1] += postings.ends[k]
 	}
 
-	p.rows = make([]uint32, total)
+	postings.rows = make([]uint32, total)
 	for row := range rows {
 		if k := of(row); k >= 0 {
-			p.rows[p.ends[k]] = uint32(row)
-			p.ends[k]++
+			postings.rows[postings.ends[k]] = uint32(row)
+			postings.ends[k]++
 		}
 	}
 
-	p.ends = p.ends[:n]
-	return p
+	postings.ends = postings.ends[:n]
+	return postings
 }
 
 // terms are postings by string.

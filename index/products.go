@@ -25,38 +25,38 @@ type Products struct {
 func (ix *Index) Products() *Products { return ix.products }
 
 func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *Products {
-	p := &Products{c: c, cards: cards, games: games}
+	products := &Products{c: c, cards: cards, games: games}
 	n := c.Cards.ID.Len()
 	for item := range c.NumItems() {
 		if item >= n || c.Cards.Product[item] != 0 {
-			p.items = append(p.items, uint32(item))
+			products.items = append(products.items, uint32(item))
 		}
 	}
 
 	tails := &c.Sealed.Tail
-	p.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
+	products.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
 		every(step, row)
-		p.sealed.add(uint32(row))
+		products.sealed.add(uint32(row))
 	}
 
 	compared := 0
-	slices.SortFunc(p.items, func(a, b uint32) int {
+	slices.SortFunc(products.items, func(a, b uint32) int {
 		compared++
 		every(step, compared)
-		return strings.Compare(p.tail(a), p.tail(b))
+		return strings.Compare(products.tail(a), products.tail(b))
 	})
 
 	// The rows are known now, so that partners' ids may lead to them.
-	p.partners = newTerms(step, len(p.items), func(row int, add func(string)) {
+	products.partners = newTerms(step, len(products.items), func(row int, add func(string)) {
 		ids := &c.Identifiers
-		for from, to := ids.Of.Range(int(p.items[row])); from < to; from++ {
+		for from, to := ids.Of.Range(int(products.items[row])); from < to; from++ {
 			if isPartner(c, ids.Namespace.At(from)) {
 				add(ids.Value.At(from))
 			}
 		}
 	})
-	return p
+	return products
 }
 
 // isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
@@ -116,12 +116,12 @@ type ProductFilter struct {
 
 // Page appends the rows of at most limit products after the tail of a public id ("" for the first
 // page) that pass the filter, by public id ascending, and says whether more follow.
-func (p *Products) Page(dst []uint32, f ProductFilter, after string, limit int) (rows []uint32, more bool) {
+func (p *Products) Page(dst []uint32, filter ProductFilter, after string, limit int) (rows []uint32, more bool) {
 	from := 0
 	if after != "" {
 		from = sort.Search(len(p.items), func(k int) bool { return p.tail(p.items[k]) > after })
 	}
-	game, ok := p.games.find(f.Game)
+	game, ok := p.games.find(filter.Game)
 	if !ok {
 		return dst, false
 	}
@@ -130,16 +130,16 @@ func (p *Products) Page(dst []uint32, f ProductFilter, after string, limit int) 
 	passes := func(row uint32) bool {
 		item := int(p.items[row])
 		if item < cards {
-			return f.Kind != "sealed" && (game < 0 || game == int(p.c.Cards.Game[item]))
+			return filter.Kind != "sealed" && (game < 0 || game == int(p.c.Cards.Game[item]))
 		}
-		return f.Kind != "card" && (game < 0 || game == int(p.c.Sealed.Game[item-cards]))
+		return filter.Kind != "card" && (game < 0 || game == int(p.c.Sealed.Game[item-cards]))
 	}
 
 	// A partner's id has a list of its rows; else every row is looked at.
 	n := len(p.items) - from
 	row := func(k int) uint32 { return uint32(from + k) }
-	if f.Partner != "" {
-		listed := cut(p.partners.find(f.Partner), uint32(from), uint32(len(p.items)))
+	if filter.Partner != "" {
+		listed := cut(p.partners.find(filter.Partner), uint32(from), uint32(len(p.items)))
 		n = len(listed)
 		row = func(k int) uint32 { return listed[k] }
 	}

@@ -23,9 +23,9 @@ func (ix *Index) buildRefs(step func()) {
 
 func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step func()) *refs {
 	n := uint32(ids.Len())
-	r := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
+	refs := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
 	// One table for all three: what is added first is found first.
-	r.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
+	refs.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
 		switch {
 		case row < n:
 			return ids.At(int(row))
@@ -38,19 +38,19 @@ func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step fun
 
 	for row := range 2 * n {
 		every(step, int(row))
-		r.table.add(row)
+		refs.table.add(row)
 	}
 
 	for k := range registry.Slug.Len() {
 		every(step, k)
 		// A former slug leads to its card while that is in the catalog.
-		if row, ok := r.table.find(registry.SlugID.At(k)); ok && row < n {
-			r.former[k] = row
-			r.table.add(2*n + uint32(k))
+		if row, ok := refs.table.find(registry.SlugID.At(k)); ok && row < n {
+			refs.former[k] = row
+			refs.table.add(2*n + uint32(k))
 		}
 	}
 
-	return r
+	return refs
 }
 
 func (r *refs) find(ref string) (row int, ok bool) {

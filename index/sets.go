@@ -29,34 +29,34 @@ type Dates struct {
 // Sets appends at most limit sets from a place on that pass the filter, and says at which place a
 // next page begins, -1 when there is none. The first place is 0. Sets that are called what the query
 // says come first; both they and the others are in the order of decision 22.
-func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
-	game, ok := ix.games.find(f.Game)
+func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []uint32, next int) {
+	game, ok := ix.games.find(filter.Game)
 	if !ok {
 		return dst, -1
 	}
 
 	var series []uint32
-	if f.Series != "" {
-		series = ix.series.find(collector.Fold(f.Series))
+	if filter.Series != "" {
+		series = ix.series.find(collector.Fold(filter.Series))
 	}
 
 	var asked []uint32
-	if f.Query != "" {
-		asked, _ = ix.setNames.Asked(f.Query)
+	if filter.Query != "" {
+		asked, _ = ix.setNames.Asked(filter.Query)
 	}
 
 	// Sets are numbered from the newest on.
 	n := ix.c.Sets.ID.Len()
 	first := 0
 	end := n
-	if f.Released.Given {
-		newest, older := ix.released(f.Released.From, f.Released.To)
+	if filter.Released.Given {
+		newest, older := ix.released(filter.Released.From, filter.Released.To)
 		first = int(newest)
 		end = int(older)
 	}
 
 	// Places go through all sets twice: first those that are called so, then the others.
-	called := ix.setsFirst(f)
+	called := ix.setsFirst(filter)
 	if len(called) == 0 {
 		from = max(from, n)
 	}
@@ -71,13 +71,13 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 		}
 
 		// A series that nobody knows has no sets.
-		if f.Series != "" {
+		if filter.Series != "" {
 			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
 				continue
 			}
 		}
 
-		if f.Query != "" {
+		if filter.Query != "" {
 			if _, ok := slices.BinarySearch(asked, uint32(set)); !ok {
 				continue
 			}
@@ -96,11 +96,11 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 }
 
 // setsFirst are the sets that a list puts first: those that are called what its query says.
-func (ix *Index) setsFirst(f SetFilter) []uint32 {
-	if f.Query == "" || isTooLong(f.Query) {
+func (ix *Index) setsFirst(filter SetFilter) []uint32 {
+	if filter.Query == "" || isTooLong(filter.Query) {
 		return nil
 	}
-	return ix.setNames.ofEveryday(setWords(f.Query))
+	return ix.setNames.ofEveryday(setWords(filter.Query))
 }
 
 // SetPosition is where a walk of sets stands: the sort key of the last set shown.
@@ -115,9 +115,9 @@ const maxSetName = 100
 
 // compareSet compares a set's place in the order of decision 22 with a sort key: newest first,
 // without a date last (NoDay is the smallest), then name and id.
-func compareSet(s *snapshot.Sets, set int, release snapshot.Day, name, id string) int {
-	return cmp.Or(cmp.Compare(release, s.Release[set]), cmp.Compare(s.Name.At(set), name),
-		cmp.Compare(s.ID.At(set), id))
+func compareSet(sets *snapshot.Sets, set int, release snapshot.Day, name, id string) int {
+	return cmp.Or(cmp.Compare(release, sets.Release[set]), cmp.Compare(sets.Name.At(set), name),
+		cmp.Compare(sets.ID.At(set), id))
 }
 
 // SetPosition is the position of a set.
@@ -128,17 +128,17 @@ func (ix *Index) SetPosition(set int) SetPosition {
 }
 
 // SetAfter is the first place after a position of a list, where its set would stand when it is gone.
-func (ix *Index) SetAfter(f SetFilter, p SetPosition) int {
+func (ix *Index) SetAfter(filter SetFilter, position SetPosition) int {
 	n := ix.c.Sets.ID.Len()
-	set, ok := ix.Set(p.ID)
+	set, ok := ix.Set(position.ID)
 	switch {
-	case ok && slices.Contains(ix.setsFirst(f), uint32(set)):
+	case ok && slices.Contains(ix.setsFirst(filter), uint32(set)):
 		return set + 1
 	case ok:
 		return n + set + 1
 	}
 	return n + sort.Search(n, func(i int) bool {
-		return compareSet(&ix.c.Sets, i, p.Release, p.Name, p.ID) > 0
+		return compareSet(&ix.c.Sets, i, position.Release, position.Name, position.ID) > 0
 	})
 }
 
@@ -154,9 +154,9 @@ func ParseSetPosition(b []byte) (SetPosition, error) {
 	if n <= 0 {
 		return SetPosition{}, ErrPosition
 	}
-	p := SetPosition{Release: snapshot.Day(release)}
-	err := parseStrings(b[n:], &p.ID, &p.Name)
-	return p, err
+	position := SetPosition{Release: snapshot.Day(release)}
+	err := parseStrings(b[n:], &position.ID, &position.Name)
+	return position, err
 }
 
 // appendStrings appends strings with a byte of length before each.

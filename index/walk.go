@@ -59,8 +59,8 @@ func (ix *Index) Interpret(dst []text.Note, words string, card uint32) []text.No
 	dst = ix.words.Interpret(dst, words, card)
 	for i := range dst[begin:] {
 		// What comes near a wish is told by its rarity: "gold" may be a Secret Rare.
-		if n := &dst[begin+i]; n.Kind == text.Preferred && ix.words.OnlyNear(card, n.From) {
-			n.To = ix.c.Cards.Rarity.At(int(card))
+		if note := &dst[begin+i]; note.Kind == text.Preferred && ix.words.OnlyNear(card, note.From) {
+			note.To = ix.c.Cards.Rarity.At(int(card))
 		}
 	}
 	return dst

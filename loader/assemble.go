@@ -97,37 +97,38 @@ func (a *assembly) writeSets() {
 	sets := a.b.merged.sets
 	order := numbers(len(sets))
 	slices.SortFunc(order, func(x, y int32) int {
-		p := &sets[x]
-		q := &sets[y]
-		return cmp.Or(cmp.Compare(q.release, p.release), cmp.Compare(p.name, q.name), cmp.Compare(p.tail, q.tail))
+		set := &sets[x]
+		other := &sets[y]
+		return cmp.Or(cmp.Compare(other.release, set.release), cmp.Compare(set.name, other.name),
+			cmp.Compare(set.tail, other.tail))
 	})
 
 	a.setAt = make([]int32, len(sets))
-	s := &a.c.Sets
-	s.Cards = make([]uint32, len(sets))
+	setTable := &a.c.Sets
+	setTable.Cards = make([]uint32, len(sets))
 
 	for row, i := range order {
 		from := &sets[i]
 		a.setAt[i] = int32(row)
-		s.ID.Append(setPrefix + from.tail)
-		s.Slug.Append(from.slug)
-		s.Name.Append(from.name)
-		s.Series.Append(from.series)
-		s.Code.Append(from.code)
-		s.Game = append(s.Game, a.game[from.game])
-		s.Release = append(s.Release, from.release)
-		s.Total = append(s.Total, uint16(from.total))
+		setTable.ID.Append(setPrefix + from.tail)
+		setTable.Slug.Append(from.slug)
+		setTable.Name.Append(from.name)
+		setTable.Series.Append(from.series)
+		setTable.Code.Append(from.code)
+		setTable.Game = append(setTable.Game, a.game[from.game])
+		setTable.Release = append(setTable.Release, from.release)
+		setTable.Total = append(setTable.Total, uint16(from.total))
 		for _, alias := range from.otherNames() {
-			s.Alias.Append(alias)
+			setTable.Alias.Append(alias)
 		}
 
-		s.Aliases.Append(s.Alias.Len())
+		setTable.Aliases.Append(setTable.Alias.Len())
 	}
 
 	// Cards are counted by where their sets went.
 	for i := range a.b.merged.cards {
 		if set := a.b.merged.cards[i].set; set >= 0 {
-			s.Cards[a.setAt[set]]++
+			setTable.Cards[a.setAt[set]]++
 		}
 	}
 }
@@ -168,12 +169,12 @@ func (a *assembly) orderCards() {
 
 	order := numbers(len(cards))
 	slices.SortFunc(order, func(x, y int32) int {
-		p := &cards[x]
-		q := &cards[y]
-		if c := cmp.Compare(place(p), place(q)); c != 0 {
+		card := &cards[x]
+		other := &cards[y]
+		if c := cmp.Compare(place(card), place(other)); c != 0 {
 			return c
 		}
-		return cmp.Or(collector.CompareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
+		return cmp.Or(collector.CompareNumbers(card.number, other.number), cmp.Compare(card.tail, other.tail))
 	})
 
 	// The rank in catalog order breaks the ties of prices below, and is a column of its own.
@@ -202,17 +203,17 @@ func (a *assembly) orderCards() {
 }
 
 func (a *assembly) writeCards() {
-	s := &a.c.Cards
+	cards := &a.c.Cards
 	for _, i := range a.cards {
 		from := &a.b.merged.cards[i]
-		s.ID.Append(cardPrefix + from.tail)
-		s.Slug.Append(from.slug)
-		s.Name.Append(from.name)
-		s.Number.Append(from.number)
-		s.Rarity.Append(from.rarity)
-		s.Printing.Append(from.printing)
-		s.Image.Append(from.image)
-		s.Game = append(s.Game, a.game[from.game])
+		cards.ID.Append(cardPrefix + from.tail)
+		cards.Slug.Append(from.slug)
+		cards.Name.Append(from.name)
+		cards.Number.Append(from.number)
+		cards.Rarity.Append(from.rarity)
+		cards.Printing.Append(from.printing)
+		cards.Image.Append(from.image)
+		cards.Game = append(cards.Game, a.game[from.game])
 		set := snapshot.NoSet
 		release := snapshot.NoDay
 		if from.set >= 0 {
@@ -220,16 +221,16 @@ func (a *assembly) writeCards() {
 			release = a.b.merged.sets[from.set].release
 		}
 
-		s.Set = append(s.Set, set)
-		s.Order = append(s.Order, a.rank[i])
-		s.UpdatedAt = append(s.UpdatedAt, a.updatedAt(from.updatedAt, release))
+		cards.Set = append(cards.Set, set)
+		cards.Order = append(cards.Order, a.rank[i])
+		cards.UpdatedAt = append(cards.UpdatedAt, a.updatedAt(from.updatedAt, release))
 		// A flag, because the format has no booleans.
 		var product uint8
 		if from.product {
 			product = 1
 		}
 
-		s.Product = append(s.Product, product)
+		cards.Product = append(cards.Product, product)
 		a.writeIdentifiers(&from.item)
 	}
 }
@@ -247,17 +248,17 @@ func (a *assembly) updatedAt(told int64, release snapshot.Day) int64 {
 }
 
 func (a *assembly) writeSealed() {
-	s := &a.c.Sealed
+	sealed := &a.c.Sealed
 	for _, i := range a.sealed {
 		from := &a.b.merged.sealed[i]
-		s.Tail.Append(from.tail)
-		s.Name.Append(from.name)
-		s.PackageType.Append(from.packageType)
-		s.UnitKind.Append(from.unitKind)
-		s.Edition.Append(from.edition)
-		s.Game = append(s.Game, a.game[from.game])
-		s.Units = append(s.Units, uint32(from.units))
-		s.UpdatedAt = append(s.UpdatedAt, a.updatedAt(from.updatedAt, snapshot.NoDay))
+		sealed.Tail.Append(from.tail)
+		sealed.Name.Append(from.name)
+		sealed.PackageType.Append(from.packageType)
+		sealed.UnitKind.Append(from.unitKind)
+		sealed.Edition.Append(from.edition)
+		sealed.Game = append(sealed.Game, a.game[from.game])
+		sealed.Units = append(sealed.Units, uint32(from.units))
+		sealed.UpdatedAt = append(sealed.UpdatedAt, a.updatedAt(from.updatedAt, snapshot.NoDay))
 		a.writeIdentifiers(&from.item)
 	}
 }
@@ -269,11 +270,11 @@ func (a *assembly) writeIdentifiers(it *item) {
 	slices.SortFunc(ids, func(x, y identifier) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Value, y.Value))
 	})
-	t := &a.c.Identifiers
+	identifiers := &a.c.Identifiers
 	for _, id := range ids {
-		t.Namespace.Append(id.Namespace)
-		t.Value.Append(id.Value)
+		identifiers.Namespace.Append(id.Namespace)
+		identifiers.Value.Append(id.Value)
 	}
 
-	t.Of.Append(t.Value.Len())
+	identifiers.Of.Append(identifiers.Value.Len())
 }

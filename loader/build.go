@@ -102,7 +102,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 // builder is one build.
 type builder struct {
 	o       Options
-	open    func(kind, path string, o source.Options) (source.Source, error)
+	open    func(kind, path string, options source.Options) (source.Source, error)
 	mapping *mapping
 
 	quarantine quarantine
@@ -121,7 +121,7 @@ type builder struct {
 	newest    days
 	dated     []dated // by input with prices, as report.Prices
 
-	lacking func(s *sealed, lacks string) // is told what leaves the catalog; nil for nobody
+	lacking func(sealed *sealed, lacks string) // is told what leaves the catalog; nil for nobody
 	missing map[gapKey]gap
 	priced  map[gapKey]bool // groups that have a price row of a day
 
@@ -135,14 +135,15 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		return nil, errors.New("cannot build a catalog: there is no input")
 	}
 
-	m, err := loadMapping(o.Mapping)
+	mapping, err := loadMapping(o.Mapping)
 	if err != nil {
 		return nil, err
 	}
 
 	b := &builder{
-		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime,
-		latest: snapshot.NoDay,
+		o: o, open: open, mapping: mapping, leftOut: map[string]bool{}, until: snapshot.NoTime,
+		collected: snapshot.NoTime,
+		latest:    snapshot.NoDay,
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
 			Filled: []string{}, Refused: []RefusedDay{},
@@ -226,15 +227,16 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	b.progress("assemble", 0, 0)
-	c := b.assemble(at)
+	catalog := b.assemble(at)
 	b.report.QuarantineCut = b.quarantine.cut
 	b.report.MappingNotes = append(b.report.MappingNotes, b.mapping.unmatched(b.merged)...)
 	for i := range b.dated {
-		b.report.Prices[i].TooOld = b.dated[i].before(c.Date() - snapshot.HistoryDays + 1)
+		b.report.Prices[i].TooOld = b.dated[i].before(catalog.Date() - snapshot.HistoryDays + 1)
 	}
 
 	return &Result{
-		Catalog: c, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts, Report: b.report,
+		Catalog: catalog, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts,
+		Report: b.report,
 	}, nil
 }
 
@@ -244,23 +246,23 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	var list []opened
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
-			o, ok := b.mapping.feeds[feed]
+			options, ok := b.mapping.feeds[feed]
 			b.mapping.metFeeds[feed] = true
-			o.CollectedAt = b.o.CollectedAt
-			o.Unpack = b.o.Unpack
-			return o, ok
+			options.CollectedAt = b.o.CollectedAt
+			options.Unpack = b.o.Unpack
+			return options, ok
 		}
 
-		o, _ := options(in.Kind)
-		src, err := b.open(in.Kind, in.Path, o)
+		reading, _ := options(in.Kind)
+		src, err := b.open(in.Kind, in.Path, reading)
 		if err != nil {
 			return nil, err
 		}
 
 		// The namespace is known once the input is open, and may have options of its own.
 		if ns := src.Feed().Namespace; ns != in.Kind {
-			if o, ok := options(ns); ok {
-				src, err = b.open(in.Kind, in.Path, o)
+			if options, ok := options(ns); ok {
+				src, err = b.open(in.Kind, in.Path, options)
 				if err != nil {
 					return nil, err
 				}
@@ -276,7 +278,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 // readCatalogs reads and merges the catalogs of the sources, or carries the base's over when none
 // has one.
 func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
-	if !slices.ContainsFunc(sources, func(s opened) bool { return s.Feed().HasCatalog }) {
+	if !slices.ContainsFunc(sources, func(opened opened) bool { return opened.Feed().HasCatalog }) {
 		if b.o.Base == nil {
 			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
 		}
@@ -285,33 +287,33 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 	}
 
 	merge := newMerger(b)
-	for _, s := range sources {
-		f := s.Feed()
-		if !f.HasCatalog {
+	for _, opened := range sources {
+		feed := opened.Feed()
+		if !feed.HasCatalog {
 			continue
 		}
 
-		report := SourceReport{Input: s.Input, Namespace: f.Namespace}
-		g := b.gather(f, &report)
-		if err := s.Catalog(ctx, g); err != nil {
-			return fmt.Errorf("cannot read the catalog of %q: %w", s.Input, err)
+		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
+		gatherer := b.gather(feed, &report)
+		if err := opened.Catalog(ctx, gatherer); err != nil {
+			return fmt.Errorf("cannot read the catalog of %q: %w", opened.Input, err)
 		}
-		g.carryLost()
+		gatherer.carryLost()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
 		// Prices of what was passed over on purpose are no mistakes.
-		if skipper, ok := s.Source.(source.Skipper); ok {
+		if skipper, ok := opened.Source.(source.Skipper); ok {
 			for _, skip := range skipper.Skipped() {
 				report.CodeCardsLeftOut += len(skip.Refs)
 				for _, ref := range skip.Refs {
-					b.leftOut[fullRef(f.Namespace, ref)] = true
+					b.leftOut[fullRef(feed.Namespace, ref)] = true
 				}
 			}
 		}
 
-		merge.add(g.finish(), &report)
+		merge.add(gatherer.finish(), &report)
 		b.report.Sources = append(b.report.Sources, report)
 	}
 
@@ -327,30 +329,30 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 
 // readPrices reads the prices of one input.
 func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) error {
-	f := in.Feed()
-	feed := b.feedOf(f.Namespace)
-	report := PriceReport{Input: in.Input, Feed: f.Namespace}
+	from := in.Feed()
+	feed := b.feedOf(from.Namespace)
+	report := PriceReport{Input: in.Input, Feed: from.Namespace}
 	if dated, ok := in.Source.(source.Dated); ok {
 		if _, guessed := dated.Newest(); !guessed.IsZero() {
 			report.FileTime = &guessed
 		}
 	}
-	p := &pricer{
-		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report,
-		refused: in.refused, strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
+	pricer := &pricer{
+		sink: sink{b: b}, index: b.indexRefs(from.Namespace, b.merged), feed: feed, report: &report,
+		refused: in.refused, strict: isSource && from.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
 	}
 
-	if err := in.Prices(ctx, p); err != nil {
+	if err := in.Prices(ctx, pricer); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
 
-	if p.last != snapshot.NoDay {
-		report.First = p.first.String()
-		report.Last = p.last.String()
+	if pricer.last != snapshot.NoDay {
+		report.First = pricer.first.String()
+		report.Last = pricer.last.String()
 	}
 
 	b.report.Prices = append(b.report.Prices, report)
-	b.dated = append(b.dated, p.dated)
+	b.dated = append(b.dated, pricer.dated)
 	return ctx.Err()
 }
 

@@ -58,11 +58,14 @@ func (d *dated) before(day snapshot.Day) *TooOld {
 		if of >= day {
 			break
 		}
-		t := d.byDay[of]
+		datedDay := d.byDay[of]
 		if out == nil {
-			out = &TooOld{Before: day.String(), Day: of.String(), Ref: t.ref, File: t.at.File, Line: t.at.Line}
+			out = &TooOld{
+				Before: day.String(), Day: of.String(), Ref: datedDay.ref, File: datedDay.at.File,
+				Line: datedDay.at.Line,
+			}
 		}
-		out.Prices += t.n
+		out.Prices += datedDay.n
 	}
 
 	return out

@@ -51,10 +51,11 @@ func (a *assembly) chooseLanes() {
 func (a *assembly) firstFeeds(lanes []int32) []int32 {
 	all := a.b.lanes.all
 	slices.SortFunc(lanes, func(x, y int32) int {
-		p := &all[x]
-		q := &all[y]
-		return cmp.Or(cmp.Compare(a.variant[p.variant], a.variant[q.variant]), cmp.Compare(p.condition, q.condition),
-			cmp.Compare(p.feed, q.feed))
+		state := &all[x]
+		laneState := &all[y]
+		return cmp.Or(cmp.Compare(a.variant[state.variant], a.variant[laneState.variant]),
+			cmp.Compare(state.condition, laneState.condition),
+			cmp.Compare(state.feed, laneState.feed))
 	})
 
 	return slices.CompactFunc(lanes, func(x, y int32) bool {
@@ -94,13 +95,13 @@ func (a *assembly) writeFeeds() {
 	}
 
 	a.feedAt = slices.Repeat([]uint8{noFeed}, len(a.b.feeds))
-	f := &a.c.Feeds
+	feeds := &a.c.Feeds
 	for i, from := range a.b.feeds {
 		if used[i] || from.catalog {
-			a.feedAt[i] = uint8(f.Namespace.Len())
-			f.Namespace.Append(from.namespace)
-			f.Attribution.Append(from.attribution)
-			f.Partner.Append(from.partner)
+			a.feedAt[i] = uint8(feeds.Namespace.Len())
+			feeds.Namespace.Append(from.namespace)
+			feeds.Attribution.Append(from.attribution)
+			feeds.Partner.Append(from.partner)
 		}
 	}
 }
@@ -126,12 +127,12 @@ func (a *assembly) writeLanes() {
 // writeItem writes the lanes of one item and returns the row of its display price, -1 without one.
 func (a *assembly) writeItem(item int, isCard bool) int32 {
 	all := a.b.lanes.all
-	l := &a.c.Lanes
+	lanes := &a.c.Lanes
 	display := int32(-1)
 	// The variant's display lane.
 	shown := -1
 	for k, lane := range a.lanes[item] {
-		row := len(l.Variant)
+		row := len(lanes.Variant)
 		// A new variant begins: the one before has its display lane.
 		if k == 0 || all[lane].variant != all[a.lanes[item][k-1]].variant {
 			a.show(shown, isCard)
@@ -143,7 +144,7 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 		}
 
 		cents := a.cents(lane)
-		if cents != snapshot.NoCents && (shown < 0 || l.Cents[shown] == snapshot.NoCents) {
+		if cents != snapshot.NoCents && (shown < 0 || lanes.Cents[shown] == snapshot.NoCents) {
 			shown = row
 		}
 
@@ -156,7 +157,7 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 	}
 
 	a.show(shown, isCard)
-	l.Of.Append(len(l.Variant))
+	lanes.Of.Append(len(lanes.Variant))
 	return display
 }
 
@@ -182,7 +183,7 @@ func (a *assembly) show(row int, isCard bool) {
 // writeLane writes one lane and its history.
 func (a *assembly) writeLane(lane int32, cents int64) {
 	from := &a.b.lanes.all[lane]
-	l := &a.c.Lanes
+	lanes := &a.c.Lanes
 	h := &a.c.History
 	var flags uint8
 	if from.licensed {
@@ -203,53 +204,53 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	a.seeDays(lane)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)
 	h.Of.Append(len(h.Points))
-	l.Variant = append(l.Variant, a.variant[from.variant])
-	l.Condition = append(l.Condition, from.condition)
-	l.Flags = append(l.Flags, flags)
-	l.Feed = append(l.Feed, a.feedAt[from.feed])
-	l.Cents = append(l.Cents, cents)
-	l.SourceAsOf = append(l.SourceAsOf, asOf)
-	l.CollectedAt = append(l.CollectedAt, collected)
-	l.Base7 = append(l.Base7, a.w.base(7))
-	l.Base30 = append(l.Base30, a.w.base(30))
-	l.Seen = append(l.Seen, from.day)
+	lanes.Variant = append(lanes.Variant, a.variant[from.variant])
+	lanes.Condition = append(lanes.Condition, from.condition)
+	lanes.Flags = append(lanes.Flags, flags)
+	lanes.Feed = append(lanes.Feed, a.feedAt[from.feed])
+	lanes.Cents = append(lanes.Cents, cents)
+	lanes.SourceAsOf = append(lanes.SourceAsOf, asOf)
+	lanes.CollectedAt = append(lanes.CollectedAt, collected)
+	lanes.Base7 = append(lanes.Base7, a.w.base(7))
+	lanes.Base30 = append(lanes.Base30, a.w.base(30))
+	lanes.Seen = append(lanes.Seen, from.day)
 }
 
 // tell fills in what the report says of the whole catalog.
 func (a *assembly) tell() {
-	c := a.c
+	catalog := a.c
 	r := &a.b.report
-	r.Games = make([]GameReport, c.Games.Slug.Len())
+	r.Games = make([]GameReport, catalog.Games.Slug.Len())
 	for i := range r.Games {
-		r.Games[i].Slug = c.Games.Slug.At(i)
+		r.Games[i].Slug = catalog.Games.Slug.At(i)
 	}
 
-	for _, g := range c.Sets.Game {
+	for _, g := range catalog.Sets.Game {
 		r.Games[g].Sets++
 	}
 
 	count := func(item int, g uint8) {
-		from, to := c.Lanes.Of.Range(item)
+		from, to := catalog.Lanes.Of.Range(item)
 		r.Games[g].Lanes += to - from
 		for lane := from; lane < to; lane++ {
-			if c.Lanes.Cents[lane] != snapshot.NoCents {
+			if catalog.Lanes.Cents[lane] != snapshot.NoCents {
 				r.Games[g].Current++
 			}
 		}
 	}
 
-	for i, g := range c.Cards.Game {
+	for i, g := range catalog.Cards.Game {
 		r.Games[g].Cards++
-		r.Games[g].CardProducts += int(c.Cards.Product[i])
-		if c.Cards.Display[i] >= 0 {
+		r.Games[g].CardProducts += int(catalog.Cards.Product[i])
+		if catalog.Cards.Display[i] >= 0 {
 			r.Games[g].Priced++
 		}
 		count(i, g)
 	}
 
-	for i, g := range c.Sealed.Game {
+	for i, g := range catalog.Sealed.Game {
 		r.Games[g].Sealed++
-		count(c.Cards.ID.Len()+i, g)
+		count(catalog.Cards.ID.Len()+i, g)
 	}
 
 	a.compareWithBase()

@@ -27,9 +27,9 @@ type feed struct {
 func (b *builder) listFeeds(sources, prices []opened) error {
 	// The base's feeds all stay.
 	var whole bool
-	for _, s := range sources {
-		if s.Feed().HasCatalog {
-			b.addFeed(s.Feed(), true)
+	for _, opened := range sources {
+		if opened.Feed().HasCatalog {
+			b.addFeed(opened.Feed(), true)
 		}
 	}
 
@@ -61,16 +61,16 @@ func (b *builder) listFeeds(sources, prices []opened) error {
 }
 
 // addFeed lists a feed once. What inputs of one feed say of it is completed, never replaced.
-func (b *builder) addFeed(f source.Feed, catalog bool) {
-	i := b.feedAt(f.Namespace)
+func (b *builder) addFeed(from source.Feed, catalog bool) {
+	i := b.feedAt(from.Namespace)
 	if i < 0 {
 		i = len(b.feeds)
-		b.feeds = append(b.feeds, feed{namespace: f.Namespace})
+		b.feeds = append(b.feeds, feed{namespace: from.Namespace})
 	}
 
 	to := &b.feeds[i]
-	to.attribution = cmp.Or(to.attribution, f.Attribution)
-	to.partner = cmp.Or(to.partner, f.Partner)
+	to.attribution = cmp.Or(to.attribution, from.Attribution)
+	to.partner = cmp.Or(to.partner, from.Partner)
 	to.catalog = to.catalog || catalog
 }
 
@@ -117,12 +117,13 @@ func (b *builder) carryLanes() {
 }
 
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
-	l := &b.o.Base.Lanes
-	lane := b.lanes.of(lanePlace{item, variant, l.Condition[baseLane], feed})
+	lanes := &b.o.Base.Lanes
+	lane := b.lanes.of(lanePlace{item, variant, lanes.Condition[baseLane], feed})
 	b.lanes.all[lane].base = int32(baseLane)
 	b.lanes.note(lane, row{
-		day: l.Seen[baseLane], cents: l.Cents[baseLane], asOf: l.SourceAsOf[baseLane],
-		collected: l.CollectedAt[baseLane], licensed: l.Flags[baseLane]&snapshot.LaneLicensed != 0, layer: layerBase,
+		day: lanes.Seen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
+		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,
+		layer: layerBase,
 	})
 }
 

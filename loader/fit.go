@@ -19,20 +19,20 @@ const expansionFit = 64
 // of expansions before promos, decks and prizes; then what costs more, in steps of twice the price,
 // so that small changes of price leave the order alone. The order of the catalog decides the rest.
 func (a *assembly) writeFit() {
-	c := a.c
-	c.Fit = make([]uint32, c.Cards.ID.Len())
-	for card := range c.Fit {
-		if cents := c.DisplayCents(card); cents > 0 {
-			c.Fit[card] = uint32(bits.Len64(uint64(cents)))
+	catalog := a.c
+	catalog.Fit = make([]uint32, catalog.Cards.ID.Len())
+	for card := range catalog.Fit {
+		if cents := catalog.DisplayCents(card); cents > 0 {
+			catalog.Fit[card] = uint32(bits.Len64(uint64(cents)))
 		}
-		if set := c.Cards.Set[card]; set != snapshot.NoSet && isExpansion(c, int(set)) {
-			c.Fit[card] += expansionFit
+		if set := catalog.Cards.Set[card]; set != snapshot.NoSet && isExpansion(catalog, int(set)) {
+			catalog.Fit[card] += expansionFit
 		}
 	}
 }
 
-func isExpansion(c *snapshot.Catalog, set int) bool {
-	name := collector.Fold(c.Sets.Name.At(set))
+func isExpansion(catalog *snapshot.Catalog, set int) bool {
+	name := collector.Fold(catalog.Sets.Name.At(set))
 	for _, word := range []string{
 		"promo", "deck", "jumbo", "miscellaneous", "prizepack", "worldchampionship", "exclusives",
 	} {
@@ -40,5 +40,5 @@ func isExpansion(c *snapshot.Catalog, set int) bool {
 			return false
 		}
 	}
-	return c.Sets.Cards[set] >= wholeSet
+	return catalog.Sets.Cards[set] >= wholeSet
 }

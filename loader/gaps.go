@@ -31,13 +31,13 @@ type gap struct {
 type feedGame struct{ feed, game uint8 }
 
 // Missing notes a group whose prices a source lacks.
-func (p *pricer) Missing(m source.Missing) {
-	game, known := gameNumber(m.Game)
-	if !m.Prices || !known || p.b.until != snapshot.NoTime && m.Day > snapshot.DayOf(p.b.until) {
+func (p *pricer) Missing(missing source.Missing) {
+	game, known := gameNumber(missing.Game)
+	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
 		return
 	}
-	key := gapKey{p.feed, game, m.Day, fullRef(p.b.feeds[p.feed].namespace, m.SetRef)}
-	p.b.missing[key] = gap{m.Name, m.Empty}
+	key := gapKey{p.feed, game, missing.Day, fullRef(p.b.feeds[p.feed].namespace, missing.SetRef)}
+	p.b.missing[key] = gap{missing.Name, missing.Empty}
 }
 
 // seeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
@@ -51,9 +51,9 @@ func (p *pricer) seeGroup(i int32, day snapshot.Day) {
 }
 
 // Missing notes a set whose products the source lacks.
-func (g *gatherer) Missing(m source.Missing) {
-	if !m.Prices {
-		g.lost[m.SetRef] = true
+func (g *gatherer) Missing(missing source.Missing) {
+	if !missing.Prices {
+		g.lost[missing.SetRef] = true
 	}
 }
 
@@ -98,9 +98,9 @@ func (g *gatherer) carryLost() {
 	}
 
 	for i := range base.Sealed.Tail.Len() {
-		s := g.b.carrySealed(i, refs)
-		if ref, lost := games[s.game]; lost && g.carries(&s.item, ref) {
-			g.out.sealed = append(g.out.sealed, s)
+		sealed := g.b.carrySealed(i, refs)
+		if ref, lost := games[sealed.game]; lost && g.carries(&sealed.item, ref) {
+			g.out.sealed = append(g.out.sealed, sealed)
 			g.report.Carried++
 		}
 	}
@@ -145,8 +145,8 @@ func groupOfSet(refs []string) string {
 // openKept opens the kept day files of the days that the base lacks.
 func (b *builder) openKept(sources []opened) ([]opened, error) {
 	newest := snapshot.NoDay
-	for _, s := range sources {
-		if dated, ok := s.Source.(source.Dated); ok && s.Feed().Namespace == source.KindTCGCSV {
+	for _, opened := range sources {
+		if dated, ok := opened.Source.(source.Dated); ok && opened.Feed().Namespace == source.KindTCGCSV {
 			day, _ := dated.Newest()
 			newest = max(newest, day)
 		}
@@ -333,18 +333,18 @@ func (a *assembly) writeGaps() {
 	})
 
 	rows := a.setRows()
-	g := &a.c.Gaps
+	gaps := &a.c.Gaps
 	for _, key := range keys {
 		set, known := rows[key.group]
 		if !known {
 			set = snapshot.NoSet
 		}
 		_, group := splitRef(key.group)
-		g.Feed = append(g.Feed, a.feedAt[key.feed])
-		g.Game = append(g.Game, a.game[key.game])
-		g.Day = append(g.Day, key.day)
-		g.Group.Append(group)
-		g.Set = append(g.Set, set)
+		gaps.Feed = append(gaps.Feed, a.feedAt[key.feed])
+		gaps.Game = append(gaps.Game, a.game[key.game])
+		gaps.Day = append(gaps.Day, key.day)
+		gaps.Group.Append(group)
+		gaps.Set = append(gaps.Set, set)
 		a.tellGap(key, set)
 	}
 }

@@ -49,44 +49,45 @@ func (g *gatherer) cleaner(at source.At, ref string) cleaner {
 }
 
 // Set takes a set.
-func (g *gatherer) Set(s source.Set) {
-	c := g.cleaner(s.At, s.Ref)
-	if !c.key(s.Ref) {
+func (g *gatherer) Set(given source.Set) {
+	cleaner := g.cleaner(given.At, given.Ref)
+	if !cleaner.key(given.Ref) {
 		return
 	}
 
-	if _, dup := g.setOf[s.Ref]; dup {
-		g.b.quarantine.refuse(s.At, source.ReasonDuplicateID, s.Ref, s.Name)
+	if _, dup := g.setOf[given.Ref]; dup {
+		g.b.quarantine.refuse(given.At, source.ReasonDuplicateID, given.Ref, given.Name)
 		return
 	}
 
-	game, ok := c.game(s.Game)
+	game, ok := cleaner.game(given.Game)
 	if !ok {
 		return
 	}
 
-	name, ok := c.name(s.Name)
+	name, ok := cleaner.name(given.Name)
 	if !ok {
 		return
 	}
 
 	out := set{
-		refs: []string{fullRef(g.feed.Namespace, s.Ref)}, name: name, series: c.optional(s.Series, snapshot.MaxName),
-		code: c.optional(s.Code, maxCode), game: game, release: s.Release, total: s.Total,
+		refs: []string{fullRef(g.feed.Namespace, given.Ref)}, name: name,
+		series: cleaner.optional(given.Series, snapshot.MaxName),
+		code:   cleaner.optional(given.Code, maxCode), game: game, release: given.Release, total: given.Total,
 	}
-	for _, alias := range s.Aliases {
-		out.aliases = addAlias(out.aliases, c.optional(alias, snapshot.MaxName))
+	for _, alias := range given.Aliases {
+		out.aliases = addAlias(out.aliases, cleaner.optional(alias, snapshot.MaxName))
 	}
 
-	g.setOf[strings.Clone(s.Ref)] = int32(len(g.out.sets))
+	g.setOf[strings.Clone(given.Ref)] = int32(len(g.out.sets))
 	g.out.sets = append(g.out.sets, out)
 	g.report.Sets++
 }
 
 // Card takes a card.
-func (g *gatherer) Card(s source.Card) {
-	c := g.cleaner(s.At, s.Ref)
-	it, ok := g.item(&c, s.Ref, s.Game, s.Name, s.Identifiers, s.UpdatedAt)
+func (g *gatherer) Card(given source.Card) {
+	cleaner := g.cleaner(given.At, given.Ref)
+	it, ok := g.item(&cleaner, given.Ref, given.Game, given.Name, given.Identifiers, given.UpdatedAt)
 	if !ok {
 		return
 	}
@@ -97,14 +98,15 @@ func (g *gatherer) Card(s source.Card) {
 		return
 	}
 
-	it.group = g.group(s.SetRef)
+	it.group = g.group(given.SetRef)
 	g.out.cards = append(g.out.cards, card{
-		item: it, set: -1, number: c.optional(s.Number, snapshot.MaxNumber),
-		rarity:   rarity(c.optional(s.Rarity, maxRarity)),
-		printing: c.optional(s.Printing, snapshot.MaxPrinting), image: c.optional(s.Image, snapshot.MaxName),
+		item: it, set: -1, number: cleaner.optional(given.Number, snapshot.MaxNumber),
+		rarity:   rarity(cleaner.optional(given.Rarity, maxRarity)),
+		printing: cleaner.optional(given.Printing, snapshot.MaxPrinting),
+		image:    cleaner.optional(given.Image, snapshot.MaxName),
 	})
 
-	g.setRefs = append(g.setRefs, g.b.pool.of(s.SetRef))
+	g.setRefs = append(g.setRefs, g.b.pool.of(given.SetRef))
 	g.report.Cards++
 }
 
@@ -117,17 +119,21 @@ func rarity(s string) string {
 }
 
 // Sealed takes a sealed product.
-func (g *gatherer) Sealed(s source.Sealed) {
-	c := g.cleaner(s.At, s.Ref)
-	it, ok := g.item(&c, s.Ref, s.Game, s.Name, s.Identifiers, s.UpdatedAt)
+func (g *gatherer) Sealed(given source.Sealed) {
+	cleaner := g.cleaner(given.At, given.Ref)
+	it, ok := g.item(&cleaner, given.Ref, given.Game, given.Name, given.Identifiers,
+		given.UpdatedAt)
 	if !ok {
 		return
 	}
 
-	it.group = g.group(s.SetRef)
-	out := sealed{it, sealedFacts{s.PackageType, s.UnitKind, s.Edition, s.Units}}
+	it.group = g.group(given.SetRef)
+	out := sealed{it, sealedFacts{
+		given.PackageType, given.UnitKind, given.Edition,
+		given.Units,
+	}}
 	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
-		g.b.quarantine.refuse(s.At, reason, s.Ref, value)
+		g.b.quarantine.refuse(given.At, reason, given.Ref, value)
 		return
 	}
 
@@ -140,37 +146,39 @@ func (g *gatherer) Sealed(s source.Sealed) {
 // has it, and a later item with it is quarantined (decision 26). A product id is an identifier in
 // the source's own namespace, and TCGplayer's in TCGCSV. Identifiers in other namespaces may repeat
 // (decision 51); what repeats joins nothing, so it is counted.
-func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64) (item, bool) {
-	if !c.key(ref) {
+func (g *gatherer) item(
+	cleaner *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64,
+) (item, bool) {
+	if !cleaner.key(ref) {
 		return item{}, false
 	}
 
 	if g.seen[ref] {
-		g.b.quarantine.refuse(c.at, g.twice(), ref, name)
+		g.b.quarantine.refuse(cleaner.at, g.twice(), ref, name)
 		return item{}, false
 	}
 
 	var it item
 	var ok bool
-	it.game, ok = c.game(game)
+	it.game, ok = cleaner.game(game)
 	if !ok {
 		return item{}, false
 	}
 
-	it.name, ok = c.name(name)
+	it.name, ok = cleaner.name(name)
 	if !ok {
 		return item{}, false
 	}
 
 	it.refs = []string{fullRef(g.feed.Namespace, ref)}
-	it.identifiers = c.identifiers(ids)
+	it.identifiers = cleaner.identifiers(ids)
 	it.updatedAt = updatedAt
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace && (!g.feed.ProductRefs || id.Namespace != g.feed.Partner) {
 			continue
 		}
 		if g.products[id.Value] {
-			g.b.quarantine.refuse(c.at, source.ReasonProductOnTwoCards, ref, id.Value)
+			g.b.quarantine.refuse(cleaner.at, source.ReasonProductOnTwoCards, ref, id.Value)
 			return item{}, false
 		}
 		g.products[id.Value] = true
@@ -249,7 +257,7 @@ type sink struct {
 }
 
 // Quarantine notes what the source refused.
-func (s sink) Quarantine(r source.Quarantine) { s.b.quarantine.add(r) }
+func (s sink) Quarantine(quarantine source.Quarantine) { s.b.quarantine.add(quarantine) }
 
 // Progress passes on how far the source is.
 func (s sink) Progress(phase string, done, total int64) { s.b.progress(phase, done, total) }

@@ -75,10 +75,10 @@ func (h *history) addWide(lane int32, points []snapshot.Point) {
 	h.see(points[len(points)-1].Day)
 	// Days that are too old already are not stored at all.
 	k, _ := slices.BinarySearchFunc(points, h.keep,
-		func(p snapshot.Point, d snapshot.Day) int { return int(p.Day - d) })
+		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
 	h.points = h.points[:0]
-	for _, p := range points[k:] {
-		h.points = append(h.points, snapshot.Point{Day: p.Day, Cents: p.Cents + 1})
+	for _, point := range points[k:] {
+		h.points = append(h.points, snapshot.Point{Day: point.Day, Cents: point.Cents + 1})
 	}
 
 	if len(h.points) > 0 {
@@ -92,7 +92,7 @@ func (h *history) flush(lanes int) {
 		return
 	}
 
-	start, sorted := byLane(lanes, h.pending, func(r dailyRow) int32 { return r.lane })
+	start, sorted := byLane(lanes, h.pending, func(row dailyRow) int32 { return row.lane })
 	var out run
 	for lane := range lanes {
 		rows := sorted[start[lane]:start[lane+1]]
@@ -117,9 +117,9 @@ func (h *history) pack(rows []dailyRow) []snapshot.Point {
 	}
 
 	h.points = h.points[:0]
-	for i, r := range rows {
-		if i+1 == len(rows) || rows[i+1].day != r.day {
-			h.points = append(h.points, snapshot.Point{Day: r.day, Cents: r.cents + 1})
+	for i, row := range rows {
+		if i+1 == len(rows) || rows[i+1].day != row.day {
+			h.points = append(h.points, snapshot.Point{Day: row.day, Cents: row.cents + 1})
 		}
 	}
 
@@ -129,12 +129,12 @@ func (h *history) pack(rows []dailyRow) []snapshot.Point {
 // compact packs all daily runs into one and forgets what is too old.
 func (h *history) compact(lanes int) {
 	// Later runs lie over earlier ones, so that a lane's window holds what stands.
-	r := &reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
+	reader := &reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
 	var out run
 	w := &window{from: h.keep}
 	for lane := range lanes {
 		w.clear()
-		r.overlayDaily(w, int32(lane))
+		reader.overlayDaily(w, int32(lane))
 		h.points = h.points[:0]
 		for i := range w.cents {
 			if cents := w.cents[i]; cents != untold {
@@ -206,10 +206,11 @@ type reader struct {
 }
 
 // newReader reads the dates in [from, to].
-func newReader(h *history, base *snapshot.Catalog, lanes int, from, to snapshot.Day) *reader {
-	r := &reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to}
-	r.start, r.order = byLane(lanes, numbers(len(h.wide.lane)), func(k int32) int32 { return int32(h.wide.lane[k]) })
-	return r
+func newReader(history *history, base *snapshot.Catalog, lanes int, from, to snapshot.Day) *reader {
+	reader := &reader{wide: &history.wide, daily: history.daily, base: base, from: from, to: to}
+	reader.start, reader.order = byLane(lanes, numbers(len(history.wide.lane)),
+		func(k int32) int32 { return int32(history.wide.lane[k]) })
+	return reader
 }
 
 // byLane sorts a list by lane and says where each lane's part begins. It is a counting sort, which
@@ -257,9 +258,9 @@ func (r *reader) overlay(w *window, lane, baseLane int32) {
 // overlayDaily lays the daily runs of a lane over what is there.
 func (r *reader) overlayDaily(w *window, lane int32) {
 	for i := range r.daily {
-		d := &r.daily[i]
-		if k, ok := slices.BinarySearch(d.lane, uint32(lane)); ok {
-			r.lay(w, &d.points, k, 1)
+		run := &r.daily[i]
+		if k, ok := slices.BinarySearch(run.lane, uint32(lane)); ok {
+			r.lay(w, &run.points, k, 1)
 		}
 	}
 }
@@ -267,7 +268,7 @@ func (r *reader) overlayDaily(w *window, lane int32) {
 // lay writes the points of one list over the window; stored prices are shift too high.
 func (r *reader) lay(w *window, h *snapshot.History, list int, shift int64) {
 	r.points = h.AppendPoints(r.points[:0], list, r.from, r.to)
-	for _, p := range r.points {
-		w.set(p.Day, p.Cents-shift)
+	for _, point := range r.points {
+		w.set(point.Day, point.Cents-shift)
 	}
 }

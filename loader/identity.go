@@ -55,23 +55,23 @@ type registry struct {
 
 // newRegistry reads the registry of a base, which may be nil.
 func newRegistry(base *snapshot.Catalog) *registry {
-	r := &registry{
+	registry := &registry{
 		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{},
 		formerSets: map[string]string{},
 		base:       base, derive: tailOf,
 	}
 
 	if base == nil {
-		return r
+		return registry
 	}
 
 	for i := range base.Registry.Ref.Len() {
 		ref := base.Registry.Ref.At(i)
 		id := base.Registry.RefID.At(i)
 		if tail, ok := strings.CutPrefix(id, setPrefix); ok {
-			r.sets[ref] = tail
+			registry.sets[ref] = tail
 		} else if _, tail, ok := strings.Cut(id, "_"); ok {
-			r.items[ref] = tail
+			registry.items[ref] = tail
 		}
 	}
 
@@ -79,13 +79,13 @@ func newRegistry(base *snapshot.Catalog) *registry {
 		slug := base.Registry.Slug.At(i)
 		id := base.Registry.SlugID.At(i)
 		if strings.HasPrefix(id, setPrefix) {
-			r.formerSets[slug] = id
+			registry.formerSets[slug] = id
 		} else {
-			r.former[slug] = id
+			registry.former[slug] = id
 		}
 	}
 
-	return r
+	return registry
 }
 
 // CollisionError says that two references derive one id. Either may be renamed by its operator; the
@@ -109,11 +109,11 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 
 	tails := make([]string, len(claims))
 	holder := make(map[string]int, len(claims))
-	for i, c := range claims {
+	for i, claim := range claims {
 		// What was published once stays; only what is new is derived.
-		tail := r.registered(c, known)
+		tail := r.registered(claim, known)
 		if tail == "" {
-			tail = r.derive(c.refs[0])
+			tail = r.derive(claim.refs[0])
 		}
 
 		j, held := holder[tail]
@@ -125,7 +125,7 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 
 		keep := j
 		give := i
-		if r.derives(c, tail) && !r.derives(claims[j], tail) {
+		if r.derives(claim, tail) && !r.derives(claims[j], tail) {
 			keep = i
 			give = j
 		}
@@ -148,8 +148,8 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 	return tails, nil
 }
 
-func (r *registry) registered(c claim, known map[string]string) string {
-	for _, ref := range c.refs {
+func (r *registry) registered(claim claim, known map[string]string) string {
+	for _, ref := range claim.refs {
 		if tail := known[ref]; tail != "" {
 			return tail
 		}
@@ -157,8 +157,8 @@ func (r *registry) registered(c claim, known map[string]string) string {
 	return ""
 }
 
-func (r *registry) derives(c claim, tail string) bool {
-	return slices.ContainsFunc(c.refs, func(ref string) bool { return r.derive(ref) == tail })
+func (r *registry) derives(claim claim, tail string) bool {
+	return slices.ContainsFunc(claim.refs, func(ref string) bool { return r.derive(ref) == tail })
 }
 
 // collisions refuses two different references, present or past, that derive the same tail.
@@ -180,8 +180,8 @@ func (r *registry) collisions(claims []claim, known map[string]string) error {
 		}
 	}
 
-	for _, c := range claims {
-		for _, ref := range c.refs {
+	for _, claim := range claims {
+		for _, ref := range claim.refs {
 			if err := check(ref); err != nil {
 				return err
 			}
@@ -197,9 +197,9 @@ type pair struct{ key, id string }
 // column sorts pairs and spells them as two columns, each pair once.
 func column(pairs []pair) (keys, ids snapshot.Strings) {
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
-	for _, p := range slices.Compact(pairs) {
-		keys.Append(p.key)
-		ids.Append(p.id)
+	for _, pair := range slices.Compact(pairs) {
+		keys.Append(pair.key)
+		ids.Append(pair.id)
 	}
 	return keys, ids
 }
@@ -256,8 +256,8 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 		if to := moved[id]; to != "" {
 			id = to
 		}
-		if p := (pair{slug, id}); !now[p] {
-			list = append(list, p)
+		if pair := (pair{slug, id}); !now[pair] {
+			list = append(list, pair)
 		}
 	}
 

@@ -10,7 +10,7 @@ import (
 
 // gameNumber is a game's row in the table of games, which is how the catalog being built names it.
 func gameNumber(slug string) (uint8, bool) {
-	row := slices.IndexFunc(snapshot.Games, func(g snapshot.Game) bool { return g.Slug == slug })
+	row := slices.IndexFunc(snapshot.Games, func(game snapshot.Game) bool { return game.Slug == slug })
 
 	return uint8(max(row, 0)), row >= 0
 }
@@ -139,7 +139,7 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 }
 
 // identify gives every set, card and sealed product its id.
-func (m *merged) identify(r *registry) error {
+func (m *merged) identify(registry *registry) error {
 	// Sets are told apart from items by a registry of their own.
 	issue := func(n int, known map[string]string, of func(i int) (refs []string, tail *string)) error {
 		claims := make([]claim, n)
@@ -147,7 +147,7 @@ func (m *merged) identify(r *registry) error {
 			claims[i].refs, _ = of(i)
 		}
 
-		tails, err := r.assign(claims, known)
+		tails, err := registry.assign(claims, known)
 		for i := range tails {
 			_, tail := of(i)
 			*tail = tails[i]
@@ -157,11 +157,12 @@ func (m *merged) identify(r *registry) error {
 	}
 
 	// Cards and sealed products share one space of ids: a product's public id has the same tail.
-	err := issue(len(m.sets), r.sets, func(i int) ([]string, *string) { return m.sets[i].refs, &m.sets[i].tail })
+	err := issue(len(m.sets), registry.sets, func(i int) ([]string, *string) { return m.sets[i].refs, &m.sets[i].tail })
 	if err != nil {
 		return err
 	}
-	return issue(m.numItems(), r.items, func(i int) ([]string, *string) { return m.item(i).refs, &m.item(i).tail })
+	return issue(m.numItems(), registry.items,
+		func(i int) ([]string, *string) { return m.item(i).refs, &m.item(i).tail })
 }
 
 // carryOver takes the items of the base as they are, for a build whose inputs are prices alone.

@@ -97,24 +97,24 @@ func (k *keptDay) repriced(ratios []float64) bool {
 }
 
 // Price compares a row with the newest price of its lane before it, or the first after it.
-func (k *keptDay) Price(r source.Price) {
-	item, known := k.items[r.Ref]
-	if !known || r.Cents <= 0 {
+func (k *keptDay) Price(price source.Price) {
+	item, known := k.items[price.Ref]
+	if !known || price.Cents <= 0 {
 		return
 	}
 
-	l := &k.base.Lanes
-	from, to := l.Of.Range(int(item))
+	lanes := &k.base.Lanes
+	from, to := lanes.Of.Range(int(item))
 	for lane := from; lane < to; lane++ {
 		sealed := int(item) >= k.base.Cards.ID.Len()
-		if k.base.Feeds.Namespace.At(int(l.Feed[lane])) != k.namespace ||
-			!sealed && k.base.Variants.At(int(l.Variant[lane])) != r.Variant {
+		if k.base.Feeds.Namespace.At(int(lanes.Feed[lane])) != k.namespace ||
+			!sealed && k.base.Variants.At(int(lanes.Variant[lane])) != price.Variant {
 			continue
 		}
-		was, day := k.before(lane, r.Day)
+		was, day := k.before(lane, price.Day)
 		if was > 0 {
-			k.files[r.At.File] = append(k.files[r.At.File], float64(r.Cents)/float64(was))
-			k.apart = max(k.apart, max(r.Day-day, day-r.Day))
+			k.files[price.At.File] = append(k.files[price.At.File], float64(price.Cents)/float64(was))
+			k.apart = max(k.apart, max(price.Day-day, day-price.Day))
 		}
 		return
 	}
@@ -126,7 +126,7 @@ func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.D
 	if len(k.points) == 0 {
 		return 0, 0
 	}
-	byDay := func(p snapshot.Point, d snapshot.Day) int { return int(p.Day - d) }
+	byDay := func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 	at, found := slices.BinarySearchFunc(k.points, day, byDay)
 	if !found && at > 0 {
 		at--
@@ -199,13 +199,13 @@ func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error)
 
 // leaveOut passes over a row of a file that is not to be believed: its group has no prices of the
 // day.
-func (p *pricer) leaveOut(r *source.Price) {
-	item := p.find(r.Ref)
+func (p *pricer) leaveOut(price *source.Price) {
+	item := p.find(price.Ref)
 	if item < 0 {
 		return
 	}
 	it := p.b.merged.item(int(item))
 	if it.group != "" {
-		p.b.missing[gapKey{p.feed, it.game, r.Day, it.group}] = gap{}
+		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}
 	}
 }

@@ -73,18 +73,18 @@ func (t *laneTable) of(place lanePlace) int32 {
 
 // note keeps a row if it is the lane's newest. An unlicensed row leaves nothing but the fact that
 // the lane was seen.
-func (t *laneTable) note(n int32, r row) {
+func (t *laneTable) note(n int32, row row) {
 	l := &t.all[n]
-	if r.day < l.day || r.day == l.day && r.layer < l.layer {
+	if row.day < l.day || row.day == l.day && row.layer < l.layer {
 		return
 	}
 
 	// Prices that may not be distributed are not stored, not even on the way.
-	if !r.licensed {
-		r.cents = snapshot.NoCents
+	if !row.licensed {
+		row.cents = snapshot.NoCents
 	}
 
-	l.row = r
+	l.row = row
 }
 
 // days are the newest days of every feed, by game.

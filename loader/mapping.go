@@ -53,16 +53,16 @@ type mapping struct {
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
 // a wrong alias would join two cards for good.
 func loadMapping(dir string) (*mapping, error) {
-	m := &mapping{
+	mapping := &mapping{
 		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
 		feeds: map[string]source.Options{}, search: map[string]searchAlias{},
 		metSealed: map[string]bool{}, metFeeds: map[string]bool{},
 	}
-	if err := m.readShipped(); err != nil {
+	if err := mapping.readShipped(); err != nil {
 		return nil, err
 	}
 	if dir == "" {
-		return m, nil
+		return mapping, nil
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("cannot read mapping %q: %w", dir, err)
@@ -72,17 +72,17 @@ func loadMapping(dir string) (*mapping, error) {
 		name string
 		read func(io.Reader) error
 	}{
-		{sealedFile, tableReader(m.sealedRow, sealedHeader...)},
-		{aliasesFile, tableReader(m.aliasRow, "kind", "namespace", "ref", "target_namespace", "target_ref")},
-		{feedsFile, m.readFeeds},
-		{searchFile, tableReader(m.searchRow, searchHeader...)},
+		{sealedFile, tableReader(mapping.sealedRow, sealedHeader...)},
+		{aliasesFile, tableReader(mapping.aliasRow, "kind", "namespace", "ref", "target_namespace", "target_ref")},
+		{feedsFile, mapping.readFeeds},
+		{searchFile, tableReader(mapping.searchRow, searchHeader...)},
 	} {
 		if err := readMapping(filepath.Join(dir, file.name), file.read); err != nil {
 			return nil, err
 		}
 	}
 
-	return m, nil
+	return mapping, nil
 }
 
 // readMapping reads one file, which need not be there.
@@ -281,23 +281,26 @@ func (m *mapping) readFeeds(r io.Reader) error {
 		return err
 	}
 
-	for feed, t := range tables {
-		o := source.Options{DefaultCondition: t.DefaultCondition, Attribution: t.Attribution, Partner: t.Partner}
-		if _, ok := snapshot.ParseCondition(t.DefaultCondition); !ok && t.DefaultCondition != "" {
-			return fmt.Errorf("feed %q has default_condition %q, which is none", feed, t.DefaultCondition)
+	for feed, table := range tables {
+		options := source.Options{
+			DefaultCondition: table.DefaultCondition, Attribution: table.Attribution,
+			Partner: table.Partner,
+		}
+		if _, ok := snapshot.ParseCondition(table.DefaultCondition); !ok && table.DefaultCondition != "" {
+			return fmt.Errorf("feed %q has default_condition %q, which is none", feed, table.DefaultCondition)
 		}
 
 		var err error
-		switch at := t.AsOf.(type) {
+		switch at := table.AsOf.(type) {
 		case nil:
 		case time.Time:
-			o.AsOf = at.UTC()
+			options.AsOf = at.UTC()
 		case string:
 			if at == asCollected {
-				o.AsCollected = true
+				options.AsCollected = true
 				break
 			}
-			o.AsOf, err = time.Parse(time.RFC3339, at)
+			options.AsOf, err = time.Parse(time.RFC3339, at)
 			if err != nil {
 				return fmt.Errorf("feed %q has as_of %q: want a time such as 2026-08-22T20:00:00Z, or %q", feed, at,
 					asCollected)
@@ -307,7 +310,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 			return fmt.Errorf("feed %q has an as_of that is no time", feed)
 		}
 
-		m.feeds[feed] = o
+		m.feeds[feed] = options
 	}
 
 	return nil

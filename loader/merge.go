@@ -28,23 +28,23 @@ func newMerger(b *builder) *merger {
 }
 
 // add merges one source's records.
-func (g *merger) add(r records, report *SourceReport) {
+func (g *merger) add(records records, report *SourceReport) {
 	owned := slices.Clone(g.owned)
 	// Sets first: cards are matched within them.
-	sets := g.addSets(r, owned, report)
-	g.addCards(r.cards, sets, owned, report)
-	g.addSealed(r.sealed, owned, report)
+	sets := g.addSets(records, owned, report)
+	g.addCards(records.cards, sets, owned, report)
+	g.addSealed(records.sealed, owned, report)
 	// From here on these games have an owner, whatever later sources bring.
-	for _, s := range r.sets {
+	for _, s := range records.sets {
 		g.owned[s.game] = true
 	}
 
-	for i := range r.cards {
-		g.owned[r.cards[i].game] = true
+	for i := range records.cards {
+		g.owned[records.cards[i].game] = true
 	}
 
-	for i := range r.sealed {
-		g.owned[r.sealed[i].game] = true
+	for i := range records.sealed {
+		g.owned[records.sealed[i].game] = true
 	}
 }
 
@@ -183,9 +183,9 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 
 // joinByRef pairs a record with the item that has its reference, or one that the operator declared
 // to be the same.
-func joinByRef[T any](g *merger, p *pairing[T], i int, it *item, fits func(int32) bool) {
-	for _, ref := range append([]string{it.refs[0]}, g.b.mapping.same(aliasCard, it.refs[0])...) {
-		if to, ok := g.itemByRef[ref]; ok && fits(to) {
+func joinByRef[T any](merger *merger, p *pairing[T], i int, it *item, fits func(int32) bool) {
+	for _, ref := range append([]string{it.refs[0]}, merger.b.mapping.same(aliasCard, it.refs[0])...) {
+		if to, ok := merger.itemByRef[ref]; ok && fits(to) {
 			if to < 0 {
 				to = -1 - to
 			}
@@ -261,23 +261,23 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 		joinByRef(g, p, i, &list[i].item, func(to int32) bool { return to < 0 && have[-1-to].game == list[i].game })
 	}
 
-	p.byIdentifier(func(s *sealed) *item { return &s.item })
+	p.byIdentifier(func(sealed *sealed) *item { return &sealed.item })
 	for i := range list {
-		s := &list[i]
+		sealed := &list[i]
 		if to := p.to[i]; to >= 0 {
 			report.SealedJoined++
-			g.m.sealed[to].enrich(s)
-			g.itemByRef[s.refs[0]] = -1 - to
+			g.m.sealed[to].enrich(sealed)
+			g.itemByRef[sealed.refs[0]] = -1 - to
 			continue
 		}
 
-		if owned[s.game] && !g.b.o.KeepUnmatched {
-			g.b.leftOut[s.refs[0]] = true
+		if owned[sealed.game] && !g.b.o.KeepUnmatched {
+			g.b.leftOut[sealed.refs[0]] = true
 			continue
 		}
 
-		g.itemByRef[s.refs[0]] = -1 - int32(len(g.m.sealed))
-		g.m.sealed = append(g.m.sealed, *s)
+		g.itemByRef[sealed.refs[0]] = -1 - int32(len(g.m.sealed))
+		g.m.sealed = append(g.m.sealed, *sealed)
 	}
 }
 

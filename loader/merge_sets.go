@@ -10,8 +10,8 @@ import (
 )
 
 // addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
-func (g *merger) addSets(r records, owned []bool, report *SourceReport) []int32 {
-	sets := r.sets
+func (g *merger) addSets(records records, owned []bool, report *SourceReport) []int32 {
+	sets := records.sets
 	p := newPairing(g.m.sets, sets)
 	for i := range sets {
 		ref := sets[i].refs[0]
@@ -29,7 +29,7 @@ func (g *merger) addSets(r records, owned []bool, report *SourceReport) []int32 
 		p.byKey(key)
 	}
 
-	g.joinByContent(p, r)
+	g.joinByContent(p, records)
 	for i := range sets {
 		s := &sets[i]
 		switch to := p.to[i]; {
@@ -81,9 +81,9 @@ func setCoreName(s *set) string {
 // the same when at least three cards agree in number and name, these are most of either set, and no
 // other set of either side agrees with as many. It finds sets that shops and databases simply name
 // differently ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
-func (g *merger) joinByContent(p *pairing[set], r records) {
+func (g *merger) joinByContent(p *pairing[set], records records) {
 	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
-	fresh := contents(r.cards, func(set int32) bool { return p.to[set] < 0 })
+	fresh := contents(records.cards, func(set int32) bool { return p.to[set] < 0 })
 	shared := map[[2]int32]int{}
 	// Only sets that share a card are compared, by way of the card.
 	where := map[string][]int32{}

@@ -115,72 +115,73 @@ type pricer struct {
 }
 
 // Price takes a row of a daily file.
-func (p *pricer) Price(r source.Price) {
+func (p *pricer) Price(price source.Price) {
 	b := p.b
-	if !p.timely(&r) {
+	if !p.timely(&price) {
 		return
 	}
-	if p.refused[r.At.File] {
-		p.leaveOut(&r)
+	if p.refused[price.At.File] {
+		p.leaveOut(&price)
 		return
 	}
 
 	// Also a row of no item says when its feed was collected.
-	b.collected = max(b.collected, r.CollectedAt)
-	item := p.find(r.Ref)
+	b.collected = max(b.collected, price.CollectedAt)
+	item := p.find(price.Ref)
 	if item < 0 {
-		p.miss(item, r.At, r.Ref)
+		p.miss(item, price.At, price.Ref)
 		return
 	}
 
-	if r.Cents != snapshot.NoCents && (r.Cents < 0 || r.Cents > snapshot.MaxCents) {
-		b.quarantine.refuse(r.At, source.ReasonBadPrice, r.Ref, "")
-		r.Cents = snapshot.NoCents
+	if price.Cents != snapshot.NoCents && (price.Cents < 0 || price.Cents > snapshot.MaxCents) {
+		b.quarantine.refuse(price.At, source.ReasonBadPrice, price.Ref, "")
+		price.Cents = snapshot.NoCents
 	}
 
-	if r.SourceAsOf != snapshot.NoTime && r.SourceAsOf > r.CollectedAt {
-		b.quarantine.refuse(r.At, source.ReasonAsOfAfterFetch, r.Ref, timeText(r.SourceAsOf))
+	if price.SourceAsOf != snapshot.NoTime && price.SourceAsOf > price.CollectedAt {
+		b.quarantine.refuse(price.At, source.ReasonAsOfAfterFetch, price.Ref, timeText(price.SourceAsOf))
 		// The price is absent, the lane was seen (decision 26).
-		r.Cents = snapshot.NoCents
+		price.Cents = snapshot.NoCents
 	}
 
-	lane, ok := p.lane(item, r.At, r.Ref, r.Variant, r.Condition)
+	lane, ok := p.lane(item, price.At, price.Ref, price.Variant, price.Condition)
 	if !ok {
 		return
 	}
 
-	p.seeGroup(item, r.Day)
+	p.seeGroup(item, price.Day)
 	// From here on the row counts, although it may have no price.
 	p.report.Rows++
-	p.span(r.Day)
-	if r.Cents != snapshot.NoCents {
-		p.dated.see(r.Day, r.At, r.Ref)
+	p.span(price.Day)
+	if price.Cents != snapshot.NoCents {
+		p.dated.see(price.Day, price.At, price.Ref)
 	}
 
-	cents := r.Cents
-	if !r.Licensed {
+	cents := price.Cents
+	if !price.Licensed {
 		cents = snapshot.NoCents
 	}
 
 	b.lanes.note(lane, row{
-		day: r.Day, cents: cents, asOf: r.SourceAsOf, collected: r.CollectedAt, licensed: r.Licensed, layer: layerDaily,
+		day: price.Day, cents: cents, asOf: price.SourceAsOf, collected: price.CollectedAt, licensed: price.Licensed,
+		layer: layerDaily,
 	})
-	b.history.addDaily(lane, r.Day, cents, b.lanes.len())
+	b.history.addDaily(lane, price.Day, cents, b.lanes.len())
 }
 
 // timely refuses rows that were collected after the snapshot's instant or are of a later day. A row
 // may be of a later day than the one on which it was collected: the file's name gives the day, and
 // a feed may repeat an old observation.
-func (p *pricer) timely(r *source.Price) bool {
+func (p *pricer) timely(price *source.Price) bool {
 	switch {
-	case r.CollectedAt == snapshot.NoTime:
-		p.b.quarantine.refuse(r.At, source.ReasonBadTime, r.Ref, "collected_at")
-	case p.b.until != snapshot.NoTime && r.CollectedAt > p.b.until:
-		p.b.quarantine.refuse(r.At, source.ReasonFetchAfterSnapshot, r.Ref, timeText(r.CollectedAt))
-	case r.Day < 0 || p.b.until != snapshot.NoTime && r.Day > snapshot.DayOf(p.b.until):
-		p.b.quarantine.refuse(r.At, source.ReasonBadDate, r.Ref, r.Day.String())
+	case price.CollectedAt == snapshot.NoTime:
+		p.b.quarantine.refuse(price.At, source.ReasonBadTime, price.Ref, "collected_at")
+	case p.b.until != snapshot.NoTime && price.CollectedAt > p.b.until:
+		p.b.quarantine.refuse(price.At, source.ReasonFetchAfterSnapshot, price.Ref, timeText(price.CollectedAt))
+	case price.Day < 0 || p.b.until != snapshot.NoTime && price.Day > snapshot.DayOf(p.b.until):
+		p.b.quarantine.refuse(price.At, source.ReasonBadDate, price.Ref, price.Day.String())
 	default:
-		p.b.latest = max(p.b.latest, r.Day)
+		p.b.latest = max(p.b.latest, price.Day)
 		return true
 	}
 
@@ -188,77 +189,77 @@ func (p *pricer) timely(r *source.Price) bool {
 }
 
 // Series takes a row of a history file. Its days were collected at 20:00Z.
-func (p *pricer) Series(s source.Series) {
+func (p *pricer) Series(series source.Series) {
 	b := p.b
-	p.cutLate(&s)
-	newest := newestOf(&s)
+	p.cutLate(&series)
+	newest := newestOf(&series)
 	if newest.day == snapshot.NoDay {
 		return
 	}
 
 	b.collected = max(b.collected, newest.collected)
-	item := p.find(s.Ref)
+	item := p.find(series.Ref)
 	if item < 0 {
-		p.miss(item, s.At, "")
+		p.miss(item, series.At, "")
 		return
 	}
 
-	lane, ok := p.lane(item, s.At, s.Ref, s.Variant, s.Condition)
+	lane, ok := p.lane(item, series.At, series.Ref, series.Variant, series.Condition)
 	if !ok {
 		return
 	}
 
 	p.report.Series++
 	p.span(newest.day)
-	for _, point := range s.Points {
-		p.dated.see(point.Day, s.At, s.Ref)
+	for _, point := range series.Points {
+		p.dated.see(point.Day, series.At, series.Ref)
 	}
 
-	if s.Last != snapshot.NoDay {
-		b.newest.see(p.feed, b.merged.item(int(item)).game, s.Last)
+	if series.Last != snapshot.NoDay {
+		b.newest.see(p.feed, b.merged.item(int(item)).game, series.Last)
 	}
 
 	// A history file fills gaps and no more: daily files and the base stand over it.
 	p.noteSeries(lane, newest)
-	b.history.addWide(lane, s.Points)
+	b.history.addWide(lane, series.Points)
 }
 
 // cutLate leaves out the days of a series that were collected after the snapshot's instant.
-func (p *pricer) cutLate(s *source.Series) {
+func (p *pricer) cutLate(series *source.Series) {
 	if p.b.until == snapshot.NoTime {
 		return
 	}
 
 	// The newest day that was collected in time.
 	end := snapshot.DayOf(p.b.until - archiveHour)
-	if n := len(s.Points); n > 0 && s.Points[n-1].Day > end {
-		p.b.quarantine.refuse(s.At, source.ReasonFetchAfterSnapshot, s.Ref, s.Points[n-1].Day.String())
+	if n := len(series.Points); n > 0 && series.Points[n-1].Day > end {
+		p.b.quarantine.refuse(series.At, source.ReasonFetchAfterSnapshot, series.Ref, series.Points[n-1].Day.String())
 	}
 
-	for len(s.Points) > 0 && s.Points[len(s.Points)-1].Day > end {
-		s.Points = s.Points[:len(s.Points)-1]
+	for len(series.Points) > 0 && series.Points[len(series.Points)-1].Day > end {
+		series.Points = series.Points[:len(series.Points)-1]
 	}
 
-	for len(s.Blank) > 0 && s.Blank[len(s.Blank)-1] > end {
-		s.Blank = s.Blank[:len(s.Blank)-1]
+	for len(series.Blank) > 0 && series.Blank[len(series.Blank)-1] > end {
+		series.Blank = series.Blank[:len(series.Blank)-1]
 	}
 
-	if s.Last > end {
+	if series.Last > end {
 		// Which days the file has before it is not known.
-		s.Last = snapshot.NoDay
+		series.Last = snapshot.NoDay
 	}
 }
 
 // newestOf is the newest row of a series' lane: a price, or a day that says there is none.
-func newestOf(s *source.Series) row {
+func newestOf(series *source.Series) row {
 	newest := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, licensed: true, layer: layerWide}
-	if n := len(s.Points); n > 0 {
-		newest.day = s.Points[n-1].Day
-		newest.cents = s.Points[n-1].Cents
+	if n := len(series.Points); n > 0 {
+		newest.day = series.Points[n-1].Day
+		newest.cents = series.Points[n-1].Cents
 	}
 
-	if n := len(s.Blank); n > 0 && s.Blank[n-1] > newest.day {
-		newest.day = s.Blank[n-1]
+	if n := len(series.Blank); n > 0 && series.Blank[n-1] > newest.day {
+		newest.day = series.Blank[n-1]
 		newest.cents = snapshot.NoCents
 	}
 
@@ -278,7 +279,7 @@ func (p *pricer) noteSeries(lane int32, newest row) {
 
 // lane finds or makes the lane of a row.
 func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) (int32, bool) {
-	c := snapshot.Ungraded
+	cond := snapshot.Ungraded
 	if int(item) >= len(p.b.merged.cards) {
 		// A feed that does not know what is sealed calls it normal.
 		if variant != "" && variant != "normal" {
@@ -286,7 +287,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 			return 0, false
 		}
 		variant = ""
-		c = snapshot.FactorySealed
+		cond = snapshot.FactorySealed
 	} else {
 		if !source.IsCode(variant) {
 			p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
@@ -295,7 +296,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 
 		if condition != "" {
 			var ok bool
-			c, ok = snapshot.ParseCondition(condition)
+			cond, ok = snapshot.ParseCondition(condition)
 			if !ok {
 				p.b.quarantine.refuse(at, source.ReasonBadCondition, ref, condition)
 				return 0, false
@@ -309,7 +310,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 		return 0, false
 	}
 
-	return p.b.lanes.of(lanePlace{item, v, uint8(c), p.feed}), true
+	return p.b.lanes.of(lanePlace{item, v, uint8(cond), p.feed}), true
 }
 
 func (p *pricer) find(ref string) int32 {

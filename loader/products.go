@@ -161,12 +161,12 @@ func (b *builder) verify(m *merged) {
 	}
 
 	kept := m.sealed[:0]
-	for _, s := range m.sealed {
+	for _, sealed := range m.sealed {
 		// A product that lacks a fact leaves the catalog: nothing is guessed.
-		lacks := s.verifySealed(b.mapping.sealedOf(s.refs))
+		lacks := sealed.verifySealed(b.mapping.sealedOf(sealed.refs))
 		if lacks == "" {
-			if reason, value := s.impossible(&snapshot.Games[s.game]); reason != "" {
-				_, ref := splitRef(s.refs[0])
+			if reason, value := sealed.impossible(&snapshot.Games[sealed.game]); reason != "" {
+				_, ref := splitRef(sealed.refs[0])
 				b.quarantine.refuse(source.At{File: sealedFile}, reason, ref, value)
 				lacks = reason
 			}
@@ -175,15 +175,15 @@ func (b *builder) verify(m *merged) {
 		if lacks != "" {
 			b.report.SealedLeftOut[lacks]++
 			if b.lacking != nil {
-				b.lacking(&s, lacks)
+				b.lacking(&sealed, lacks)
 			}
-			for _, ref := range s.refs {
+			for _, ref := range sealed.refs {
 				b.leftOut[ref] = true
 			}
 			continue
 		}
 
-		kept = append(kept, s)
+		kept = append(kept, sealed)
 	}
 
 	m.sealed = kept

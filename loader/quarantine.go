@@ -32,12 +32,12 @@ type quarantineLine struct {
 }
 
 // add notes a refused record.
-func (q *quarantine) add(r source.Quarantine) {
+func (q *quarantine) add(quarantine source.Quarantine) {
 	if q.counts == nil {
 		q.counts = map[string]int{}
 	}
 
-	q.counts[r.Reason]++
+	q.counts[quarantine.Reason]++
 	if q.kept == maxQuarantine {
 		q.cut++
 		return
@@ -48,8 +48,8 @@ func (q *quarantine) add(r source.Quarantine) {
 	enc.SetEscapeHTML(false)
 	// A struct of strings and a number cannot fail to encode, nor a buffer to take it.
 	_ = enc.Encode(quarantineLine{
-		Reason: r.Reason, File: source.Clip(r.At.File, maxQuarantineValue), Line: r.At.Line,
-		Ref: source.Clip(r.Ref, maxQuarantineValue), Value: source.Clip(r.Value, maxQuarantineValue),
+		Reason: quarantine.Reason, File: source.Clip(quarantine.At.File, maxQuarantineValue), Line: quarantine.At.Line,
+		Ref: source.Clip(quarantine.Ref, maxQuarantineValue), Value: source.Clip(quarantine.Value, maxQuarantineValue),
 	})
 }
 

@@ -59,7 +59,8 @@ func (m *mapping) searchRow(r []string) error {
 		return errors.New("has no phrase")
 	case len(a.phrase) > maxPhrase || len(a.replacement) > maxPhrase:
 		return fmt.Errorf("has more than %d bytes in a field", maxPhrase)
-	case a.game != "" && !slices.ContainsFunc(snapshot.Games, func(g snapshot.Game) bool { return g.Slug == a.game }):
+	case a.game != "" && !slices.ContainsFunc(snapshot.Games,
+		func(game snapshot.Game) bool { return game.Slug == a.game }):
 		return fmt.Errorf("has game %q, which is none", a.game)
 	case (r[3] == "") != (r[4] == ""):
 		return errors.New("has a namespace without a ref, or a ref without a namespace")
@@ -90,7 +91,7 @@ func (m *mapping) searchRow(r []string) error {
 // reference is of no card, or of several, leaves what the shipped list says, and is reported.
 func (a *assembly) writeAliases() {
 	rows, namespaces := a.referredCards()
-	t := &a.c.Aliases
+	aliases := &a.c.Aliases
 	for _, key := range sortedKeys(a.b.mapping.search) {
 		from := a.b.mapping.search[key]
 		card := int32(-1)
@@ -115,10 +116,10 @@ func (a *assembly) writeAliases() {
 			continue
 		}
 
-		t.Phrase.Append(from.phrase)
-		t.Replacement.Append(from.replacement)
-		t.Game = append(t.Game, game)
-		t.Card = append(t.Card, card)
+		aliases.Phrase.Append(from.phrase)
+		aliases.Replacement.Append(from.replacement)
+		aliases.Game = append(aliases.Game, game)
+		aliases.Card = append(aliases.Card, card)
 	}
 }
 

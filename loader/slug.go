@@ -188,8 +188,8 @@ func rivalsAt(level int, wants []slugWant, open []int) map[string]int {
 // giveSlugs gives every set and card its slug. What an item of the base was called until now and is
 // not any more is a former slug from here on: nobody else gets it, but the item itself may get it
 // back.
-func (m *merged) giveSlugs(r *registry) {
-	sets, cards := priorSlugs(r.base)
+func (m *merged) giveSlugs(registry *registry) {
+	sets, cards := priorSlugs(registry.base)
 	wants := make([]slugWant, len(m.sets))
 	for i, s := range m.sets {
 		stem := slugify(s.name)
@@ -197,7 +197,7 @@ func (m *merged) giveSlugs(r *registry) {
 		wants[i].stems = nonEmpty("set", stem, slugify(stem+" "+snapshot.Games[s.game].Slug))
 	}
 
-	for i, slug := range assignSlugs(wants, withPrior(r.formerSets, sets)) {
+	for i, slug := range assignSlugs(wants, withPrior(registry.formerSets, sets)) {
 		m.sets[i].slug = slug
 	}
 
@@ -213,7 +213,7 @@ func (m *merged) giveSlugs(r *registry) {
 		wants[i].stems = nonEmpty("card", slugify(stem+" "+c.number))
 	}
 
-	for i, slug := range assignSlugs(wants, withPrior(r.former, cards)) {
+	for i, slug := range assignSlugs(wants, withPrior(registry.former, cards)) {
 		m.cards[i].slug = slug
 	}
 }

@@ -43,9 +43,9 @@ func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
 
 	out := &Suggestions{Unknown: map[string]int{}}
 	var left []sealed
-	b.lacking = func(s *sealed, lacks string) {
+	b.lacking = func(sealed *sealed, lacks string) {
 		if lacks == "units_per_package" {
-			left = append(left, *s)
+			left = append(left, *sealed)
 		} else {
 			out.Unknown[lacks]++
 		}
@@ -71,16 +71,18 @@ func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
 	return out, nil
 }
 
-func suggestionOf(s *sealed, set string) Suggestion {
-	namespace, ref := splitRef(s.refs[0])
+func suggestionOf(sealed *sealed, set string) Suggestion {
+	namespace, ref := splitRef(sealed.refs[0])
 	row := Suggestion{
-		Namespace: namespace, Ref: ref, Name: s.name, Set: set, PackageType: s.packageType, Edition: s.edition,
-		UnitKind: cmp.Or(s.unitKind, boosterPack),
+		Namespace: namespace, Ref: ref, Name: sealed.name, Set: set, PackageType: sealed.packageType,
+		Edition:  sealed.edition,
+		UnitKind: cmp.Or(sealed.unitKind, boosterPack),
 	}
-	if s.packageType == boosterCase {
+	if sealed.packageType == boosterCase {
 		row.UnitKind = boosterBox
 	}
-	row.Units, row.Reason = usualUnits(snapshot.Games[s.game].Slug, s.packageType, s.edition, set, s.name)
+	row.Units, row.Reason = usualUnits(snapshot.Games[sealed.game].Slug, sealed.packageType, sealed.edition, set,
+		sealed.name)
 	return row
 }
 

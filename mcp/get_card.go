@@ -54,10 +54,10 @@ func getCard(in *request, out *reply) refusal {
 // writePrices writes every lane with a current price, in the order of REST.
 func writePrices(out *reply, card int) {
 	// A lane may have a history and no current price: it is left out.
-	l := &out.c.Lanes
+	lanes := &out.c.Lanes
 	var current []int
-	for lane, to := l.Of.Range(card); lane < to; lane++ {
-		if l.Cents[lane] >= 0 {
+	for lane, to := lanes.Of.Range(card); lane < to; lane++ {
+		if lanes.Cents[lane] >= 0 {
 			current = append(current, lane)
 		}
 	}
@@ -75,9 +75,9 @@ func writePrices(out *reply, card int) {
 		out.json = appendLane(out.json, out.c, lane, out.detailed)
 
 		out.say("- ", variantOf(out.c, lane), ", ", conditionOf(out.c, lane), " | ")
-		out.sayPrice(l.Cents[lane], out.c.UpdatedAt(lane))
-		sayTrend(out, " | 7d ", l.Base7[lane], l.Cents[lane])
-		sayTrend(out, " | 30d ", l.Base30[lane], l.Cents[lane])
+		out.sayPrice(lanes.Cents[lane], out.c.UpdatedAt(lane))
+		sayTrend(out, " | 7d ", lanes.Base7[lane], lanes.Cents[lane])
+		sayTrend(out, " | 30d ", lanes.Base30[lane], lanes.Cents[lane])
 		if out.detailed {
 			out.sayUpdated(out.c.UpdatedAt(lane))
 		}
@@ -105,10 +105,10 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 		return wire.AppendLanePrice(dst, c, lane)
 	}
 
-	l := &c.Lanes
+	lanes := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
-	dst = appendPercent(append(dst, `,"change_7d_percent":`...), l.Base7[lane], l.Cents[lane])
-	return append(appendPercent(append(dst, `,"change_30d_percent":`...), l.Base30[lane], l.Cents[lane]), '}')
+	dst = appendPercent(append(dst, `,"change_7d_percent":`...), lanes.Base7[lane], lanes.Cents[lane])
+	return append(appendPercent(append(dst, `,"change_30d_percent":`...), lanes.Base30[lane], lanes.Cents[lane]), '}')
 }
 
 // appendPercent appends the change from base to now in percent. It appends null when one of the two

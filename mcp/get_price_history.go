@@ -139,12 +139,12 @@ func historyOf(in *request, card, days int) (lines []line, silent []string) {
 
 		// fold overwrites the points, so what needs all of them comes first.
 		low, high := extremes(points)
-		l := line{
+		line := line{
 			variant: code, condition: conditionOf(c, lane), sum: snapshot.Summarize(points),
 			low: points[low], high: points[high], spread: spread(points),
 		}
-		l.points, l.runs = fold(points)
-		lines = append(lines, l)
+		line.points, line.runs = fold(points)
+		lines = append(lines, line)
 	})
 
 	return lines, silent
@@ -248,19 +248,19 @@ func spread(points []snapshot.Point) float64 {
 
 // trend is a word for the change from the first price to the last. A change of 3 % or more is
 // rising or falling (decision 80).
-func trend(s *snapshot.Summary) string {
+func trend(summary *snapshot.Summary) string {
 	const percent = 3
 	switch {
-	case s.Points < 2:
+	case summary.Points < 2:
 		return "insufficient_data"
-	case s.First == s.Last:
+	case summary.First == summary.Last:
 		return "flat"
-	case s.First == 0:
+	case summary.First == 0:
 		return "rising"
 	}
 
 	// The change is compared as it is printed: rounded to hundredths of a percent.
-	units, _, negative := wire.Percent(s.Last-s.First, s.First)
+	units, _, negative := wire.Percent(summary.Last-summary.First, summary.First)
 	switch {
 	case units < percent:
 		return "flat"
@@ -312,18 +312,18 @@ func sayWindow(out *reply, days, asked, left, had int) {
 
 // appendJSON appends the line as an element of series.
 func (l *line) appendJSON(dst []byte) []byte {
-	s := &l.sum
+	summary := &l.sum
 	dst = wire.AppendText(dst, `{"variant":`, l.variant)
 	dst = wire.AppendText(dst, `,"condition":`, l.condition)
-	dst = wire.AppendText(dst, `,"summary":{"trend":`, trend(s))
-	dst = wire.AppendDated(dst, `,"first":`, s.FirstDay, s.First)
-	dst = wire.AppendDated(dst, `,"last":`, s.LastDay, s.Last)
+	dst = wire.AppendText(dst, `,"summary":{"trend":`, trend(summary))
+	dst = wire.AppendDated(dst, `,"first":`, summary.FirstDay, summary.First)
+	dst = wire.AppendDated(dst, `,"last":`, summary.LastDay, summary.Last)
 	dst = wire.AppendDated(dst, `,"min":`, l.low.Day, l.low.Cents)
 	dst = wire.AppendDated(dst, `,"max":`, l.high.Day, l.high.Cents)
-	dst = wire.AppendCents(dst, `,"average_price_cents":`, s.Mean)
-	dst = wire.AppendChange(dst, `,"change_cents":`, `,"change_percent":`, s.First, s.Last)
+	dst = wire.AppendCents(dst, `,"average_price_cents":`, summary.Mean)
+	dst = wire.AppendChange(dst, `,"change_cents":`, `,"change_percent":`, summary.First, summary.Last)
 	dst = appendHundredths(append(dst, `,"volatility_percent":`...), l.spread)
-	dst = wire.AppendInt(dst, `,"data_points":`, int64(s.Points))
+	dst = wire.AppendInt(dst, `,"data_points":`, int64(summary.Points))
 
 	dst = append(dst, `},"points":[`...)
 	for _, point := range l.points {
@@ -346,19 +346,19 @@ func appendHundredths(dst []byte, v float64) []byte {
 
 // say appends the line as two lines of text: the summary and the points.
 func (l *line) say(text *prose) {
-	s := &l.sum
-	text.say(l.variant, ", ", l.condition, ": ", trend(s))
-	if s.Points > 1 {
+	summary := &l.sum
+	text.say(l.variant, ", ", l.condition, ": ", trend(summary))
+	if summary.Points > 1 {
 		text.say(" | change ")
-		text.sayChange(s.First, s.Last)
+		text.sayChange(summary.First, summary.Last)
 	}
 
-	text.sayPriceOn(" | first ", s.FirstDay, s.First)
-	text.sayPriceOn(" | last ", s.LastDay, s.Last)
+	text.sayPriceOn(" | first ", summary.FirstDay, summary.First)
+	text.sayPriceOn(" | last ", summary.LastDay, summary.Last)
 	text.sayPriceOn(" | min ", l.low.Day, l.low.Cents)
 	text.sayPriceOn(" | max ", l.high.Day, l.high.Cents)
 	text.say(" | average ")
-	text.sayMoney(s.Mean)
+	text.sayMoney(summary.Mean)
 
 	if !math.IsNaN(l.spread) {
 		text.say(" | volatility ")
@@ -367,7 +367,7 @@ func (l *line) say(text *prose) {
 	}
 
 	text.say(" | ")
-	text.sayCount(s.Points, "data point")
+	text.sayCount(summary.Points, "data point")
 	l.sayPoints(text)
 }
 

@@ -188,10 +188,10 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 	}
 
 	out.say("Did you mean:\n")
-	for _, m := range meant {
+	for _, match := range meant {
 		out.say("- ")
-		out.sayCard(int(m.Card))
-		out.say(" | ", out.c.Cards.ID.At(int(m.Card)), "\n")
+		out.sayCard(int(match.Card))
+		out.say(" | ", out.c.Cards.ID.At(int(match.Card)), "\n")
 	}
 
 	out.say("Otherwise find ids with catalog_search_cards.")

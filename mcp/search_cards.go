@@ -107,18 +107,18 @@ func searchCards(in *request, out *reply) refusal {
 // (docs/SEARCH.md, What the answer tells). It says nothing when the words were taken as they are.
 func sayRead(in *request, out *reply, words string, first uint32) {
 	var parts []string
-	for _, n := range in.View.Index.Interpret(nil, words, first) {
-		from := `"` + readable(n.From) + `"`
-		switch n.Kind {
+	for _, note := range in.View.Index.Interpret(nil, words, first) {
+		from := `"` + readable(note.From) + `"`
+		switch note.Kind {
 		case index.LeftOut:
 			parts = append(parts, from+" left out")
 		case index.Missing:
 			parts = append(parts, from+" not found")
 		case index.Respelt, index.ReadAs:
-			parts = append(parts, from+` read as "`+readable(n.To)+`"`)
+			parts = append(parts, from+` read as "`+readable(note.To)+`"`)
 		case index.Preferred:
-			if n.To != "" {
-				from += " or " + readable(n.To)
+			if note.To != "" {
+				from += " or " + readable(note.To)
 			}
 			parts = append(parts, from+" preferred")
 		case index.AsSet, index.AsNumber, index.InGame:

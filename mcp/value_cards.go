@@ -117,11 +117,12 @@ type valuedList struct {
 
 // write writes the whole result.
 func (list *valuedList) write(out *reply) {
-	t := &list.totals
-	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(t.Exact+t.Assumed), `,"assumed_cents":`,
-		wire.Decimal(t.Assumed), `,"total_is_partial":`, strconv.FormatBool(t.Counts[valuation.Priced] < t.Lines),
-		`,"counts":{"lines":`, strconv.Itoa(t.Lines))
-	for s, n := range t.Counts {
+	totals := &list.totals
+	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(totals.Exact+totals.Assumed), `,"assumed_cents":`,
+		wire.Decimal(totals.Assumed), `,"total_is_partial":`,
+		strconv.FormatBool(totals.Counts[valuation.Priced] < totals.Lines),
+		`,"counts":{"lines":`, strconv.Itoa(totals.Lines))
+	for s, n := range totals.Counts {
 		out.put(`,"`, valuation.StatusNames[s], `":`, strconv.Itoa(n))
 	}
 
@@ -141,26 +142,26 @@ func (list *valuedList) write(out *reply) {
 }
 
 func (list *valuedList) sayTotal(out *reply) {
-	t := &list.totals
-	if t.Counts[valuation.Priced] > 0 {
+	totals := &list.totals
+	if totals.Counts[valuation.Priced] > 0 {
 		out.say("Total ")
-		out.sayMoney(t.Exact + t.Assumed)
+		out.sayMoney(totals.Exact + totals.Assumed)
 	} else {
 		out.say("No total")
 	}
-	out.say(": ", strconv.Itoa(t.Counts[valuation.Priced]), " of ")
-	out.sayCount(t.Lines, "line")
+	out.say(": ", strconv.Itoa(totals.Counts[valuation.Priced]), " of ")
+	out.sayCount(totals.Lines, "line")
 	out.say(" priced")
 
-	for s := valuation.Unpriced; s < valuation.Statuses; s++ {
-		if n := t.Counts[s]; n > 0 {
-			out.say(", ", strconv.Itoa(n), " ", valuation.StatusNames[s])
+	for status := valuation.Unpriced; status < valuation.Statuses; status++ {
+		if n := totals.Counts[status]; n > 0 {
+			out.say(", ", strconv.Itoa(n), " ", valuation.StatusNames[status])
 		}
 	}
 
-	if t.Assumed > 0 {
+	if totals.Assumed > 0 {
 		out.say("; ")
-		out.sayMoney(t.Assumed)
+		out.sayMoney(totals.Assumed)
 		out.say(" of it is assumed")
 	}
 

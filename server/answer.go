@@ -112,26 +112,26 @@ func (x *exchange) answer() {
 
 // answerHead makes the head lines that a success and its 304 share.
 func (x *exchange) answerHead(encoding string) {
-	h := &x.Head
+	head := &x.Head
 	x.beginHead()
 
 	// Not on preview: a replay is of another snapshot, and its meta tells the instant.
 	if x.surface.validates {
-		h.Set("X-Snapshot-Id", x.request.View.ID)
+		head.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	x.ignoredHead()
 	if unknown := x.reply.Unknown; len(unknown) > 0 {
-		h.SetBytes("X-Unknown-Values", unknown)
+		head.SetBytes("X-Unknown-Values", unknown)
 	}
 	if len(x.reply.Told) > 0 {
-		h.SetBytes("X-Search-Interpretation", x.reply.Told)
+		head.SetBytes("X-Search-Interpretation", x.reply.Told)
 	}
 
 	x.vary(varyByKey)
 	if x.op.Cacheable {
-		h.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
+		head.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
 	} else {
-		h.Set(fasthttp.HeaderCacheControl, x.surface.private)
+		head.Set(fasthttp.HeaderCacheControl, x.surface.private)
 	}
 	if x.reply.Tagged {
 		x.SetETag(x.reply.Tag, encoding)

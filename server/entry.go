@@ -25,12 +25,12 @@ func (x *exchange) tellAccess(took time.Duration) {
 		Status: x.Ctx.Response.StatusCode(),
 	}
 
-	if p := x.charge.principal; p != nil {
-		entry.Tenant = p.Tenant
-		entry.Key = p.KeyID
+	if principal := x.charge.principal; principal != nil {
+		entry.Tenant = principal.Tenant
+		entry.Key = principal.KeyID
 	}
-	if v := x.request.View; v != nil {
-		entry.Snapshot = v.ID
+	if view := x.request.View; view != nil {
+		entry.Snapshot = view.ID
 	}
 
 	// A stream is read by whoever sends it.

@@ -213,11 +213,11 @@ func (x *exchange) recognise() *wire.Fault {
 
 // admit takes the View and asks the meter.
 func (x *exchange) admit() *wire.Fault {
-	r := &x.request
+	request := &x.request
 
 	// Taken once: whatever is published meanwhile, the request sees one catalog.
-	r.View = x.s.Engine.View()
-	if r.View == nil {
+	request.View = x.s.Engine.View()
+	if request.View == nil {
 		return x.surface.noCatalog
 	}
 
@@ -225,13 +225,13 @@ func (x *exchange) admit() *wire.Fault {
 		return x.surface.denied(&x.charge.decision)
 	}
 
-	r.Service = &x.s.service
-	r.Operation = x.op.Operation
-	r.Now = x.now.Time()
-	r.Tenant = x.charge.principal.Tenant
-	r.Plan = x.charge.principal.Plan
-	r.ID = x.id
-	r.Strict = x.surface.strict
+	request.Service = &x.s.service
+	request.Operation = x.op.Operation
+	request.Now = x.now.Time()
+	request.Tenant = x.charge.principal.Tenant
+	request.Plan = x.charge.principal.Plan
+	request.ID = x.id
+	request.Strict = x.surface.strict
 	return nil
 }
 

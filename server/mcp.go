@@ -135,23 +135,23 @@ func (x *exchange) mcp() {
 	}
 
 	// A body that is no message gets 400 with a JSON-RPC error. A notification gets 202.
-	m, fault := mcp.Read(x.Ctx.PostBody())
+	message, fault := mcp.Read(x.Ctx.PostBody())
 	if fault == nil {
-		fault = x.s.tools.Check(&m, mirrored(&x.Ctx.Request.Header))
+		fault = x.s.tools.Check(&message, mirrored(&x.Ctx.Request.Header))
 	}
 	if fault != nil {
 		x.reply.Body = fault.Append(x.reply.Body)
 		x.answerMCP(fasthttp.StatusBadRequest)
 		return
 	}
-	if !m.IsRequest() {
+	if !message.IsRequest() {
 		x.Ctx.Response.SetStatusCode(fasthttp.StatusAccepted)
 		x.Ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 		return
 	}
 
 	// All that needs no catalog is free.
-	response, tool := x.s.tools.Answer(x.reply.Body, &m)
+	response, tool := x.s.tools.Answer(x.reply.Body, &message)
 	x.reply.Body = response
 	switch tool {
 	case mcp.NoTool:
@@ -165,7 +165,7 @@ func (x *exchange) mcp() {
 	x.surface = &toolSurface
 	x.op = x.s.tools.operations[tool]
 	x.row = x.op.row
-	x.request.Message = &m
+	x.request.Message = &message
 	x.process()
 }
 

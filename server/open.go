@@ -21,15 +21,15 @@ func newDocument(text []byte) document {
 
 // openapi answers GET /openapi.json, without a key and to any origin (decision 4).
 func (x *exchange) openapi() {
-	d := &x.s.document
-	encoding := x.Encoding(len(d.in[""]))
+	document := &x.s.document
+	encoding := x.Encoding(len(document.in[""]))
 
 	// Any origin may read it: that takes the place of a configured one (see allowOrigin).
 	x.Ctx.Response.Header.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	x.nameHead()
 	x.Head.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
 	x.Head.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
-	x.sendDocument("application/json", d.etag, encoding, d.in[encoding])
+	x.sendDocument("application/json", document.etag, encoding, document.in[encoding])
 }
 
 // sendDocument sends a stored body, or 304 when the caller has it. The head is begun.

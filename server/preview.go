@@ -59,11 +59,11 @@ func addCredits(x *exchange) {
 	if left.Limit == 0 {
 		// Refused before admission: nothing was asked of the meter yet. A balance that nobody knows is
 		// not told.
-		u, err := x.s.Gate.Usage(x.charge.principal, x.now)
+		usage, err := x.s.Gate.Usage(x.charge.principal, x.now)
 		if err != nil {
 			return
 		}
-		left.Remaining = u.Remaining
+		left.Remaining = usage.Remaining
 	}
 	x.Head.SetInt("X-Request-Credits-Remaining", left.Remaining)
 }

@@ -61,24 +61,24 @@ type pen struct {
 // paths makes the path data of a history: the line, the area below it, and a dot for each observation that stands
 // alone and for the last one.
 func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, area, dots string) {
-	var p pen
+	var pen pen
 
 	for i, point := range points {
 		x := int(point.Day - from)
 		y := chartHeight - int((float64(point.Cents-base)/float64(top-base))*chartHeight+0.5)
 		switch {
 		case i == 0:
-			p.beginRun(x, y)
-		case point.Day-p.day > longestGap:
-			p.endRun(false)
-			p.beginRun(x, y)
+			pen.beginRun(x, y)
+		case point.Day-pen.day > longestGap:
+			pen.endRun(false)
+			pen.beginRun(x, y)
 		default:
-			p.lineTo(x, y)
+			pen.lineTo(x, y)
 		}
-		p.day = point.Day
+		pen.day = point.Day
 	}
-	p.endRun(true)
-	return string(p.line), string(p.area), string(p.dots)
+	pen.endRun(true)
+	return string(pen.line), string(pen.area), string(pen.dots)
 }
 
 func (p *pen) beginRun(x, y int) {
@@ -132,9 +132,9 @@ func appendPair(dst []byte, x, y int) []byte {
 // of each week, because a year of rows is more than anybody reads.
 func tabled(points []snapshot.Point, days int) []snapshot.Point {
 	var rows []snapshot.Point
-	for _, p := range slices.Backward(points) {
-		if n := len(rows); days <= 30 || n == 0 || p.Day/7 != rows[n-1].Day/7 {
-			rows = append(rows, p)
+	for _, point := range slices.Backward(points) {
+		if n := len(rows); days <= 30 || n == 0 || point.Day/7 != rows[n-1].Day/7 {
+			rows = append(rows, point)
 		}
 	}
 	return rows

@@ -31,7 +31,7 @@ var explanations = func() map[wire.Code]explanation {
 }()
 
 // meaningOf is the meaning of a code, with the surfaces that have it.
-func meaningOf(code wire.Code) (m wire.Meaning, surfaces string, ok bool) {
+func meaningOf(code wire.Code) (meaning wire.Meaning, surfaces string, ok bool) {
 	live, onLive := wire.Live[code]
 	preview, onPreview := wire.Preview[code]
 	switch {
@@ -52,14 +52,14 @@ type errorPage struct {
 
 // Error appends the page that explains a code; false when there is no such code. v may be nil.
 func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (page []byte, known bool, err error) {
-	m, surfaces, ok := meaningOf(wire.Code(code))
+	meaning, surfaces, ok := meaningOf(wire.Code(code))
 	if !ok {
 		return dst, false, nil
 	}
 
 	e := errorPage{
-		frame: p.frame(v, now, m.Title, "What the error code "+code+" means and what to do about it."),
-		code:  code, status: m.Status, surfaces: surfaces, explanation: explanations[wire.Code(code)],
+		frame: p.frame(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
+		code:  code, status: meaning.Status, surfaces: surfaces, explanation: explanations[wire.Code(code)],
 	}
 	e.canonical = p.base + "/errors/" + code
 	return show(dst, &e), true, nil
@@ -73,16 +73,16 @@ type errorsPage struct {
 // Errors appends the list of all codes. v may be nil.
 func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
 	about := "Every error code of the API, with what it means and what to do."
-	e := errorsPage{frame: p.frame(v, now, "Error codes", about)}
-	e.canonical = p.base + "/errors"
+	page := errorsPage{frame: p.frame(v, now, "Error codes", about)}
+	page.canonical = p.base + "/errors"
 
 	// By status, because that is what a developer sees first.
-	e.codes = slices.SortedFunc(maps.Keys(explanations), func(a, b wire.Code) int {
+	page.codes = slices.SortedFunc(maps.Keys(explanations), func(a, b wire.Code) int {
 		first, _, _ := meaningOf(a)
 		second, _, _ := meaningOf(b)
 		return cmp.Or(cmp.Compare(first.Status, second.Status), cmp.Compare(a, b))
 	})
-	return show(dst, &e), nil
+	return show(dst, &page), nil
 }
 
 // messagePage is a page that is not there, or not now: its title is the heading, its description the text.

@@ -67,10 +67,10 @@ func pageOf(all []uint32, page, size int) []uint32 { return all[min(len(all), (p
 
 // movers are the cards that moved most, by the API's rules and its smallest price.
 func movers(v *engine.View, down bool, game string, most int) []uint32 {
-	f := index.NoFilter
-	f.Min = wire.MoversMinCents
-	f.Game = game
-	return v.Index.Movers(nil, down, f, most)
+	filter := index.NoFilter
+	filter.Min = wire.MoversMinCents
+	filter.Game = game
+	return v.Index.Movers(nil, down, filter, most)
 }
 
 type homePage struct {
@@ -80,16 +80,16 @@ type homePage struct {
 
 // Home appends the home page: search, movers, newest sets.
 func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
-	h := homePage{
+	page := homePage{
 		frame: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
 		up:    movers(v, false, "", homeMovers),
 		down:  movers(v, true, "", homeMovers),
 	}
 
-	h.sets, _ = v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
-	h.canonical = canonical(v, "/")
-	h.hero = true
-	return show(dst, &h), nil
+	page.sets, _ = v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
+	page.canonical = canonical(v, "/")
+	page.hero = true
+	return show(dst, &page), nil
 }
 
 // SearchQuery says which search results are wanted.
@@ -100,8 +100,9 @@ type SearchQuery struct {
 	Page  int    // from 1
 }
 
-func (p *Pages) searchLink(q SearchQuery) string {
-	return address(p.root+"/search", q.Page, param{"q", q.Words}, param{"game", q.Game}, param{"sort", q.Sort})
+func (p *Pages) searchLink(query SearchQuery) string {
+	return address(p.root+"/search", query.Page, param{"q", query.Words}, param{"game", query.Game},
+		param{"sort", query.Sort})
 }
 
 // orders are the orders of search results, by the names in SearchQuery, and what they are called.
@@ -120,29 +121,29 @@ type searchPage struct {
 }
 
 // Search appends a page of search results: the cards that the API's search has, in its order.
-func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, q SearchQuery) ([]byte, error) {
-	q.Page = min(max(q.Page, 1), MaxPage)
-	if q.Sort == "relevance" {
-		q.Sort = ""
+func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, searchQuery SearchQuery) ([]byte, error) {
+	searchQuery.Page = min(max(searchQuery.Page, 1), MaxPage)
+	if searchQuery.Sort == "relevance" {
+		searchQuery.Sort = ""
 	}
 
 	heading := "All cards"
-	if q.Words != "" {
-		heading = "Results for “" + q.Words + "”"
+	if searchQuery.Words != "" {
+		heading = "Results for “" + searchQuery.Words + "”"
 	}
 
 	// Pages are cut from the beginning of the results, so that they need no cursor.
-	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: q.Words != ""}
-	query.Game = q.Game
-	query.Sort, _ = index.ParseSort(q.Sort)
-	found := v.Cards(nil, query, nil, q.Page*perSearch)
+	query := index.Query{Filter: index.NoFilter, Words: searchQuery.Words, HasWords: searchQuery.Words != ""}
+	query.Game = searchQuery.Game
+	query.Sort, _ = index.ParseSort(searchQuery.Sort)
+	found := v.Cards(nil, query, nil, searchQuery.Page*perSearch)
 
 	s := searchPage{
-		frame: p.frame(v, now, heading, "Search results."), asked: q,
-		cards: pageOf(found.Cards, q.Page, perSearch), more: found.More,
+		frame: p.frame(v, now, heading, "Search results."), asked: searchQuery,
+		cards: pageOf(found.Cards, searchQuery.Page, perSearch), more: found.More,
 	}
 	s.hidden = true
-	s.query = q.Words
+	s.query = searchQuery.Words
 	return show(dst, &s), nil
 }
 
@@ -152,8 +153,8 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 		return dst
 	}
 
-	q := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
-	found := v.Cards(nil, q, nil, suggestions)
+	query := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
+	found := v.Cards(nil, query, nil, suggestions)
 	return render(dst, func(w *quicktemplate.Writer) { p.streamoptions(w, v.Catalog, found.Cards) })
 }
 
@@ -174,30 +175,31 @@ type setPage struct {
 }
 
 // Set appends the page of a set; a page beyond its last one is the last one.
-func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, q SetQuery) ([]byte, error) {
+func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery) ([]byte, error) {
 	c := v.Catalog
-	last := (int(c.Sets.Cards[q.Set]) + perSet - 1) / perSet
-	q.Page = min(max(q.Page, 1), max(last, 1))
+	last := (int(c.Sets.Cards[setQuery.Set]) + perSet - 1) / perSet
+	setQuery.Page = min(max(setQuery.Page, 1), max(last, 1))
 
 	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, the catalog's order is by number
-	query.Set = c.Sets.ID.At(q.Set)
-	if q.ByPrice {
+	query.Set = c.Sets.ID.At(setQuery.Set)
+	if setQuery.ByPrice {
 		query.Sort = index.PriceDesc
 	}
 
-	found := v.Index.Cards(nil, query, nil, q.Page*perSet)
+	found := v.Index.Cards(nil, query, nil, setQuery.Page*perSet)
 
-	s := setPage{
-		asked: q, slug: c.Sets.Slug.At(q.Set),
-		about: joined(c.Sets.Series.At(q.Set), released(c, q.Set, "released "), countedCards(c, q.Set)),
-		cards: pageOf(found.Cards, q.Page, perSet), more: found.More,
+	page := setPage{
+		asked: setQuery, slug: c.Sets.Slug.At(setQuery.Set),
+		about: joined(c.Sets.Series.At(setQuery.Set), released(c, setQuery.Set, "released "),
+			countedCards(c, setQuery.Set)),
+		cards: pageOf(found.Cards, setQuery.Page, perSet), more: found.More,
 	}
 
-	name := c.Sets.Name.At(q.Set)
-	game := c.Games.Name.At(int(c.Sets.Game[q.Set]))
-	s.frame = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+s.about+".")
-	s.canonical = canonical(v, "/sets/"+s.slug)
-	return show(dst, &s), nil
+	name := c.Sets.Name.At(setQuery.Set)
+	game := c.Games.Name.At(int(c.Sets.Game[setQuery.Set]))
+	page.frame = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
+	page.canonical = canonical(v, "/sets/"+page.slug)
+	return show(dst, &page), nil
 }
 
 // link is where the page of the set is in an order, byPrice or by number.
@@ -223,28 +225,28 @@ type setsPage struct {
 }
 
 // Sets appends a list of sets, newest first.
-func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]byte, error) {
+func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery) ([]byte, error) {
 	c := v.Catalog
 	// A game that the catalog does not have is not named.
 	heading := "Sets"
-	if q.Game != "" {
+	if query.Game != "" {
 		heading = "sets"
 		for g := range c.Games.Slug.Len() {
-			if c.Games.Slug.At(g) == q.Game {
+			if c.Games.Slug.At(g) == query.Game {
 				heading = c.Games.Name.At(g) + " sets"
 			}
 		}
 	}
 
-	q.Page = min(max(q.Page, 1), c.Sets.ID.Len()/perSets+1)
-	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
+	query.Page = min(max(query.Page, 1), c.Sets.ID.Len()/perSets+1)
+	sets, next := v.Index.Sets(nil, index.SetFilter{Game: query.Game}, 0, query.Page*perSets)
 
-	s := setsPage{
-		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: q,
-		sets: pageOf(sets, q.Page, perSets), more: next >= 0,
+	page := setsPage{
+		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: query,
+		sets: pageOf(sets, query.Page, perSets), more: next >= 0,
 	}
-	s.canonical = canonical(v, address("/sets", 1, param{"game", q.Game}))
-	return show(dst, &s), nil
+	page.canonical = canonical(v, address("/sets", 1, param{"game", query.Game}))
+	return show(dst, &page), nil
 }
 
 // MoversQuery says which movers are wanted.
@@ -260,14 +262,14 @@ type moversPage struct {
 }
 
 // Movers appends the cards that moved most within seven days.
-func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery) ([]byte, error) {
+func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) ([]byte, error) {
 	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
-	m := moversPage{
-		frame: p.frame(v, now, q.heading()+" in 7 days", about), asked: q,
-		cards: movers(v, q.Down, q.Game, moversShown),
+	page := moversPage{
+		frame: p.frame(v, now, query.heading()+" in 7 days", about), asked: query,
+		cards: movers(v, query.Down, query.Game, moversShown),
 	}
-	m.canonical = canonical(v, q.path()) // without the root, which is part of the public address
-	return show(dst, &m), nil
+	page.canonical = canonical(v, query.path()) // without the root, which is part of the public address
+	return show(dst, &page), nil
 }
 
 func (q MoversQuery) heading() string {

@@ -88,8 +88,8 @@ type page interface {
 }
 
 // show appends a page. Templates are compiled, so that nothing of a page can fail.
-func show(dst []byte, p page) []byte {
-	return render(dst, func(w *quicktemplate.Writer) { streamdocument(w, p) })
+func show(dst []byte, page page) []byte {
+	return render(dst, func(w *quicktemplate.Writer) { streamdocument(w, page) })
 }
 
 // render appends what a template writes.
@@ -143,9 +143,9 @@ type param struct{ name, value string }
 // address is a path with query parameters; the first page of a list has no parameter of its own.
 func address(path string, page int, params ...param) string {
 	query := url.Values{}
-	for _, p := range params {
-		if p.value != "" {
-			query.Set(p.name, p.value)
+	for _, param := range params {
+		if param.value != "" {
+			query.Set(param.name, param.value)
 		}
 	}
 	if page > 1 {

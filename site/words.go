@@ -23,7 +23,7 @@ func momentOf(ms int64) moment {
 }
 
 // date is a day as people read it.
-func date(d snapshot.Day) string { return d.Time().Format("2 Jan 2006") }
+func date(day snapshot.Day) string { return day.Time().Format("2 Jan 2006") }
 
 // minus is the sign, not a hyphen: screen readers say it.
 const minus = "−"

@@ -96,9 +96,9 @@ func (c Condition) Text() string { return conditionTexts[c] }
 
 // ParseCondition reads the code of a condition that cards have.
 func ParseCondition(code string) (Condition, bool) {
-	for c := range FactorySealed {
-		if conditionCodes[c] == code {
-			return c, true
+	for condition := range FactorySealed {
+		if conditionCodes[condition] == code {
+			return condition, true
 		}
 	}
 	return 0, false
@@ -264,12 +264,12 @@ func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 
 // Size is about how much memory the catalog holds, in bytes.
 func (c *Catalog) Size() int64 {
-	m := &measure{format: Format}
-	for _, s := range sections {
-		s.walk(c, m)
+	measure := &measure{format: Format}
+	for _, section := range sections {
+		section.walk(c, measure)
 	}
-	for _, s := range optionalSections {
-		s.walk(c, m)
+	for _, section := range optionalSections {
+		section.walk(c, measure)
 	}
-	return m.memory
+	return measure.memory
 }

@@ -17,7 +17,7 @@ import (
 // A section is a msgpack map from column name to bin. Integers are little-endian and of fixed
 // width.
 type columns interface {
-	strings(name string, s *Strings)
+	strings(name string, texts *Strings)
 	lists(name string, l *Lists)
 	bytes(name string, b *[]byte)
 	u8(name string, v *[]uint8)
@@ -65,9 +65,9 @@ func (e *encoder) bin(name string, b []byte) {
 	e.err = e.enc.EncodeBytes(b)
 }
 
-func (e *encoder) strings(name string, s *Strings) {
-	e.bin(name, s.arena)
-	e.u32(name+".ends", &s.ends)
+func (e *encoder) strings(name string, texts *Strings) {
+	e.bin(name, texts.arena)
+	e.u32(name+".ends", &texts.ends)
 }
 func (e *encoder) lists(name string, l *Lists)  { e.u32(name, &l.ends) }
 func (e *encoder) bytes(name string, b *[]byte) { e.bin(name, *b) }
@@ -96,13 +96,13 @@ type decoder struct {
 // Columns are copies, so that the bytes of the section can be freed. Only the points of history are
 // not copied, because they are most of a snapshot.
 func decodeSection(data []byte, format int, step func(), walk func(columns)) error {
-	d := &decoder{format: format, data: data, r: bytes.NewReader(data), step: step}
-	d.dec = msgpack.NewDecoder(d.r)
+	decoder := &decoder{format: format, data: data, r: bytes.NewReader(data), step: step}
+	decoder.dec = msgpack.NewDecoder(decoder.r)
 
 	want := &measure{format: format}
 	walk(want)
 
-	n, err := d.dec.DecodeMapLen()
+	n, err := decoder.dec.DecodeMapLen()
 	if err != nil {
 		return fmt.Errorf("is not a map: %w", err)
 	}
@@ -110,12 +110,12 @@ func decodeSection(data []byte, format int, step func(), walk func(columns)) err
 		return fmt.Errorf("has %d columns instead of %d", n, want.entries)
 	}
 
-	walk(d)
-	if d.err == nil && d.r.Len() != 0 {
-		d.err = errors.New("has bytes after its last column")
+	walk(decoder)
+	if decoder.err == nil && decoder.r.Len() != 0 {
+		decoder.err = errors.New("has bytes after its last column")
 	}
 
-	return d.err
+	return decoder.err
 }
 
 // bin returns the bytes of the next column. The column must have the given name and whole elements,
@@ -161,10 +161,10 @@ func (d *decoder) fail(name, format string, args ...any) []byte {
 	return nil
 }
 
-func (d *decoder) strings(name string, s *Strings) {
-	s.arena = bytes.Clone(d.bin(name, 1))
-	d.u32(name+".ends", &s.ends)
-	if d.err == nil && !s.ok() {
+func (d *decoder) strings(name string, texts *Strings) {
+	texts.arena = bytes.Clone(d.bin(name, 1))
+	d.u32(name+".ends", &texts.ends)
+	if d.err == nil && !texts.ok() {
 		d.fail(name, "has ends that do not fit its bytes")
 	}
 }
@@ -243,13 +243,13 @@ func (m *measure) add(entries, memory int) {
 	m.memory += int64(memory)
 }
 
-func (m *measure) strings(_ string, s *Strings) { m.add(2, cap(s.arena)+4*cap(s.ends)) }
-func (m *measure) lists(_ string, l *Lists)     { m.add(1, 4*cap(l.ends)) }
-func (m *measure) bytes(_ string, b *[]byte)    { m.add(1, cap(*b)) }
-func (m *measure) u8(_ string, v *[]uint8)      { m.add(1, cap(*v)) }
-func (m *measure) u16(_ string, v *[]uint16)    { m.add(1, 2*cap(*v)) }
-func (m *measure) u32(_ string, v *[]uint32)    { m.add(1, 4*cap(*v)) }
-func (m *measure) i32(_ string, v *[]int32)     { m.add(1, 4*cap(*v)) }
-func (m *measure) i64(_ string, v *[]int64)     { m.add(1, 8*cap(*v)) }
-func (m *measure) days(_ string, v *[]Day)      { m.add(1, 4*cap(*v)) }
-func (m *measure) since(format int) bool        { return m.format >= format }
+func (m *measure) strings(_ string, texts *Strings) { m.add(2, cap(texts.arena)+4*cap(texts.ends)) }
+func (m *measure) lists(_ string, l *Lists)         { m.add(1, 4*cap(l.ends)) }
+func (m *measure) bytes(_ string, b *[]byte)        { m.add(1, cap(*b)) }
+func (m *measure) u8(_ string, v *[]uint8)          { m.add(1, cap(*v)) }
+func (m *measure) u16(_ string, v *[]uint16)        { m.add(1, 2*cap(*v)) }
+func (m *measure) u32(_ string, v *[]uint32)        { m.add(1, 4*cap(*v)) }
+func (m *measure) i32(_ string, v *[]int32)         { m.add(1, 4*cap(*v)) }
+func (m *measure) i64(_ string, v *[]int64)         { m.add(1, 8*cap(*v)) }
+func (m *measure) days(_ string, v *[]Day)          { m.add(1, 4*cap(*v)) }
+func (m *measure) since(format int) bool            { return m.format >= format }

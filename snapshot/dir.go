@@ -169,8 +169,8 @@ func (d *Dir) Unlisted() (problems []error) {
 // Then Load reads one section after the other, on the caller's goroutine. When step is nil, it
 // reads them at the same time. When the context ends first, Load returns the context's error.
 func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
-	s, err := d.read(ctx, id, false, step)
-	return s.Catalog, err
+	stored, err := d.read(ctx, id, false, step)
+	return stored.Catalog, err
 }
 
 // Verify reads all files of a snapshot and compares them with their strong checksums. Its error
@@ -182,8 +182,8 @@ func (d *Dir) Verify(id string) error {
 
 // LoadVerified verifies a snapshot and returns its catalog.
 func (d *Dir) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
-	s, err := d.read(ctx, id, true, nil)
-	return s.Catalog, err
+	stored, err := d.read(ctx, id, true, nil)
+	return stored.Catalog, err
 }
 
 // read reads a snapshot and its manifest. strong asks for the strong checksums, too. With an error,

@@ -53,15 +53,15 @@ func (osDisk) syncDir(path string) error {
 }
 
 // writeSynced creates a file that must not exist and returns once its bytes are on disk.
-func writeSynced(d disk, path string, data []byte) error {
-	f, err := d.create(path)
+func writeSynced(disk disk, path string, data []byte) error {
+	file, err := disk.create(path)
 	if err != nil {
 		return err
 	}
 
-	_, err = f.Write(data)
+	_, err = file.Write(data)
 	if err == nil {
-		err = f.Sync()
+		err = file.Sync()
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(err, file.Close())
 }

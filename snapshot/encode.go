@@ -38,15 +38,15 @@ type file struct {
 
 // encode spells a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
-func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
+func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
 	}
 
 	tables := slices.Clone(sections)
-	for _, s := range optionalSections {
-		if s.has(c) {
-			tables = append(tables, s.section)
+	for _, section := range optionalSections {
+		if section.has(c) {
+			tables = append(tables, section.section)
 		}
 	}
 
@@ -63,20 +63,20 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 	// Sections are packed at the same time: the largest takes as long as all others together.
 	files := make([]file, len(tables)+1)
 	var group errgroup.Group
-	for i, s := range tables {
+	for i, section := range tables {
 		group.Go(func() error {
-			raw, err := encodeSection(func(w columns) { s.walk(c, w) })
+			raw, err := encodeSection(func(w columns) { section.walk(c, w) })
 			if err != nil {
-				return fmt.Errorf("cannot encode section %q: %w", s.name, err)
+				return fmt.Errorf("cannot encode section %q: %w", section.name, err)
 			}
 
 			if len(raw) > MaxSection {
 				const text = "cannot encode section %q: it has %d bytes, the format holds %d"
-				return fmt.Errorf(text, s.name, len(raw), MaxSection)
+				return fmt.Errorf(text, section.name, len(raw), MaxSection)
 			}
 
 			packed := compressor.EncodeAll(raw, nil)
-			files[i] = newFile(s.name, s.name+sectionSuffix, codecZstd, packed, len(raw))
+			files[i] = newFile(section.name, section.name+sectionSuffix, codecZstd, packed, len(raw))
 			files[i].Optional = i >= len(sections)
 			return nil
 		})
@@ -86,14 +86,14 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 		return nil, nil, err
 	}
 
-	files[len(tables)] = newFile(quarantineName, quarantineFile, codecNone, o.Quarantine, len(o.Quarantine))
+	files[len(tables)] = newFile(quarantineName, quarantineFile, codecNone, options.Quarantine, len(options.Quarantine))
 
 	m := &Manifest{
-		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: o.Base, Counts: c.count(),
+		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: options.Base, Counts: c.count(),
 		Quarantine: map[string]int{},
 	}
 
-	for reason, n := range o.QuarantineCounts {
+	for reason, n := range options.QuarantineCounts {
 		m.Quarantine[reason] = n
 		m.Counts.Quarantined += n
 	}
@@ -145,24 +145,24 @@ type reading struct {
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
 // tables are validated at the end.
-func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
+func decode(ctx context.Context, m *Manifest, reading reading) (*Catalog, error) {
 	// Work that may rest stays on one goroutine: while it rests, no other part of it may run.
-	together := r.step == nil
+	together := reading.step == nil
 	if together {
-		r.step = func() {}
+		reading.step = func() {}
 	}
 
 	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	var group errgroup.Group
 	for i, s := range m.Sections {
-		if i == len(m.Sections)-1 && !r.strong {
+		if i == len(m.Sections)-1 && !reading.strong {
 			// Serving does not need the quarantine report, which is the last section.
 			continue
 		}
 
 		if together {
-			group.Go(func() error { return r.section(ctx, c, m.Format, i, &s) })
-		} else if err := r.section(ctx, c, m.Format, i, &s); err != nil {
+			group.Go(func() error { return reading.section(ctx, c, m.Format, i, &s) })
+		} else if err := reading.section(ctx, c, m.Format, i, &s); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +177,7 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 	}
 
 	// After this, readers use the references in the tables as indexes without a check.
-	if err := c.validate(r.step); err != nil {
+	if err := c.validate(reading.step); err != nil {
 		return nil, err
 	}
 

@@ -73,7 +73,7 @@ func (d *Dir) recordRefusal(refused *RefusedError, o *Publishing) {
 		}
 	}
 
-	all := slices.DeleteFunc(d.Refusals(), func(r Refusal) bool { return r.ID == made.ID })
+	all := slices.DeleteFunc(d.Refusals(), func(refusal Refusal) bool { return refusal.ID == made.ID })
 	all = append(all, made)
 	_ = d.replace(refusalsName, refusals{all[max(0, len(all)-refusalsLength):]})
 }
@@ -109,8 +109,8 @@ func (d *Dir) publications(cur Current) []Publication {
 	}
 
 	// An entry above the pointer is of a publication that never happened.
-	return slices.DeleteFunc(past, func(p Publication) bool {
-		return p.Epoch > cur.Epoch || p.Epoch == cur.Epoch && p.Current != cur
+	return slices.DeleteFunc(past, func(publication Publication) bool {
+		return publication.Epoch > cur.Epoch || publication.Epoch == cur.Epoch && publication.Current != cur
 	})
 }
 
@@ -173,14 +173,14 @@ func (d *Dir) Published() ([]string, error) {
 func latestFirst(past []Publication) []string {
 	var ids, withdrawn []string
 	seen := map[string]bool{"": true}
-	for _, p := range slices.Backward(past) {
-		if !seen[p.ID] {
-			seen[p.ID] = true
-			ids = append(ids, p.ID)
+	for _, publication := range slices.Backward(past) {
+		if !seen[publication.ID] {
+			seen[publication.ID] = true
+			ids = append(ids, publication.ID)
 		}
-		if p.Action == ActionRollback && !seen[p.Previous] {
-			seen[p.Previous] = true
-			withdrawn = append(withdrawn, p.Previous)
+		if publication.Action == ActionRollback && !seen[publication.Previous] {
+			seen[publication.Previous] = true
+			withdrawn = append(withdrawn, publication.Previous)
 		}
 	}
 
@@ -199,14 +199,14 @@ func (d *Dir) record(made Publication, old Current) error {
 // current that is now.
 func lastCurrent(past []Publication, now time.Time) map[string]time.Time {
 	until := map[string]time.Time{}
-	for i, p := range past {
+	for i, publication := range past {
 		// A snapshot was current until the next publication.
 		end := now
 		if i+1 < len(past) {
 			end = past[i+1].PublishedAt
 		}
 
-		until[p.ID] = end
+		until[publication.ID] = end
 	}
 
 	return until

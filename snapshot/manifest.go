@@ -191,7 +191,8 @@ var optionalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 // isTable reports whether every snapshot has a section of this name.
 func isTable(name string) bool {
-	return name == quarantineName || slices.ContainsFunc(sections, func(s section) bool { return s.name == name })
+	return name == quarantineName ||
+		slices.ContainsFunc(sections, func(section section) bool { return section.name == name })
 }
 
 // misplaced says which section is not in its place; "" means that all are. The order of the format

@@ -167,9 +167,9 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 // 87). It is "" when nobody knows.
 func (d *Dir) replaced(cur Current) string {
 	past := d.publications(cur)
-	for _, p := range slices.Backward(past) {
-		if p.ID == cur.ID && p.Action == ActionPublish {
-			return p.Previous
+	for _, publication := range slices.Backward(past) {
+		if publication.ID == cur.ID && publication.Action == ActionPublish {
+			return publication.Previous
 		}
 	}
 
@@ -227,8 +227,8 @@ func (d *Dir) comparable(id string) *Stored {
 // override turns refusals that have an override into Overridden.
 func override(verdicts []Verdict, overrides []Override) []Verdict {
 	for i := range verdicts {
-		for _, o := range overrides {
-			if v := &verdicts[i]; v.Name == o.Guard && v.Status == Refused {
+		for _, override := range overrides {
+			if v := &verdicts[i]; v.Name == override.Guard && v.Status == Refused {
 				v.Status = Overridden
 			}
 		}

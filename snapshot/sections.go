@@ -17,7 +17,11 @@ type section struct {
 
 // sections are all tables in the order in which they are stored.
 var sections = []section{
-	{"games", func(c *Catalog, w columns) { g := &c.Games; w.strings("slug", &g.Slug); w.strings("name", &g.Name) }},
+	{"games", func(c *Catalog, w columns) {
+		names := &c.Games
+		w.strings("slug", &names.Slug)
+		w.strings("name", &names.Name)
+	}},
 	{"sets", walkSets},
 	{"cards", walkCards},
 	{"sealed", walkSealed},
@@ -28,10 +32,10 @@ var sections = []section{
 		w.strings("value", &t.Value)
 	}},
 	{"feeds", func(c *Catalog, w columns) {
-		f := &c.Feeds
-		w.strings("namespace", &f.Namespace)
-		w.strings("attribution", &f.Attribution)
-		w.strings("partner", &f.Partner)
+		feeds := &c.Feeds
+		w.strings("namespace", &feeds.Namespace)
+		w.strings("attribution", &feeds.Attribution)
+		w.strings("partner", &feeds.Partner)
 		w.strings("variants", &c.Variants)
 	}},
 	{"lanes", walkLanes},
@@ -39,11 +43,11 @@ var sections = []section{
 	{"stats", walkStats},
 	{"movers", func(c *Catalog, w columns) { w.u32("up", &c.Movers.Up); w.u32("down", &c.Movers.Down) }},
 	{"registry", func(c *Catalog, w columns) {
-		r := &c.Registry
-		w.strings("ref", &r.Ref)
-		w.strings("ref_id", &r.RefID)
-		w.strings("slug", &r.Slug)
-		w.strings("slug_id", &r.SlugID)
+		registry := &c.Registry
+		w.strings("ref", &registry.Ref)
+		w.strings("ref_id", &registry.RefID)
+		w.strings("slug", &registry.Slug)
+		w.strings("slug_id", &registry.SlugID)
 	}},
 }
 
@@ -65,12 +69,12 @@ var optionalSections = []optionalSection{
 }
 
 func walkGaps(c *Catalog, w columns) {
-	g := &c.Gaps
-	w.u8("feed", &g.Feed)
-	w.u8("game", &g.Game)
-	w.days("day", &g.Day)
-	w.strings("group", &g.Group)
-	w.i32("set", &g.Set)
+	gaps := &c.Gaps
+	w.u8("feed", &gaps.Feed)
+	w.u8("game", &gaps.Game)
+	w.days("day", &gaps.Day)
+	w.strings("group", &gaps.Group)
+	w.i32("set", &gaps.Set)
 }
 
 func walkAliases(c *Catalog, w columns) {
@@ -82,77 +86,77 @@ func walkAliases(c *Catalog, w columns) {
 }
 
 func walkSets(c *Catalog, w columns) {
-	s := &c.Sets
-	w.strings("id", &s.ID)
-	w.strings("slug", &s.Slug)
-	w.strings("name", &s.Name)
-	w.strings("series", &s.Series)
-	w.strings("code", &s.Code)
-	w.u8("game", &s.Game)
-	w.days("release", &s.Release)
-	w.u32("cards", &s.Cards)
-	w.lists("aliases", &s.Aliases)
-	w.strings("alias", &s.Alias)
+	sets := &c.Sets
+	w.strings("id", &sets.ID)
+	w.strings("slug", &sets.Slug)
+	w.strings("name", &sets.Name)
+	w.strings("series", &sets.Series)
+	w.strings("code", &sets.Code)
+	w.u8("game", &sets.Game)
+	w.days("release", &sets.Release)
+	w.u32("cards", &sets.Cards)
+	w.lists("aliases", &sets.Aliases)
+	w.strings("alias", &sets.Alias)
 	if w.since(2) {
-		w.u16("total", &s.Total)
+		w.u16("total", &sets.Total)
 	}
 }
 
 func walkCards(c *Catalog, w columns) {
-	s := &c.Cards
-	w.strings("id", &s.ID)
-	w.strings("slug", &s.Slug)
-	w.strings("name", &s.Name)
-	w.strings("number", &s.Number)
-	w.strings("rarity", &s.Rarity)
-	w.strings("printing", &s.Printing)
-	w.strings("image", &s.Image)
-	w.u8("game", &s.Game)
-	w.i32("set", &s.Set)
-	w.u32("order", &s.Order)
-	w.i64("updated_at", &s.UpdatedAt)
-	w.u8("product", &s.Product)
-	w.i32("display", &s.Display)
+	cards := &c.Cards
+	w.strings("id", &cards.ID)
+	w.strings("slug", &cards.Slug)
+	w.strings("name", &cards.Name)
+	w.strings("number", &cards.Number)
+	w.strings("rarity", &cards.Rarity)
+	w.strings("printing", &cards.Printing)
+	w.strings("image", &cards.Image)
+	w.u8("game", &cards.Game)
+	w.i32("set", &cards.Set)
+	w.u32("order", &cards.Order)
+	w.i64("updated_at", &cards.UpdatedAt)
+	w.u8("product", &cards.Product)
+	w.i32("display", &cards.Display)
 }
 
 func walkSealed(c *Catalog, w columns) {
-	s := &c.Sealed
-	w.strings("tail", &s.Tail)
-	w.strings("name", &s.Name)
-	w.strings("package_type", &s.PackageType)
-	w.strings("unit_kind", &s.UnitKind)
-	w.strings("edition", &s.Edition)
-	w.u8("game", &s.Game)
-	w.u32("units", &s.Units)
-	w.i64("updated_at", &s.UpdatedAt)
+	sealed := &c.Sealed
+	w.strings("tail", &sealed.Tail)
+	w.strings("name", &sealed.Name)
+	w.strings("package_type", &sealed.PackageType)
+	w.strings("unit_kind", &sealed.UnitKind)
+	w.strings("edition", &sealed.Edition)
+	w.u8("game", &sealed.Game)
+	w.u32("units", &sealed.Units)
+	w.i64("updated_at", &sealed.UpdatedAt)
 }
 
 func walkLanes(c *Catalog, w columns) {
-	l := &c.Lanes
-	w.lists("of", &l.Of)
-	w.u16("variant", &l.Variant)
-	w.u8("condition", &l.Condition)
-	w.u8("flags", &l.Flags)
-	w.u8("feed", &l.Feed)
-	w.i64("cents", &l.Cents)
-	w.i64("source_as_of", &l.SourceAsOf)
-	w.i64("collected_at", &l.CollectedAt)
-	w.i64("base_7", &l.Base7)
-	w.i64("base_30", &l.Base30)
-	w.days("seen", &l.Seen)
+	lanes := &c.Lanes
+	w.lists("of", &lanes.Of)
+	w.u16("variant", &lanes.Variant)
+	w.u8("condition", &lanes.Condition)
+	w.u8("flags", &lanes.Flags)
+	w.u8("feed", &lanes.Feed)
+	w.i64("cents", &lanes.Cents)
+	w.i64("source_as_of", &lanes.SourceAsOf)
+	w.i64("collected_at", &lanes.CollectedAt)
+	w.i64("base_7", &lanes.Base7)
+	w.i64("base_30", &lanes.Base30)
+	w.days("seen", &lanes.Seen)
 }
 
 func walkStats(c *Catalog, w columns) {
-	s := &c.Stats
-	w.u32("lane", &s.Lane)
-	w.i64("min", &s.Min)
-	w.i64("max", &s.Max)
-	w.i64("mean", &s.Mean)
-	w.i64("first", &s.First)
-	w.i64("last", &s.Last)
-	w.days("first_day", &s.FirstDay)
-	w.days("last_day", &s.LastDay)
-	w.u16("points", &s.Points)
+	stats := &c.Stats
+	w.u32("lane", &stats.Lane)
+	w.i64("min", &stats.Min)
+	w.i64("max", &stats.Max)
+	w.i64("mean", &stats.Mean)
+	w.i64("first", &stats.First)
+	w.i64("last", &stats.Last)
+	w.days("first_day", &stats.FirstDay)
+	w.days("last_day", &stats.LastDay)
+	w.u16("points", &stats.Points)
 }
 
 const (
@@ -221,10 +225,10 @@ func (k *checker) dates(section, column string, v []Day) {
 // names wants every string to be prefix and then characters a-z, 0-9 and joiner, at least low of
 // them and at most high. Others may cut the prefix off such a string without a check, and may write
 // it into JSON and URLs without escapes.
-func (k *checker) names(section, column string, s *Strings, prefix string, joiner byte, low, high int) {
-	for i := range s.Len() {
+func (k *checker) names(section, column string, texts *Strings, prefix string, joiner byte, low, high int) {
+	for i := range texts.Len() {
 		k.every(i)
-		rest, ok := strings.CutPrefix(s.At(i), prefix)
+		rest, ok := strings.CutPrefix(texts.At(i), prefix)
 		ok = ok && len(rest) >= low && len(rest) <= high
 		for j := range len(rest) {
 			b := rest[j]
@@ -232,7 +236,7 @@ func (k *checker) names(section, column string, s *Strings, prefix string, joine
 		}
 
 		if !ok {
-			k.want(false, section, fmt.Sprintf("column %q has %q, which does not have its form", column, s.At(i)))
+			k.want(false, section, fmt.Sprintf("column %q has %q, which does not have its form", column, texts.At(i)))
 			return
 		}
 	}
@@ -300,78 +304,83 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 }
 
 func (c *Catalog) checkGaps(k *checker, games int) {
-	g := &c.Gaps
-	k.rows("gaps", len(g.Day), len(g.Feed), len(g.Game), g.Group.Len(), len(g.Set))
-	below(k, "gaps", "feed", g.Feed, c.Feeds.Namespace.Len())
-	below(k, "gaps", "game", g.Game, games)
-	k.dates("gaps", "day", g.Day)
-	checkText(k, "gaps", &g.Group)
+	gaps := &c.Gaps
+	k.rows("gaps", len(gaps.Day), len(gaps.Feed), len(gaps.Game), gaps.Group.Len(), len(gaps.Set))
+	below(k, "gaps", "feed", gaps.Feed, c.Feeds.Namespace.Len())
+	below(k, "gaps", "game", gaps.Game, games)
+	k.dates("gaps", "day", gaps.Day)
+	checkText(k, "gaps", &gaps.Group)
 
 	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= c.Sets.ID.Len()) }
-	k.want(!slices.ContainsFunc(g.Set, bad), "gaps", "names a set that the catalog does not have")
+	k.want(!slices.ContainsFunc(gaps.Set, bad), "gaps", "names a set that the catalog does not have")
 }
 
 func (c *Catalog) checkSets(k *checker, n, games int) {
-	s := &c.Sets
-	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release),
-		len(s.Cards), s.Aliases.Len(), len(s.Total))
-	k.want(s.Aliases.ok(s.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
-	below(k, "sets", "game", s.Game, games)
-	k.dates("sets", "release", s.Release)
-	k.names("sets", "id", &s.ID, "set_", '_', minTail, maxTail)
-	k.names("sets", "slug", &s.Slug, "", '-', 1, maxSlug)
-	checkText(k, "sets", &s.ID, &s.Slug, &s.Name, &s.Series, &s.Code, &s.Alias)
+	sets := &c.Sets
+	k.rows("sets", n, sets.Slug.Len(), sets.Name.Len(), sets.Series.Len(), sets.Code.Len(), len(sets.Game),
+		len(sets.Release),
+		len(sets.Cards), sets.Aliases.Len(), len(sets.Total))
+	k.want(sets.Aliases.ok(sets.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
+	below(k, "sets", "game", sets.Game, games)
+	k.dates("sets", "release", sets.Release)
+	k.names("sets", "id", &sets.ID, "set_", '_', minTail, maxTail)
+	k.names("sets", "slug", &sets.Slug, "", '-', 1, maxSlug)
+	checkText(k, "sets", &sets.ID, &sets.Slug, &sets.Name, &sets.Series, &sets.Code, &sets.Alias)
 }
 
 func (c *Catalog) checkCards(k *checker, n, sets, games int) {
-	s := &c.Cards
-	k.rows("cards", n, s.Slug.Len(), s.Name.Len(), s.Number.Len(), s.Rarity.Len(), s.Printing.Len(), s.Image.Len(),
-		len(s.Game), len(s.Set), len(s.Order), len(s.UpdatedAt), len(s.Product), len(s.Display))
-	below(k, "cards", "game", s.Game, games)
-	below(k, "cards", "order", s.Order, n)
+	cards := &c.Cards
+	k.rows("cards", n, cards.Slug.Len(), cards.Name.Len(), cards.Number.Len(), cards.Rarity.Len(),
+		cards.Printing.Len(), cards.Image.Len(),
+		len(cards.Game), len(cards.Set), len(cards.Order), len(cards.UpdatedAt), len(cards.Product), len(cards.Display))
+	below(k, "cards", "game", cards.Game, games)
+	below(k, "cards", "order", cards.Order, n)
 
 	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= sets) }
-	if i := slices.IndexFunc(s.Set, bad); i >= 0 {
-		k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", s.Set[i], sets))
+	if i := slices.IndexFunc(cards.Set, bad); i >= 0 {
+		k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", cards.Set[i], sets))
 	}
 
-	k.instants("cards", "updated_at", s.UpdatedAt)
-	k.names("cards", "id", &s.ID, "card_", '_', minTail, maxTail)
-	k.names("cards", "slug", &s.Slug, "", '-', 1, maxSlug)
-	checkText(k, "cards", &s.ID, &s.Slug, &s.Name, &s.Number, &s.Rarity, &s.Printing, &s.Image)
+	k.instants("cards", "updated_at", cards.UpdatedAt)
+	k.names("cards", "id", &cards.ID, "card_", '_', minTail, maxTail)
+	k.names("cards", "slug", &cards.Slug, "", '-', 1, maxSlug)
+	checkText(k, "cards", &cards.ID, &cards.Slug, &cards.Name, &cards.Number, &cards.Rarity, &cards.Printing,
+		&cards.Image)
 }
 
 func (c *Catalog) checkSealed(k *checker, n, games int) {
-	s := &c.Sealed
-	k.rows("sealed", n, s.Name.Len(), s.PackageType.Len(), s.UnitKind.Len(), s.Edition.Len(), len(s.Game), len(s.Units),
-		len(s.UpdatedAt))
-	below(k, "sealed", "game", s.Game, games)
-	k.instants("sealed", "updated_at", s.UpdatedAt)
-	k.names("sealed", "tail", &s.Tail, "", '_', minTail, maxTail)
-	checkText(k, "sealed", &s.Tail, &s.Name, &s.PackageType, &s.UnitKind, &s.Edition)
+	sealed := &c.Sealed
+	k.rows("sealed", n, sealed.Name.Len(), sealed.PackageType.Len(), sealed.UnitKind.Len(), sealed.Edition.Len(),
+		len(sealed.Game), len(sealed.Units),
+		len(sealed.UpdatedAt))
+	below(k, "sealed", "game", sealed.Game, games)
+	k.instants("sealed", "updated_at", sealed.UpdatedAt)
+	k.names("sealed", "tail", &sealed.Tail, "", '_', minTail, maxTail)
+	checkText(k, "sealed", &sealed.Tail, &sealed.Name, &sealed.PackageType, &sealed.UnitKind, &sealed.Edition)
 }
 
 func (c *Catalog) checkLanes(k *checker, items int) {
-	l := &c.Lanes
-	n := len(l.Variant)
-	k.rows("lanes", items, l.Of.Len())
-	k.rows("lanes", n, len(l.Condition), len(l.Flags), len(l.Feed), len(l.Cents), len(l.SourceAsOf), len(l.CollectedAt),
-		len(l.Base7), len(l.Base30), len(l.Seen))
-	k.want(l.Of.ok(n), "lanes", "has lists that do not fit its rows")
-	below(k, "lanes", "variant", l.Variant, c.Variants.Len())
-	below(k, "lanes", "condition", l.Condition, int(conditions))
-	below(k, "lanes", "feed", l.Feed, c.Feeds.Namespace.Len())
+	lanes := &c.Lanes
+	n := len(lanes.Variant)
+	k.rows("lanes", items, lanes.Of.Len())
+	k.rows("lanes", n, len(lanes.Condition), len(lanes.Flags), len(lanes.Feed), len(lanes.Cents),
+		len(lanes.SourceAsOf), len(lanes.CollectedAt),
+		len(lanes.Base7), len(lanes.Base30), len(lanes.Seen))
+	k.want(lanes.Of.ok(n), "lanes", "has lists that do not fit its rows")
+	below(k, "lanes", "variant", lanes.Variant, c.Variants.Len())
+	below(k, "lanes", "condition", lanes.Condition, int(conditions))
+	below(k, "lanes", "feed", lanes.Feed, c.Feeds.Namespace.Len())
 
 	bad := func(cents int64) bool { return cents != NoCents && (cents < 0 || cents > MaxCents) }
-	for _, column := range [][]int64{l.Cents, l.Base7, l.Base30} {
+	for _, column := range [][]int64{lanes.Cents, lanes.Base7, lanes.Base30} {
 		if i := slices.IndexFunc(column, bad); i >= 0 {
 			k.want(false, "lanes", fmt.Sprintf("has a price of %d cents", column[i]))
 		}
 	}
 
-	k.instants("lanes", "source_as_of", l.SourceAsOf)
-	k.instants("lanes", "collected_at", l.CollectedAt)
-	k.dates("lanes", "seen", l.Seen)
+	k.instants("lanes", "source_as_of", lanes.SourceAsOf)
+	k.instants("lanes", "collected_at", lanes.CollectedAt)
+	k.dates("lanes", "seen", lanes.Seen)
 
 	// Lanes and cards are compared only when their columns are known to fit.
 	if k.errs == nil {
@@ -384,9 +393,9 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 // checkPrices looks at what columns of lanes and cards say together. The caller knows that all
 // their rows and references are in range.
 func (c *Catalog) checkPrices(k *checker) {
-	l := &c.Lanes
-	for lane, cents := range l.Cents {
-		if cents != NoCents && (l.Flags[lane]&LaneLicensed == 0 || l.CollectedAt[lane] == NoTime) {
+	lanes := &c.Lanes
+	for lane, cents := range lanes.Cents {
+		if cents != NoCents && (lanes.Flags[lane]&LaneLicensed == 0 || lanes.CollectedAt[lane] == NoTime) {
 			k.want(false, "lanes",
 				fmt.Sprintf("has a price of lane %d that may not be distributed or has no time", lane))
 			break
@@ -399,12 +408,12 @@ func (c *Catalog) checkPrices(k *checker) {
 		}
 
 		// A display lane of another card would show that card's price.
-		if from, to := l.Of.Range(card); int(lane) < from || int(lane) >= to {
+		if from, to := lanes.Of.Range(card); int(lane) < from || int(lane) >= to {
 			k.want(false, "cards", fmt.Sprintf("column %q refers to lane %d, which is another card's", "display", lane))
 			break
 		}
 
-		if l.Cents[lane] == NoCents || l.Flags[lane]&LaneDisplay == 0 {
+		if lanes.Cents[lane] == NoCents || lanes.Flags[lane]&LaneDisplay == 0 {
 			k.want(false, "cards",
 				fmt.Sprintf("column %q refers to lane %d, which has no display price", "display", lane))
 			break
@@ -434,36 +443,37 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 }
 
 func (c *Catalog) checkStats(k *checker) {
-	s := &c.Stats
-	n := len(s.Lane) * len(StatWindows)
-	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay),
-		len(s.LastDay), len(s.Points))
-	below(k, "stats", "lane", s.Lane, len(c.Lanes.Variant))
+	stats := &c.Stats
+	n := len(stats.Lane) * len(StatWindows)
+	k.rows("stats", n, len(stats.Min), len(stats.Max), len(stats.Mean), len(stats.First), len(stats.Last),
+		len(stats.FirstDay),
+		len(stats.LastDay), len(stats.Points))
+	below(k, "stats", "lane", stats.Lane, len(c.Lanes.Variant))
 
-	for i := 1; i < len(s.Lane); i++ {
-		if s.Lane[i] <= s.Lane[i-1] {
+	for i := 1; i < len(stats.Lane); i++ {
+		if stats.Lane[i] <= stats.Lane[i-1] {
 			k.want(false, "stats", "has lanes that do not ascend")
 			break
 		}
 	}
 
-	k.dates("stats", "first_day", s.FirstDay)
-	k.dates("stats", "last_day", s.LastDay)
+	k.dates("stats", "first_day", stats.FirstDay)
+	k.dates("stats", "last_day", stats.LastDay)
 }
 
 // checkText wants every string to be valid UTF-8 without control characters. It checks the arena as
 // a whole, which is quicker, and then that no string begins inside a character.
 func checkText(k *checker, section string, columns ...*Strings) {
-	for _, s := range columns {
+	for _, texts := range columns {
 		k.step()
-		ok := utf8.Valid(s.arena)
-		for _, b := range s.arena {
+		ok := utf8.Valid(texts.arena)
+		for _, b := range texts.arena {
 			ok = ok && b >= 0x20 && b != 0x7f
 		}
 
 		// A string may not begin inside a character.
-		for _, end := range s.ends {
-			ok = ok && (int(end) == len(s.arena) || utf8.RuneStart(s.arena[end]))
+		for _, end := range texts.ends {
+			ok = ok && (int(end) == len(texts.arena) || utf8.RuneStart(texts.arena[end]))
 		}
 
 		k.want(ok, section, "has text that is not clean UTF-8")

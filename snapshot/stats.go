@@ -17,7 +17,7 @@ type Summary struct {
 func Summarize(points []Point) Summary {
 	first := points[0]
 	last := points[len(points)-1]
-	s := Summary{
+	summary := Summary{
 		Min: first.Cents, Max: first.Cents, First: first.Cents, Last: last.Cents,
 		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
 	}
@@ -27,8 +27,8 @@ func Summarize(points []Point) Summary {
 	n := int64(len(points))
 	var whole, rest int64
 	for _, p := range points {
-		s.Min = min(s.Min, p.Cents)
-		s.Max = max(s.Max, p.Cents)
+		summary.Min = min(summary.Min, p.Cents)
+		summary.Max = max(summary.Max, p.Cents)
 		whole += p.Cents / n
 		rest += p.Cents % n
 	}
@@ -39,8 +39,8 @@ func Summarize(points []Point) Summary {
 		whole++
 	}
 
-	s.Mean = whole
-	return s
+	summary.Mean = whole
+	return summary
 }
 
 // WindowStart is the first date of a window that ends at date and has so many days.

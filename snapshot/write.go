@@ -15,8 +15,8 @@ type WriteOptions struct {
 // Write stores a catalog as a new snapshot and does not publish it. When the store has a whole
 // snapshot of the same content, and so of the same id, Write returns that one, and created is
 // false. A crash leaves at worst an unused folder in tmp.
-func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err error) {
-	m, files, err := encode(c, o)
+func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool, err error) {
+	m, files, err := encode(c, options)
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot store the snapshot: %w", err)
 	}

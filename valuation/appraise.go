@@ -234,8 +234,8 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 
 	// Number and set leave this card alone, so that a misspelt name means no other.
 	like, _ := a.isLike(f, there[0])
-	return there[0], like && slices.ContainsFunc(a.matches, func(m index.Match) bool {
-		return m.Card == there[0] && m.Missing == 0
+	return there[0], like && slices.ContainsFunc(a.matches, func(match index.Match) bool {
+		return match.Card == there[0] && match.Missing == 0
 	})
 }
 
@@ -350,10 +350,10 @@ func (a *Appraiser) decide(r *Result, f *facts, fits []uint32) {
 
 // withVariant keeps the cards that have the variant of the line, all where none has.
 func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
-	w := wantedOf(f)
+	wanted := wantedOf(f)
 	a.others = a.others[:0]
 	for _, card := range fits {
-		if a.pricer.hasVariant(&w, card) {
+		if a.pricer.hasVariant(&wanted, card) {
 			a.others = append(a.others, card)
 		}
 	}
@@ -406,8 +406,8 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 		return
 	}
 
-	w := wantedOf(f)
-	a.pricer.price(r, &w)
+	wanted := wantedOf(f)
+	a.pricer.price(r, &wanted)
 	if f.item.note != "" {
 		r.Note = strings.TrimPrefix(r.Note+"; "+f.item.note, "; ")
 	}
@@ -439,9 +439,9 @@ func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
 	r.Status = Ambiguous
 	r.Fitting = len(fits)
 
-	w := wantedOf(f)
+	wanted := wantedOf(f)
 	for _, card := range fits {
-		r.widen(a.pricer.likely(&w, card))
+		r.widen(a.pricer.likely(&wanted, card))
 	}
 
 	r.Candidates = slices.Clone(a.likeliest(f, fits))

@@ -31,11 +31,11 @@ const (
 
 // claim adds a claim, unless it says nothing.
 func (item *Item) claim(kind claimKind, text string) {
-	c := claim{kind, strings.TrimSpace(text)}
+	claim := claim{kind, strings.TrimSpace(text)}
 
 	// A line is read several times.
-	if c.text != "" && !slices.Contains(item.claims, c) {
-		item.claims = append(item.claims, c)
+	if claim.text != "" && !slices.Contains(item.claims, claim) {
+		item.claims = append(item.claims, claim)
 	}
 }
 
@@ -53,16 +53,16 @@ func (item *Item) claimRest() {
 // readClaims reads the words of claims: they tell no card, and yet what copy it is.
 func (f *facts) readClaims(a *Appraiser) {
 	f.beside = f.beside[:0]
-	for _, c := range f.item.claims {
-		if c.kind != ofWords {
+	for _, claim := range f.item.claims {
+		if claim.kind != ofWords {
 			continue
 		}
 
 		at := len(f.beside)
-		words, plain := readWords(f.beside, withoutPrices(c.text))
+		words, plain := readWords(f.beside, withoutPrices(claim.text))
 		f.beside = words
-		if !plain && !strings.ContainsAny(c.text, signs) {
-			f.doubt = `"` + clip(c.text) + `" is too long to be compared with a card`
+		if !plain && !strings.ContainsAny(claim.text, signs) {
+			f.doubt = `"` + clip(claim.text) + `" is too long to be compared with a card`
 			return
 		}
 		f.readWith(a, f.beside[at:])
@@ -93,9 +93,9 @@ func (cs cards) lookUp(words []word) {
 
 // denial says which claim of a line its card does not have, "" for none.
 func (a *Appraiser) denial(f *facts, card uint32) string {
-	for _, c := range f.item.claims {
-		if !a.grantsClaim(c, card) {
-			return notOfCard(c.text)
+	for _, claim := range f.item.claims {
+		if !a.grantsClaim(claim, card) {
+			return notOfCard(claim.text)
 		}
 	}
 
@@ -116,32 +116,32 @@ func notOfCard(text string) string {
 }
 
 // grantsClaim reports whether a card has a set, number or rarity.
-func (a *Appraiser) grantsClaim(c claim, card uint32) bool {
-	switch c.kind {
+func (a *Appraiser) grantsClaim(claim claim, card uint32) bool {
+	switch claim.kind {
 	case ofSetName:
-		if sets := a.setsNamed(c.text); len(sets) > 0 {
+		if sets := a.setsNamed(claim.text); len(sets) > 0 {
 			return a.isIn(card, sets)
 		}
-		return a.isSpelt(c.text, card)
+		return a.isSpelt(claim.text, card)
 
 	case ofCode:
-		sets := a.View.Index.SetNames().Spelt(collector.Fold(c.text))
+		sets := a.View.Index.SetNames().Spelt(collector.Fold(claim.text))
 		return len(sets) == 0 || a.isIn(card, sets) || slices.ContainsFunc(sets, func(set uint32) bool {
 			return a.isPartOf(card, set)
 		})
 
 	case ofNumber:
-		words, _ := readWords(nil, c.text)
+		words, _ := readWords(nil, claim.text)
 		a.lookUp(words)
 		return !slices.ContainsFunc(words, func(w word) bool {
 			return w.kind != asNumber && !a.says(&w, card) || w.kind == asNumber && !a.isNumbered(&w, card)
 		})
 
 	case ofRarity:
-		return a.isOfRarity(c.text, card)
+		return a.isOfRarity(claim.text, card)
 
 	case ofIdentifier:
-		called := a.View.Index.Identified(a.View.Index.Respell(c.text))
+		called := a.View.Index.Identified(a.View.Index.Respell(claim.text))
 		return len(called) == 0 || slices.Contains(called, card)
 	case ofWords:
 	}

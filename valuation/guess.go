@@ -53,13 +53,14 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 		a.search(f, words, true)
 	}
 
-	for _, m := range a.matches {
-		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same || !f.plain && m.Borrowed > 0 ||
-			!a.passes(f, m.Card) {
+	for _, match := range a.matches {
+		if !match.Whole || match.Missing > 0 || match.Typos > 0 || long && !match.Same || !f.plain &&
+			match.Borrowed > 0 ||
+			!a.passes(f, match.Card) {
 			continue
 		}
-		if like, _ := a.isLike(f, m.Card); like || m.Same {
-			a.fits = append(a.fits, m.Card)
+		if like, _ := a.isLike(f, match.Card); like || match.Same {
+			a.fits = append(a.fits, match.Card)
 		}
 	}
 	return a.fits

@@ -19,15 +19,15 @@ type wanted struct {
 }
 
 func wantedOf(f *facts) wanted {
-	w := wanted{variant: f.variant, condition: f.condition}
+	wanted := wanted{variant: f.variant, condition: f.condition}
 	if f.variant != "" {
-		w.finish, _ = collector.Finish(f.variant)
+		wanted.finish, _ = collector.Finish(f.variant)
 	}
 
 	if f.condition != "" {
-		w.state, w.hasState = ParseCondition(f.condition)
+		wanted.state, wanted.hasState = ParseCondition(f.condition)
 	}
-	return w
+	return wanted
 }
 
 // ParseCondition reads a condition's text or code, or what people and shops write for it.
@@ -70,16 +70,16 @@ func (p *pricer) finishOf(variant uint16) collector.Traits {
 
 // suits reports whether a variant is one that a line may mean: nothing that the line says of finish
 // and edition is otherwise. Shadowless cards are cards of their own.
-func (p *pricer) suits(w *wanted, variant uint16) bool {
-	if engine.SameVariant(p.view.Catalog.Variants.At(int(variant)), w.variant) {
+func (p *pricer) suits(wanted *wanted, variant uint16) bool {
+	if engine.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
 	}
 
 	// Shadowless is asked of the card: see hasVariant.
-	want := w.finish &^ collector.Shadowless
+	want := wanted.finish &^ collector.Shadowless
 	have := p.finishOf(variant)
 	switch {
-	case w.finish == 0 || have == 0:
+	case wanted.finish == 0 || have == 0:
 		return false
 	case want&collector.First != 0 && have&collector.First == 0,
 		want&collector.Unlimited != 0 && have&collector.First != 0:
@@ -100,14 +100,14 @@ func (p *pricer) suits(w *wanted, variant uint16) bool {
 }
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
-func (p *pricer) hasVariant(w *wanted, card uint32) bool {
-	if w.finish&collector.Shadowless != 0 && p.view.Index.Facts().Wished(card)&collector.Shadowless == 0 {
+func (p *pricer) hasVariant(wanted *wanted, card uint32) bool {
+	if wanted.finish&collector.Shadowless != 0 && p.view.Index.Facts().Wished(card)&collector.Shadowless == 0 {
 		return false
 	}
 
 	l := &p.view.Catalog.Lanes
 	for lane, to := l.Of.Range(int(card)); lane < to; lane++ {
-		if p.suits(w, l.Variant[lane]) {
+		if p.suits(wanted, l.Variant[lane]) {
 			return true
 		}
 	}
@@ -117,29 +117,29 @@ func (p *pricer) hasVariant(w *wanted, card uint32) bool {
 // price finds the lane of a certain card. Without a variant it is that of the display price, without
 // a condition the variant's display condition (decision 19). Where a variant has raw market prices
 // alone, they stand for any condition, and the result says so.
-func (p *pricer) price(r *Result, w *wanted) {
+func (p *pricer) price(r *Result, wanted *wanted) {
 	c := p.view.Catalog
 	r.Status = Unpriced
 
 	// A default would pass the price of one condition off as that of another.
-	if w.condition != "" && !w.hasState {
-		r.Note = `"` + clip(w.condition) + `" is not a condition: use ` + conditionTexts()
+	if wanted.condition != "" && !wanted.hasState {
+		r.Note = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
 		p.tellLanes(r)
 		return
 	}
 
-	variant, assumed := p.chooseVariant(w, r.Card)
-	lane, stands := p.laneOf(w, r.Card, variant)
+	variant, assumed := p.chooseVariant(wanted, r.Card)
+	lane, stands := p.laneOf(wanted, r.Card, variant)
 	r.Lane = lane
 	if stands {
-		r.Assumed = append(r.Assumed, Assumption{"condition", w.condition, snapshot.Ungraded.Text()})
+		r.Assumed = append(r.Assumed, Assumption{"condition", wanted.condition, snapshot.Ungraded.Text()})
 	}
 
 	switch {
 	case r.Lane < 0:
-		p.tellMissing(r, w, variant < 0)
+		p.tellMissing(r, wanted, variant < 0)
 	case assumed:
-		r.Assumed = append(r.Assumed, Assumption{"variant", w.variant, c.Variants.At(variant)})
+		r.Assumed = append(r.Assumed, Assumption{"variant", wanted.variant, c.Variants.At(variant)})
 	}
 
 	p.multiply(r)
@@ -147,7 +147,7 @@ func (p *pricer) price(r *Result, w *wanted) {
 
 // laneOf is the lane of a card's variant that has the price of a line, -1 for none; stands says that it
 // is the raw market price, which stands for the condition asked for.
-func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
+func (p *pricer) laneOf(wanted *wanted, card, variant int) (lane int, stands bool) {
 	l := &p.view.Catalog.Lanes
 	raw := -1
 	graded := false // there are prices by condition
@@ -159,7 +159,7 @@ func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
 			continue
 		case l.Cents[lane] < 0:
 			graded = graded || state != snapshot.Ungraded
-		case w.hasState && state == w.state, !w.hasState && l.Flags[lane]&snapshot.LaneDisplay != 0:
+		case wanted.hasState && state == wanted.state, !wanted.hasState && l.Flags[lane]&snapshot.LaneDisplay != 0:
 			return lane, false
 		case state == snapshot.Ungraded:
 			raw = lane
@@ -169,7 +169,7 @@ func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
 	}
 
 	// Where some conditions have prices, the raw one says nothing of those that have none.
-	if raw >= 0 && !graded && w.hasState {
+	if raw >= 0 && !graded && wanted.hasState {
 		return raw, true
 	}
 	return -1, false
@@ -177,9 +177,9 @@ func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
 
 // chooseVariant is the variant that a line means of a card, -1 for none; assumed says that others
 // would suit as well.
-func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) {
+func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed bool) {
 	l := &p.view.Catalog.Lanes
-	if w.variant == "" {
+	if wanted.variant == "" {
 		if display := p.view.Catalog.Cards.Display[card]; display >= 0 {
 			return int(l.Variant[display]), false
 		}
@@ -187,7 +187,7 @@ func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) 
 	}
 
 	// No price of a card that is not Shadowless stands for one that is.
-	if w.finish&collector.Shadowless != 0 && !p.hasVariant(w, uint32(card)) {
+	if wanted.finish&collector.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
 		return -1, false
 	}
 
@@ -195,8 +195,8 @@ func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) 
 	for lane, to := l.Of.Range(card); lane < to; lane++ {
 		v := l.Variant[lane]
 		switch {
-		case int(v) == variant || !p.suits(w, v):
-		case engine.SameVariant(p.view.Catalog.Variants.At(int(v)), w.variant):
+		case int(v) == variant || !p.suits(wanted, v):
+		case engine.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
 			return int(v), false
 		case variant < 0:
 			variant = int(v)
@@ -209,9 +209,9 @@ func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) 
 }
 
 // tellMissing says why a card has no price for a line, and what has one.
-func (p *pricer) tellMissing(r *Result, w *wanted, noVariant bool) {
+func (p *pricer) tellMissing(r *Result, wanted *wanted, noVariant bool) {
 	var asked []string
-	for _, s := range []string{w.variant, w.condition} {
+	for _, s := range []string{wanted.variant, wanted.condition} {
 		if s != "" {
 			asked = append(asked, clip(s))
 		}
@@ -222,7 +222,7 @@ func (p *pricer) tellMissing(r *Result, w *wanted, noVariant bool) {
 	}
 
 	// Only a variant can be mended: a condition without a price stays without one.
-	if noVariant && w.variant != "" {
+	if noVariant && wanted.variant != "" {
 		r.Ask = AskVariant
 	}
 
@@ -277,13 +277,13 @@ func (p *pricer) multiply(r *Result) {
 }
 
 // likely is the price that a line would have if it meant a card, NoCents without one.
-func (p *pricer) likely(w *wanted, card uint32) int64 {
-	if w.variant == "" && w.condition == "" {
+func (p *pricer) likely(wanted *wanted, card uint32) int64 {
+	if wanted.variant == "" && wanted.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))
 	}
 
-	variant, _ := p.chooseVariant(w, int(card))
-	if lane, _ := p.laneOf(w, int(card), variant); lane >= 0 {
+	variant, _ := p.chooseVariant(wanted, int(card))
+	if lane, _ := p.laneOf(wanted, int(card), variant); lane >= 0 {
 		return p.view.Catalog.Lanes.Cents[lane]
 	}
 	return snapshot.NoCents

@@ -106,8 +106,8 @@ func (c *cells) of(names ...string) string {
 
 // item reads a row.
 func (l *layout) item(row []string) Item {
-	c := cells{header: l.header, row: row, unread: slices.Clone(row)}
-	cell := c.of
+	cells := cells{header: l.header, row: row, unread: slices.Clone(row)}
+	cell := cells.of
 	item := Item{
 		Name: cell("name", "productname", "cardname", "englishname", "simplename"),
 		Set:  cell("set", "setname", "expname"), Number: cell("cardnumber"), Variant: cell("printing", "variance"),
@@ -145,23 +145,23 @@ func (l *layout) item(row []string) Item {
 		}
 	}
 
-	item.claimCells(&c)
+	item.claimCells(&cells)
 	return item
 }
 
 // claimCells makes claims of what a row says beside its card.
-func (item *Item) claimCells(c *cells) {
-	item.claim(ofWords, c.of("simplename"))
-	item.claim(ofWords, c.of("notes", "comments"))
-	item.claim(ofRarity, c.of("rarity"))
+func (item *Item) claimCells(cells *cells) {
+	item.claim(ofWords, cells.of("simplename"))
+	item.claim(ofWords, cells.of("notes", "comments"))
+	item.claim(ofRarity, cells.of("rarity"))
 	item.claim(ofCode, item.code)
 
 	// A name in the seller's language may be of an English card.
-	c.of("localname")
-	c.of("watchlist")
+	cells.of("localname")
+	cells.of("watchlist")
 
 	// What else has words is of no column that is known: amounts and days have none.
-	for _, text := range c.unread {
+	for _, text := range cells.unread {
 		if strings.ContainsFunc(text, unicode.IsLetter) {
 			item.claim(ofWords, text)
 		}

@@ -16,7 +16,7 @@ type Facets struct {
 }
 
 // AppendFacets appends the whole body of list facets.
-func AppendFacets(dst []byte, c *snapshot.Catalog, f Facets) []byte {
+func AppendFacets(dst []byte, c *snapshot.Catalog, facets Facets) []byte {
 	cards := make([]int64, c.Games.Slug.Len())
 	for _, game := range c.Cards.Game {
 		cards[game]++
@@ -30,12 +30,12 @@ func AppendFacets(dst []byte, c *snapshot.Catalog, f Facets) []byte {
 		dst = append(AppendInt(dst, `,"cards":`, cards[game]), '}')
 	}
 
-	dst = appendFacets(append(dst, `],"series":[`...), c, f.Series)
-	dst = appendFacets(append(dst, `],"rarities":[`...), c, f.Rarities)
-	dst = appendFacets(append(dst, `],"variants":[`...), c, f.Variants)
+	dst = appendFacets(append(dst, `],"series":[`...), c, facets.Series)
+	dst = appendFacets(append(dst, `],"rarities":[`...), c, facets.Rarities)
+	dst = appendFacets(append(dst, `],"variants":[`...), c, facets.Variants)
 
 	dst = append(dst, `],"conditions":[`...)
-	for k, cards := range f.Conditions {
+	for k, cards := range facets.Conditions {
 		condition := snapshot.Condition(k)
 		dst = AppendText(Comma(dst), `{"value":`, condition.Code())
 		dst = AppendText(dst, `,"name":`, condition.Text())
@@ -46,10 +46,10 @@ func AppendFacets(dst []byte, c *snapshot.Catalog, f Facets) []byte {
 
 func appendFacets(dst []byte, c *snapshot.Catalog, facets []Facet) []byte {
 	for i := range facets {
-		f := &facets[i]
-		dst = AppendText(Comma(dst), `{"value":`, f.Value)
-		dst = AppendText(dst, `,"game":`, c.Games.Slug.At(f.Game))
-		dst = append(AppendInt(dst, `,"cards":`, int64(f.Cards)), '}')
+		facet := &facets[i]
+		dst = AppendText(Comma(dst), `{"value":`, facet.Value)
+		dst = AppendText(dst, `,"game":`, c.Games.Slug.At(facet.Game))
+		dst = append(AppendInt(dst, `,"cards":`, int64(facet.Cards)), '}')
 	}
 	return dst
 }

@@ -70,25 +70,25 @@ type Stats struct {
 }
 
 // AppendStatsHead appends the body of price statistics up to its variants array's opening bracket.
-func AppendStatsHead(dst []byte, c *snapshot.Catalog, s Stats) []byte {
-	dst = AppendText(dst, `{"currency":"USD","id":`, c.Cards.ID.At(s.Card))
-	dst = AppendNullable(dst, `,"variant":`, s.Variant)
-	dst = AppendText(dst, `,"window":`, s.Window)
-	dst = AppendSeconds(dst, `,"window_start":`, s.From)
-	dst = AppendSeconds(dst, `,"window_end":`, s.To)
+func AppendStatsHead(dst []byte, c *snapshot.Catalog, stats Stats) []byte {
+	dst = AppendText(dst, `{"currency":"USD","id":`, c.Cards.ID.At(stats.Card))
+	dst = AppendNullable(dst, `,"variant":`, stats.Variant)
+	dst = AppendText(dst, `,"window":`, stats.Window)
+	dst = AppendSeconds(dst, `,"window_start":`, stats.From)
+	dst = AppendSeconds(dst, `,"window_end":`, stats.To)
 	return append(dst, `,"data":{"variants":[`...)
 }
 
 // AppendSummary appends a Price statistics variant entry.
-func AppendSummary(dst []byte, variant string, s snapshot.Summary) []byte {
+func AppendSummary(dst []byte, variant string, summary snapshot.Summary) []byte {
 	dst = AppendText(dst, `{"variant":`, variant)
-	dst = AppendCents(dst, `,"min_price_cents":`, s.Min)
-	dst = AppendCents(dst, `,"max_price_cents":`, s.Max)
-	dst = AppendCents(dst, `,"average_price_cents":`, s.Mean)
-	dst = AppendDated(dst, `,"first":`, s.FirstDay, s.First)
-	dst = AppendDated(dst, `,"last":`, s.LastDay, s.Last)
-	dst = AppendChange(dst, `,"change_cents":`, `,"change_percent":`, s.First, s.Last)
-	return append(AppendInt(dst, `,"data_points":`, int64(s.Points)), '}')
+	dst = AppendCents(dst, `,"min_price_cents":`, summary.Min)
+	dst = AppendCents(dst, `,"max_price_cents":`, summary.Max)
+	dst = AppendCents(dst, `,"average_price_cents":`, summary.Mean)
+	dst = AppendDated(dst, `,"first":`, summary.FirstDay, summary.First)
+	dst = AppendDated(dst, `,"last":`, summary.LastDay, summary.Last)
+	dst = AppendChange(dst, `,"change_cents":`, `,"change_percent":`, summary.First, summary.Last)
+	return append(AppendInt(dst, `,"data_points":`, int64(summary.Points)), '}')
 }
 
 // AppendDated appends a member that is the price of a day.

@@ -34,13 +34,13 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 
 	i := item - cards
 	// A sealed product is one selection: it has neither variants nor a condition to choose.
-	s := &c.Sealed
-	dst = AppendText(dst, `","kind":"sealed","name":`, s.Name.At(i))
-	dst = appendProductCommon(dst, c, item, s.Game[i], s.UpdatedAt[i])
-	dst = AppendText(dst, `,"package_type":`, s.PackageType.At(i))
-	dst = AppendInt(dst, `,"units_per_package":`, int64(s.Units[i]))
-	dst = AppendText(dst, `,"unit_kind":`, s.UnitKind.At(i))
-	dst = AppendText(dst, `,"edition":`, s.Edition.At(i))
+	sealed := &c.Sealed
+	dst = AppendText(dst, `","kind":"sealed","name":`, sealed.Name.At(i))
+	dst = appendProductCommon(dst, c, item, sealed.Game[i], sealed.UpdatedAt[i])
+	dst = AppendText(dst, `,"package_type":`, sealed.PackageType.At(i))
+	dst = AppendInt(dst, `,"units_per_package":`, int64(sealed.Units[i]))
+	dst = AppendText(dst, `,"unit_kind":`, sealed.UnitKind.At(i))
+	dst = AppendText(dst, `,"edition":`, sealed.Edition.At(i))
 	return append(dst, `,"condition":"factory_sealed"}`...)
 }
 

@@ -30,20 +30,20 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 
 // appendSet appends a Set summary without the closing brace.
 func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
-	s := &c.Sets
-	dst = AppendText(dst, `{"id":`, s.ID.At(set))
-	dst = AppendText(dst, `,"name":`, s.Name.At(set))
-	dst = AppendNullable(dst, `,"series":`, s.Series.At(set))
+	sets := &c.Sets
+	dst = AppendText(dst, `{"id":`, sets.ID.At(set))
+	dst = AppendText(dst, `,"name":`, sets.Name.At(set))
+	dst = AppendNullable(dst, `,"series":`, sets.Series.At(set))
 
 	dst = append(dst, `,"release_date":`...)
-	if day := s.Release[set]; day == snapshot.NoDay {
+	if day := sets.Release[set]; day == snapshot.NoDay {
 		dst = append(dst, "null"...)
 	} else {
 		dst = append(AppendDay(append(dst, '"'), day), '"')
 	}
 
-	dst = AppendInt(dst, `,"card_count":`, int64(s.Cards[set]))
-	return AppendGame(dst, c, s.Game[set])
+	dst = AppendInt(dst, `,"card_count":`, int64(sets.Cards[set]))
+	return AppendGame(dst, c, sets.Game[set])
 }
 
 // AppendSetSummary appends a Set summary.

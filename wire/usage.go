@@ -11,12 +11,12 @@ type Meta struct {
 }
 
 // AppendMeta appends a Meta object.
-func AppendMeta(dst []byte, m Meta) []byte {
-	dst = AppendText(dst, `{"request_id":`, m.RequestID)
-	dst = AppendMillis(dst, `,"snapshot_at":`, m.SnapshotAt)
-	dst = AppendInt(dst, `,"billable_units":`, int64(m.Units))
+func AppendMeta(dst []byte, meta Meta) []byte {
+	dst = AppendText(dst, `{"request_id":`, meta.RequestID)
+	dst = AppendMillis(dst, `,"snapshot_at":`, meta.SnapshotAt)
+	dst = AppendInt(dst, `,"billable_units":`, int64(meta.Units))
 	dst = append(dst, `,"idempotent_replay":`...)
-	dst = strconv.AppendBool(dst, m.Replay)
+	dst = strconv.AppendBool(dst, meta.Replay)
 	return append(dst, '}')
 }
 

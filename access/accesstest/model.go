@@ -391,41 +391,44 @@ func (m *model) finishAll() {
 
 // finish ends a call in the store and in the reference, and compares the receipts.
 func (m *model) finish(f flight, success bool) {
-	t := f.ticket
+	ticket := f.ticket
 	var receipt access.Receipt
 	var err error
 	switch {
 	case f.claim == nil:
-		receipt, err = m.store.Finish(t, success)
+		receipt, err = m.store.Finish(ticket, success)
 	case success:
 		answer := fmt.Sprintf("answer %d", m.at())
-		receipt, err = m.store.Commit(t, *f.claim, []byte(answer))
+		receipt, err = m.store.Commit(ticket, *f.claim, []byte(answer))
 		m.replies[f.idem].answer = answer
-		m.replies[f.idem].at = t.Now.Mono + m.skew
+		m.replies[f.idem].at = ticket.Now.Mono + m.skew
 	default:
-		receipt, err = m.store.Abort(t, *f.claim)
+		receipt, err = m.store.Abort(ticket, *f.claim)
 		delete(m.replies, f.idem)
 	}
 
 	if err != nil {
-		m.fatalf("finish %s: %v", t.Rule.Operation, err)
+		m.fatalf("finish %s: %v", ticket.Rule.Operation, err)
 	}
 
 	charged := int64(0)
 	if f.unit != 0 && success {
 		charged = 1
 	}
-	m.change(t.Principal.Tenant, func(s *span) {
+	m.change(ticket.Principal.Tenant, func(s *span) {
 		if f.unit != 0 && s.heldOf == f.unit && s.held > 0 {
 			s.held--
 		}
-		s.roll(f.at, t.Now.Wall, t.Now.Mono+m.skew)
+		s.roll(f.at, ticket.Now.Wall, ticket.Now.Mono+m.skew)
 		if f.at == s.at {
 			s.used += charged
 		}
 	})
 
-	row := access.LedgerRow{Tenant: t.Principal.Tenant, Key: t.Principal.KeyID, Day: t.Day, Operation: t.Rule.Operation}
+	row := access.LedgerRow{
+		Tenant: ticket.Principal.Tenant, Key: ticket.Principal.KeyID, Day: ticket.Day,
+		Operation: ticket.Rule.Operation,
+	}
 	counts := m.ledger[row]
 	m.ledger[row] = access.Counts{Calls: counts.Calls + 1, Charged: counts.Charged + charged}
 	if receipt.Charged != charged {

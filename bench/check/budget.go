@@ -88,22 +88,22 @@ type verdict struct {
 	kept     bool
 }
 
-func (p plan) judge(f gobench.Figures) []verdict {
+func (p plan) judge(figures gobench.Figures) []verdict {
 	var out []verdict
 	for i := range p.Budgets {
-		out = append(out, p.Budgets[i].judge(f))
+		out = append(out, p.Budgets[i].judge(figures))
 	}
 	return out
 }
 
-func (b *budget) judge(f gobench.Figures) verdict {
+func (b *budget) judge(figures gobench.Figures) verdict {
 	v := verdict{name: b.Name, unit: b.Unit}
-	value, found := f.Typical(b.Benchmark, b.Unit)
+	value, found := figures.Typical(b.Benchmark, b.Unit)
 	if !found {
 		v.missing = b.Benchmark
 	}
 	if b.Over != "" {
-		base, found := f.Typical(b.Over, b.Unit)
+		base, found := figures.Typical(b.Over, b.Unit)
 		if !found || base == 0 {
 			v.missing = b.Over
 		}

@@ -101,14 +101,15 @@ var rows = []row{
 		func(m *measured) (string, bool) { return m.heap(1, 1.2e9) },
 	},
 	{"swap under load", "none failed or mixed; p99 ≤ 2× before; heap flat", func(m *measured) (string, bool) {
-		s := m.swap
-		quiet, swap, publish, calm, compute := s.Swapping()
+		report := m.swap
+		quiet, swap, publish, calm, compute := report.Swapping()
 		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and "+
 			"swapping, %.2f× while another process verified, %.2f× after; "+
 			"%.2f× beside one of lowest priority that only computes; live heap %d MB, after two %d, at the end %d MB",
-			s.Swaps, s.Failures, s.Mixed, swap, quiet, publish, calm, compute, s.HeapBefore/1e6, s.HeapEarly/1e6,
-			s.HeapAfter/1e6)
-		return text, s.Failures == 0 && s.Mixed == 0 && swap <= 2 && s.HeapAfter < s.HeapEarly*5/4
+			report.Swaps, report.Failures, report.Mixed, swap, quiet, publish, calm, compute, report.HeapBefore/1e6,
+			report.HeapEarly/1e6,
+			report.HeapAfter/1e6)
+		return text, report.Failures == 0 && report.Mixed == 0 && swap <= 2 && report.HeapAfter < report.HeapEarly*5/4
 	}},
 	{
 		"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB",
@@ -174,21 +175,21 @@ func (m *measured) allocs(name string) float64 {
 
 // load is the figure of a row of loads, with that of the same cards with every condition beside it.
 func (m *measured) load(i int, most time.Duration) (string, bool) {
-	spell := func(f *bench.LoadFigures) string {
-		return fmt.Sprintf("%.2f s, %d series", f.Load.CPU.Seconds(), f.Counts.Lanes)
+	spell := func(figures *bench.LoadFigures) string {
+		return fmt.Sprintf("%.2f s, %d series", figures.Load.CPU.Seconds(), figures.Counts.Lanes)
 	}
-	p := &m.scale[i].Load
+	loadFigures := &m.scale[i].Load
 	all := &m.scale[i+len(scaleSizes)/2].Load
-	return spell(p) + "; with every condition " + spell(all), p.Load.CPU <= most
+	return spell(loadFigures) + "; with every condition " + spell(all), loadFigures.Load.CPU <= most
 }
 
 func (m *measured) heap(i int, most int64) (string, bool) {
-	spell := func(f *bench.LoadFigures) string {
-		return fmt.Sprintf("%.0f MB, %d series", float64(f.Heap)/1e6, f.Counts.Lanes)
+	spell := func(figures *bench.LoadFigures) string {
+		return fmt.Sprintf("%.0f MB, %d series", float64(figures.Heap)/1e6, figures.Counts.Lanes)
 	}
-	p := &m.scale[i].Load
+	loadFigures := &m.scale[i].Load
 	all := &m.scale[i+len(scaleSizes)/2].Load
-	return spell(p) + "; with every condition " + spell(all), p.Heap <= most
+	return spell(loadFigures) + "; with every condition " + spell(all), loadFigures.Heap <= most
 }
 
 func budgetsCommand(s *settings) *cobra.Command {
@@ -227,10 +228,10 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 		m.bench.Read(text)
 	}
 
-	o := s.options
+	options := s.options
 	// The rows compare with every server that there is.
-	o.Beside = []string{"bare", "body", "memory", rivals.Plain}
-	loop, err := rivals.Run(ctx, o, rivals.Options{Self: s.self})
+	options.Beside = []string{"bare", "body", "memory", rivals.Plain}
+	loop, err := rivals.Run(ctx, options, rivals.Options{Self: s.self})
 	if err != nil {
 		return nil, err
 	}

@@ -66,12 +66,12 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 		return "", err
 	}
 
-	o := r.options
-	o.Store = synthetic
-	o.Beside = []string{rivals.Plain}
-	o.Operations = []string{"get_card", "cards_batch_200", "prices_batch_100", "filter_price"}
-	o.Rivals = with(databases, dump)
-	requests, err := rivals.Run(ctx, o, rivals.Options{Self: r.self})
+	options := r.options
+	options.Store = synthetic
+	options.Beside = []string{rivals.Plain}
+	options.Operations = []string{"get_card", "cards_batch_200", "prices_batch_100", "filter_price"}
+	options.Rivals = with(databases, dump)
+	requests, err := rivals.Run(ctx, options, rivals.Options{Self: r.self})
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +79,7 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 
 	// Searches are asked of the real catalogs where those are, because their names decide what is
 	// found.
-	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
+	options.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
 	queries := ""
 	typed := ""
@@ -90,18 +90,18 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 	case official == "":
 		fmt.Fprintln(os.Stderr,
 			"skipped: searches over the real catalogs, because they are not in "+r.data+" (see make data)")
-		o.Rivals = append(with(databases, dump), with(engines, dump)...)
+		options.Rivals = append(with(databases, dump), with(engines, dump)...)
 	default:
 		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
-		o.Store = official
+		options.Store = official
 		queries = filepath.Join(r.data, "search-queries.tsv")
 		if file := filepath.Join(r.data, "search-queries-typed.tsv"); exists(file) {
 			typed = file
 		}
-		o.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
+		options.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
 	}
 
-	searches, err := rivals.Run(ctx, o, rivals.Options{Self: r.self, Queries: queries, Typed: typed})
+	searches, err := rivals.Run(ctx, options, rivals.Options{Self: r.self, Queries: queries, Typed: typed})
 	if err != nil {
 		return "", err
 	}

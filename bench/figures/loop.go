@@ -11,25 +11,25 @@ import (
 )
 
 func loopCommand(s *settings) *cobra.Command {
-	var o bench.Options
+	var options bench.Options
 	var queries string
 	var others []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "loop", Short: "What 'ninepocket bench' shows, with net/http and others beside it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Self = s.options.Self
-			o.Serve = s.options.Serve
-			o.Log = s.options.Log
+			options.Self = s.options.Self
+			options.Serve = s.options.Serve
+			options.Log = s.options.Log
 			for _, text := range others {
 				rival, err := parseRival(text)
 				if err != nil {
 					return err
 				}
-				o.Rivals = append(o.Rivals, rival)
+				options.Rivals = append(options.Rivals, rival)
 			}
 
-			report, err := rivals.Run(cmd.Context(), o, rivals.Options{Self: s.self, Queries: queries})
+			report, err := rivals.Run(cmd.Context(), options, rivals.Options{Self: s.self, Queries: queries})
 			if err != nil {
 				return err
 			}
@@ -38,8 +38,8 @@ func loopCommand(s *settings) *cobra.Command {
 	}
 
 	f := cmd.Flags()
-	o.Flags(f)
-	f.StringSliceVar(&o.Beside, "beside", []string{"bare", "body", rivals.Plain},
+	options.Flags(f)
+	f.StringSliceVar(&options.Beside, "beside", []string{"bare", "body", rivals.Plain},
 		"servers to measure beside: bare, body, memory, "+rivals.Plain)
 	f.StringArrayVar(&others, "rival", nil,
 		"`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")

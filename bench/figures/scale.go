@@ -56,36 +56,39 @@ const large = 300_000
 // scalePlot draws the points.
 func scalePlot(points []bench.ScalePoint) string {
 	line := func(name string, value func(*bench.ScalePoint) float64) plot.Line {
-		l := plot.Line{Name: name}
+		line := plot.Line{Name: name}
 		for i := range points {
-			l.Points = append(l.Points, plot.Point{X: float64(points[i].Load.Counts.Cards), Y: value(&points[i])})
+			line.Points = append(line.Points, plot.Point{X: float64(points[i].Load.Counts.Cards), Y: value(&points[i])})
 		}
-		return l
+		return line
 	}
 
 	reading := func(name string, of func(*bench.LoadFigures) time.Duration) plot.Line {
-		return line(name, func(p *bench.ScalePoint) float64 { return of(&p.Load).Seconds() * 1e6 })
+		return line(name, func(point *bench.ScalePoint) float64 { return of(&point.Load).Seconds() * 1e6 })
 	}
 	return plot.Grid("How cost grows with the catalog", []plot.Panel{
 		{Title: "Build and load, seconds of CPU", Lines: []plot.Line{
-			line("build", func(p *bench.ScalePoint) float64 { return p.Build.Build.CPU.Seconds() }),
-			line("load", func(p *bench.ScalePoint) float64 { return p.Load.Load.CPU.Seconds() }),
+			line("build", func(point *bench.ScalePoint) float64 { return point.Build.Build.CPU.Seconds() }),
+			line("load", func(point *bench.ScalePoint) float64 { return point.Load.Load.CPU.Seconds() }),
 		}},
 		{Title: "Memory, MB", Lines: []plot.Line{
-			line("peak of the build", func(p *bench.ScalePoint) float64 { return float64(p.Build.Peak) / 1e6 }),
-			line("live heap of one snapshot", func(p *bench.ScalePoint) float64 { return float64(p.Load.Heap) / 1e6 }),
-			line("snapshot on disk", func(p *bench.ScalePoint) float64 { return float64(p.Build.Stored) / 1e6 }),
+			line("peak of the build", func(point *bench.ScalePoint) float64 { return float64(point.Build.Peak) / 1e6 }),
+			line("live heap of one snapshot",
+				func(point *bench.ScalePoint) float64 { return float64(point.Load.Heap) / 1e6 }),
+			line("snapshot on disk",
+				func(point *bench.ScalePoint) float64 { return float64(point.Build.Stored) / 1e6 }),
 		}},
 		{Title: "A search, µs", Lines: []plot.Line{
 			reading("two letters missing, words not remembered",
-				func(f *bench.LoadFigures) time.Duration { return f.Expand }),
-			reading("two letters missing", func(f *bench.LoadFigures) time.Duration { return f.Distance2 }),
-			reading("whole word", func(f *bench.LoadFigures) time.Duration { return f.Exact }),
+				func(figures *bench.LoadFigures) time.Duration { return figures.Expand }),
+			reading("two letters missing", func(figures *bench.LoadFigures) time.Duration { return figures.Distance2 }),
+			reading("whole word", func(figures *bench.LoadFigures) time.Duration { return figures.Exact }),
 		}},
 		{Title: "Batches and reads, µs", Lines: []plot.Line{
-			reading("200 card details", func(f *bench.LoadFigures) time.Duration { return f.Cards200 }),
-			reading("100 prices", func(f *bench.LoadFigures) time.Duration { return f.Prices100 }),
-			reading("a year of one card's history", func(f *bench.LoadFigures) time.Duration { return f.HistoryYear }),
+			reading("200 card details", func(figures *bench.LoadFigures) time.Duration { return figures.Cards200 }),
+			reading("100 prices", func(figures *bench.LoadFigures) time.Duration { return figures.Prices100 }),
+			reading("a year of one card's history",
+				func(figures *bench.LoadFigures) time.Duration { return figures.HistoryYear }),
 		}},
 	})
 }

@@ -93,13 +93,13 @@ type (
 
 // servePlain serves the store's current snapshot.
 func servePlain(ctx context.Context, t *bench.Task, _ io.Writer) error {
-	s, err := bench.OpenService(t.Store, t.State, "http://localhost")
+	service, err := bench.OpenService(t.Store, t.State, "http://localhost")
 	if err != nil {
 		return err
 	}
-	defer s.Engine.Close()
+	defer service.Engine.Close()
 
-	p := &plain{view: s.Engine.View(), gate: s.Gate, clock: s.Clock}
+	p := &plain{view: service.Engine.View(), gate: service.Gate, clock: service.Clock}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -189,16 +189,16 @@ func spellPlain(value any) ([]byte, error) {
 }
 
 // header sets the headers of the live surface.
-func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, body []byte, method string) {
+func (p *plain) header(h http.Header, d *access.Decision, receipt *access.Receipt, body []byte, method string) {
 	var id [12]byte
 	// Never fails.
 	_, _ = rand.Read(id[:])
 	h.Set("X-Request-Id", "req_"+hex.EncodeToString(id[:]))
 	decimal := func(n int64) string { return strconv.FormatInt(n, 10) }
 	h.Set("RateLimit-Policy",
-		`"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(r.Allowance.Limit)+`;w=86400`)
+		`"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(receipt.Allowance.Limit)+`;w=86400`)
 	h.Set("RateLimit", `"minute";r=`+decimal(d.Minute.Remaining)+`;t=`+decimal(d.Minute.Wait)+
-		`, "day";r=`+decimal(r.Allowance.Remaining)+`;t=`+decimal(r.Allowance.Wait))
+		`, "day";r=`+decimal(receipt.Allowance.Remaining)+`;t=`+decimal(receipt.Allowance.Wait))
 
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(d.Minute.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(d.Minute.Remaining, 10))
@@ -218,10 +218,10 @@ func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, bod
 
 func (p *plain) search(r *http.Request) (any, int) {
 	values := r.URL.Query()
-	q := index.Query{Filter: index.NoFilter, Words: values.Get("q"), HasWords: values.Has("q")}
-	q.Game = values.Get("game")
-	q.Sort, _ = index.ParseSort(values.Get("sort"))
-	for name, bound := range map[string]*int64{"min_price_cents": &q.Min, "max_price_cents": &q.Max} {
+	query := index.Query{Filter: index.NoFilter, Words: values.Get("q"), HasWords: values.Has("q")}
+	query.Game = values.Get("game")
+	query.Sort, _ = index.ParseSort(values.Get("sort"))
+	for name, bound := range map[string]*int64{"min_price_cents": &query.Min, "max_price_cents": &query.Max} {
 		if values.Has(name) {
 			n, err := strconv.ParseInt(values.Get(name), 10, 64)
 			if err != nil {
@@ -239,7 +239,7 @@ func (p *plain) search(r *http.Request) (any, int) {
 		return nil, http.StatusUnprocessableEntity
 	}
 
-	page := p.view.Cards(nil, q, nil, limit)
+	page := p.view.Cards(nil, query, nil, limit)
 	out := plainPage[plainSummary]{Data: make([]plainSummary, len(page.Cards))}
 	for i, card := range page.Cards {
 		out.Data[i] = plainSummary{p.card(int(card)), p.price(int(card))}

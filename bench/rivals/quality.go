@@ -114,12 +114,12 @@ func judge(ctx context.Context, all []wanted, servers []bench.Endpoint) (map[str
 			if err != nil {
 				return nil, err
 			}
-			q := tiers[all[i].tier]
-			q.Asked++
+			quality := tiers[all[i].tier]
+			quality.Asked++
 			if all[i].kept(hits) {
-				q.Passed++
+				quality.Passed++
 			}
-			tiers[all[i].tier] = q
+			tiers[all[i].tier] = quality
 		}
 
 		judged[server.Name] = tiers

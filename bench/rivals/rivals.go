@@ -55,10 +55,11 @@ type Report struct {
 }
 
 // Run drives our server beside others and returns what was measured. Beside may name Plain, too.
-func Run(ctx context.Context, o bench.Options, with Options) (*Report, error) {
-	if slices.Contains(o.Beside, Plain) {
-		o.Beside = slices.DeleteFunc(slices.Clone(o.Beside), func(name string) bool { return name == Plain })
-		o.Rivals = append([]bench.Rival{plainRival(with.Self)}, o.Rivals...)
+func Run(ctx context.Context, options bench.Options, with Options) (*Report, error) {
+	if slices.Contains(options.Beside, Plain) {
+		options.Beside = slices.DeleteFunc(slices.Clone(options.Beside),
+			func(name string) bool { return name == Plain })
+		options.Rivals = append([]bench.Rival{plainRival(with.Self)}, options.Rivals...)
 	}
 
 	report := &Report{}
@@ -75,7 +76,7 @@ func Run(ctx context.Context, o bench.Options, with Options) (*Report, error) {
 			}
 		}
 
-		o.Last = func(servers []bench.Endpoint) error {
+		options.Last = func(servers []bench.Endpoint) error {
 			report.Quality, err = judge(ctx, all, servers)
 			if err != nil || len(typed) == 0 {
 				return err
@@ -86,7 +87,7 @@ func Run(ctx context.Context, o bench.Options, with Options) (*Report, error) {
 	}
 
 	var err error
-	report.Report, err = bench.Run(ctx, o)
+	report.Report, err = bench.Run(ctx, options)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func snapshotBuild() *cobra.Command {
 
 // options reads the flags, naming every problem.
 func (flags *buildFlags) options() (loader.Options, error) {
-	o := loader.Options{Mapping: flags.mapping, KeepUnmatched: flags.keepUnmatched}
+	options := loader.Options{Mapping: flags.mapping, KeepUnmatched: flags.keepUnmatched}
 	var wrong problems
 	inputs := func(given []string) (all []loader.Input) {
 		for _, s := range given {
@@ -79,19 +79,19 @@ func (flags *buildFlags) options() (loader.Options, error) {
 		return all
 	}
 
-	o.Sources = inputs(flags.sources)
-	o.Prices = inputs(flags.prices)
+	options.Sources = inputs(flags.sources)
+	options.Prices = inputs(flags.prices)
 	wrong.when(len(flags.sources) == 0, "cannot build without a --source")
 
 	var err error
-	o.Kept, err = keptDays(flags.days, o.Sources)
+	options.Kept, err = keptDays(flags.days, options.Sources)
 	wrong.add(err)
-	o.SnapshotAt = wrong.time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
-	o.CollectedAt = wrong.time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
+	options.SnapshotAt = wrong.time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
+	options.CollectedAt = wrong.time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
 	// What cannot work is refused before hours of building.
 	wrong.when(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
-	return o, fail(exitUsage, "", wrong.err())
+	return options, fail(exitUsage, "", wrong.err())
 }
 
 // readBase loads the snapshot that --base means.
@@ -154,11 +154,11 @@ type built struct {
 // notes say which prices were too old to be kept, which search aliases stand for no card, and whether
 // the feeds told nothing new. In that case the prices of the base stay current, and no guard sees a
 // difference.
-func notes(base *snapshot.Catalog, r *loader.Report) []string {
+func notes(base *snapshot.Catalog, report *loader.Report) []string {
 	all := []string{}
 	// The newest day that was read; dates compare as text.
 	newest := ""
-	for _, prices := range r.Prices {
+	for _, prices := range report.Prices {
 		newest = max(newest, prices.Last)
 		// One example is enough to find the file.
 		if old := prices.TooOld; old != nil {
@@ -169,10 +169,10 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 		}
 	}
 
-	all = append(all, gapNotes(r)...)
-	all = append(all, r.MappingNotes...)
-	all = append(all, r.AliasNotes...)
-	if more := r.AliasesUnmatched - len(r.AliasNotes); more > 0 {
+	all = append(all, gapNotes(report)...)
+	all = append(all, report.MappingNotes...)
+	all = append(all, report.AliasNotes...)
+	if more := report.AliasesUnmatched - len(report.AliasNotes); more > 0 {
 		all = append(all, fmt.Sprintf("%d more search aliases stand for no card", more))
 	}
 	if base == nil {
@@ -190,7 +190,7 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 
 func (flags *buildFlags) run(cmd *cobra.Command) error {
 	start := time.Now()
-	o, err := flags.options()
+	options, err := flags.options()
 	if err != nil {
 		return err
 	}
@@ -200,12 +200,12 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	o.Base, err = flags.readBase(cmd.Context())
+	options.Base, err = flags.readBase(cmd.Context())
 	if err != nil {
 		return err
 	}
 
-	out, err := flags.build(cmd, o)
+	out, err := flags.build(cmd, options)
 	if err != nil {
 		return err
 	}
@@ -231,18 +231,18 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 }
 
 // build builds the snapshot and writes it.
-func (flags *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error) {
+func (flags *buildFlags) build(cmd *cobra.Command, options loader.Options) (*built, error) {
 	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
 	self, err := os.Executable()
 	if err != nil {
 		// A bare root file system has no /proc; the name that it was started by will do.
 		self = os.Args[0]
 	}
-	o.Unpack = []string{self, "unpack"}
+	options.Unpack = []string{self, "unpack"}
 
 	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
 	defer progress.stop()
-	m, created, report, err := buildSnapshot(cmd.Context(), flags.dir(), o, progress)
+	m, created, report, err := buildSnapshot(cmd.Context(), flags.dir(), options, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -250,16 +250,16 @@ func (flags *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, er
 	return &built{
 		ID: m.ID, Path: flags.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
 		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: flags.dir().QuarantinePath(m.ID),
-		Report: *report, Notes: append(notes(o.Base, report), flags.missingDays(report, o.Base)...),
+		Report: *report, Notes: append(notes(options.Base, report), flags.missingDays(report, options.Base)...),
 	}, nil
 }
 
 // buildSnapshot builds a snapshot and writes it into a store, showing how far it is.
-func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p *progress) (
+func buildSnapshot(ctx context.Context, store *snapshot.Dir, options loader.Options, p *progress) (
 	m *snapshot.Manifest, created bool, report *loader.Report, err error,
 ) {
-	o.Progress = p.update
-	result, err := loader.Build(ctx, o)
+	options.Progress = p.update
+	result, err := loader.Build(ctx, options)
 	if err != nil {
 		// Without a hint: this error is about an input, and the hints are about stores.
 		return nil, false, nil, fail(exitFailure, "", err)
@@ -267,8 +267,8 @@ func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p
 
 	p.update(loader.Progress{Phase: "writing the snapshot"})
 	written := snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts}
-	if o.Base != nil {
-		written.Base = o.Base.ID
+	if options.Base != nil {
+		written.Base = options.Base.ID
 	}
 	m, created, err = store.Write(result.Catalog, written)
 	return m, created, &result.Report, err
@@ -276,25 +276,29 @@ func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p
 
 func (out *built) print(w *bufio.Writer) {
 	games := out.Report.Games
-	table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", games, func(g loader.GameReport) []any {
-		return []any{g.Slug, g.Sets, g.Cards, g.Priced, g.CardProducts, g.Sealed, g.Lanes}
+	table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", games, func(report loader.GameReport) []any {
+		return []any{
+			report.Slug, report.Sets, report.Cards, report.Priced, report.CardProducts, report.Sealed,
+			report.Lanes,
+		}
 	})
 
-	for _, s := range out.Report.Sources {
-		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
-		if s.CardsJoined+s.CardsApart > 0 {
-			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
-				s.CardsApart)
+	for _, report := range out.Report.Sources {
+		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", report.Input.Kind, report.Input.Path, report.Sets, report.Cards)
+		if report.CardsJoined+report.CardsApart > 0 {
+			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", report.CardsJoined,
+				report.CardsEnriched,
+				report.CardsApart)
 		}
-		if s.CodeCardsLeftOut > 0 {
-			fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
+		if report.CodeCardsLeftOut > 0 {
+			fmt.Fprintf(w, "; %d code cards left out", report.CodeCardsLeftOut)
 		}
-		if s.PartnersShared > 0 {
-			fmt.Fprintf(w, "; partner ids that an earlier item has: %d", s.PartnersShared)
+		if report.PartnersShared > 0 {
+			fmt.Fprintf(w, "; partner ids that an earlier item has: %d", report.PartnersShared)
 		}
-		if s.IdentifiersShared > 0 {
+		if report.IdentifiersShared > 0 {
 			fmt.Fprintf(w, "; identifiers that an earlier item has, which join nothing: %d, such as %s",
-				s.IdentifiersShared, s.SharedExample)
+				report.IdentifiersShared, report.SharedExample)
 		}
 		fmt.Fprintln(w)
 	}

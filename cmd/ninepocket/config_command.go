@@ -31,20 +31,20 @@ func configCheck() *cobra.Command {
 			"and names those whose plan is not configured.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := flags.read()
+			layered, err := flags.read()
 			// A half-read configuration would only lack what was misread.
 			if err == nil {
-				_, certErr := c.certificate()
-				err = errors.Join(c.missing(), certErr)
+				_, certErr := layered.certificate()
+				err = errors.Join(layered.missing(), certErr)
 			}
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
-			if c.hidesVisitors() {
+			if layered.hidesVisitors() {
 				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
 					"all who ask for pages through it share one allowance")
 			}
-			c.hintPlans(cmd)
+			layered.hintPlans(cmd)
 			return say(cmd, false, nil, "the configuration is good")
 		},
 	}
@@ -116,11 +116,11 @@ func configPrint() *cobra.Command {
 			"the\n" +
 			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := flags.read()
+			layered, err := flags.read()
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			return show(cmd, asJSON, c.rows(), c.print)
+			return show(cmd, asJSON, layered.rows(), layered.print)
 		},
 	}
 

@@ -44,7 +44,7 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 
 // read merges all layers as they are now and validates the outcome; the error joins every problem.
 func (flags *configFlags) read() (layered, error) {
-	c, err := readConfig(cmp.Or(flags.path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(name string) {
+	layered, err := readConfig(cmp.Or(flags.path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(name string) {
 		_, _ = fmt.Fprintf(flags.cmd.ErrOrStderr(),
 			"note: environment variable %s is not a setting of ninepocket\n", name)
 	})
@@ -52,20 +52,20 @@ func (flags *configFlags) read() (layered, error) {
 	// Flags win over all others, and only those that were given.
 	for _, s := range settings {
 		if s.flag && flags.cmd.Flags().Changed(s.flagName()) {
-			s.copyValue(&c.config, &flags.values)
-			c.from[s.key] = "flag --" + s.flagName()
+			s.copyValue(&layered.config, &flags.values)
+			layered.from[s.key] = "flag --" + s.flagName()
 		}
 	}
-	return c, errors.Join(err, c.validate())
+	return layered, errors.Join(err, layered.validate())
 }
 
 // readConfig merges defaults, the file (when given) and the environment; warn is told of variables
 // that mean nothing. What could be read is returned with the error, which joins every problem.
 func readConfig(path string, environ []string, warn func(name string)) (layered, error) {
-	c := layered{config: defaultConfig(), from: map[string]string{}}
+	layered := layered{config: defaultConfig(), from: map[string]string{}}
 	var wrong problems
 	if path != "" {
-		wrong.add(c.readFile(path))
+		wrong.add(layered.readFile(path))
 	}
 
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
@@ -86,12 +86,12 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 			warn(name)
 			continue
 		}
-		err := setText(s.ptr(&c.config, chosen), value)
+		err := setText(s.ptr(&layered.config, chosen), value)
 		wrong.when(err != nil, "cannot use environment variable %s: %w", name, err)
-		c.from[dotted(s.path(chosen))] = "environment " + name
+		layered.from[dotted(s.path(chosen))] = "environment " + name
 	}
-	wrong.add(c.noZeros())
-	return c, wrong.err()
+	wrong.add(layered.noZeros())
+	return layered, wrong.err()
 }
 
 // noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a

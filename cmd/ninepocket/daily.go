@@ -237,16 +237,16 @@ func (d *daily) publish() error {
 	} else if err != nil {
 		return err
 	}
-	o, err := b.options()
+	options, err := b.options()
 	if err != nil {
 		return err
 	}
-	o.Base, err = b.readBase(d.cmd.Context())
+	options.Base, err = b.readBase(d.cmd.Context())
 	if err != nil {
 		return err
 	}
 
-	d.told.Built, err = b.build(d.cmd, o)
+	d.told.Built, err = b.build(d.cmd, options)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (d *daily) publish() error {
 	if !d.told.New {
 		return nil
 	}
-	d.compare(cur.ID, o.Base)
+	d.compare(cur.ID, options.Base)
 	return d.move(id)
 }
 

@@ -62,13 +62,13 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	}
 
 	now := time.Now()
-	s := &service{
+	service := &service{
 		config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat),
 		store: access.NewMemory(access.MemoryOptions{}), reload: func() error { return nil },
 	}
-	s.engine = s.newEngine(store, all.api)
-	defer s.engine.Close()
-	if err := s.engine.Open(now); err != nil {
+	service.engine = service.newEngine(store, all.api)
+	defer service.engine.Close()
+	if err := service.engine.Open(now); err != nil {
 		return err
 	}
 
@@ -81,21 +81,21 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	plans := access.DefaultPlans()
 	// Without practical limits.
 	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
-	s.ring, err = access.FixedKeyRing(file, plans)
+	service.ring, err = access.FixedKeyRing(file, plans)
 	if err != nil {
 		return err
 	}
 
-	s.cursors, err = openCursors(folder)
+	service.cursors, err = openCursors(folder)
 	if err != nil {
 		return err
 	}
-	s.ready = func(r *readyFile) {
+	service.ready = func(r *readyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
 		printDemo(cmd, r)
 	}
-	return s.serveOn(cmd.Context(), all)
+	return service.serveOn(cmd.Context(), all)
 }
 
 // buildDemo generates the catalog and takes it through the real loader and store.
@@ -109,8 +109,8 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 		return fmt.Errorf("cannot generate the demo: %w", err)
 	}
 
-	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}}
-	m, _, _, err := buildSnapshot(cmd.Context(), store, o, progress)
+	options := loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}}
+	m, _, _, err := buildSnapshot(cmd.Context(), store, options, progress)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,8 @@ func snapshotDiff() *cobra.Command {
 				}
 			}
 
-			d := diff.Compare(both[0], both[1], diff.Options{})
-			return show(cmd, flags.asJSON, d, func(out *bufio.Writer) { printDiff(out, d) })
+			changes := diff.Compare(both[0], both[1], diff.Options{})
+			return show(cmd, flags.asJSON, changes, func(out *bufio.Writer) { printDiff(out, changes) })
 		},
 	})
 }
@@ -40,9 +40,9 @@ type kind struct {
 	*diff.Changes
 }
 
-func printDiff(out *bufio.Writer, d *diff.Diff) {
-	fmt.Fprintf(out, "from  %s\nto    %s\n\n", d.From, d.To)
-	kinds := []kind{{"cards", &d.Cards}, {"sets", &d.Sets}, {"sealed", &d.Sealed}}
+func printDiff(out *bufio.Writer, found *diff.Diff) {
+	fmt.Fprintf(out, "from  %s\nto    %s\n\n", found.From, found.To)
+	kinds := []kind{{"cards", &found.Cards}, {"sets", &found.Sets}, {"sealed", &found.Sealed}}
 	table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes kind) []any {
 		return []any{changes.name, changes.Before, changes.After, changes.Added, changes.Removed, changes.Renamed}
 	})
@@ -50,10 +50,10 @@ func printDiff(out *bufio.Writer, d *diff.Diff) {
 		changes.printExamples(out)
 	}
 
-	prices := d.Prices
-	coverage := d.Coverage
-	fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n", coverage.PricedBefore, d.Cards.Before,
-		coverage.PricedAfter, d.Cards.After)
+	prices := found.Prices
+	coverage := found.Coverage
+	fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n",
+		coverage.PricedBefore, found.Cards.Before, coverage.PricedAfter, found.Cards.After)
 	fmt.Fprintf(out, "prices: %d in both, %d of them changed, %d by more than 60 %%; %d new, %d gone\n",
 		prices.Compared, prices.Changed, prices.Moved, prices.Appeared, prices.Disappeared)
 	if prices.MedianPercent != nil {
@@ -90,8 +90,8 @@ func (changes *kind) printExamples(out *bufio.Writer) {
 	}
 
 	things := func(all []diff.Thing) (lines []string) {
-		for _, t := range all {
-			lines = append(lines, t.Name+"  "+t.ID)
+		for _, thing := range all {
+			lines = append(lines, thing.Name+"  "+thing.ID)
 		}
 		return lines
 	}
@@ -99,8 +99,8 @@ func (changes *kind) printExamples(out *bufio.Writer) {
 	part("removed", changes.Removed, things(changes.Examples.Removed))
 
 	var renamed []string
-	for _, r := range changes.Examples.Renamed {
-		renamed = append(renamed, fmt.Sprintf("%s -> %s  %s", r.From, r.To, r.ID))
+	for _, name := range changes.Examples.Renamed {
+		renamed = append(renamed, fmt.Sprintf("%s -> %s  %s", name.From, name.To, name.ID))
 	}
 	part("renamed", changes.Renamed, renamed)
 }

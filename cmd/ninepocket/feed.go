@@ -69,11 +69,11 @@ func feedPull() *cobra.Command {
 
 // merged are the options by flags, and by the configuration where a flag is not given.
 func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
-	c, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+	layered, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
 	if err != nil {
 		return feed.Options{}, err
 	}
-	o, err := c.pulling()
+	o, err := layered.pulling()
 	if err != nil {
 		return o, fmt.Errorf("cannot use [feed]: %w", err)
 	}
@@ -127,9 +127,10 @@ func pullFeed(cmd *cobra.Command, o feed.Options, asJSON bool) (*feed.Result, er
 		return nil, fail(exitFailure, pullHint(err, &o), err)
 	}
 
-	for _, m := range result.Missing {
-		cmd.PrintErrf("note: %s of group %s/%s (%s) could not be had: %s%s\n", m.File, m.Category, m.Group, m.Name,
-			m.Why, keptText(&m))
+	for _, missing := range result.Missing {
+		cmd.PrintErrf("note: %s of group %s/%s (%s) could not be had: %s%s\n", missing.File, missing.Category,
+			missing.Group, missing.Name,
+			missing.Why, keptText(&missing))
 	}
 	if len(result.Missing) > 0 {
 		cmd.PrintErrf("note: to ask for them again run: ninepocket feed pull tcgcsv --into %s%s\n", o.Into, urlFlag(&o))
@@ -137,8 +138,8 @@ func pullFeed(cmd *cobra.Command, o feed.Options, asJSON bool) (*feed.Result, er
 	return result, nil
 }
 
-func keptText(m *feed.Missing) string {
-	if m.Kept {
+func keptText(missing *feed.Missing) string {
+	if missing.Kept {
 		return "; those of the tree before stand in"
 	}
 	return ""

@@ -57,20 +57,20 @@ const mostGaps = 10
 
 // gapNotes say which days were filled, which are missing, which groups are, and where a day was only
 // guessed.
-func gapNotes(r *loader.Report) (all []string) {
-	for _, prices := range r.Prices {
+func gapNotes(report *loader.Report) (all []string) {
+	for _, prices := range report.Prices {
 		if at := prices.FileTime; at != nil {
 			all = append(all, fmt.Sprintf("the day of the prices of %s was taken from file times: %s; put the "+
 				"feed's last-updated.txt beside them, or give --collected-at TIME", prices.Input,
 				at.UTC().Format(time.DateOnly)))
 		}
 	}
-	if n := len(r.Filled); n > 0 {
-		all = append(all, "filled from kept day files: "+spans(r.Filled))
+	if n := len(report.Filled); n > 0 {
+		all = append(all, "filled from kept day files: "+spans(report.Filled))
 	}
 
-	for i, day := range slices.Backward(r.Refused) {
-		if len(r.Refused)-i > mostGaps {
+	for i, day := range slices.Backward(report.Refused) {
+		if len(report.Refused)-i > mostGaps {
 			all = append(all, fmt.Sprintf("%d more are left out", i+1))
 			break
 		}
@@ -81,9 +81,9 @@ func gapNotes(r *loader.Report) (all []string) {
 		all = append(all, fmt.Sprintf("%s is left out: %s; to take the day all the same, add: --prices %s", what,
 			day.Why, day.Input))
 	}
-	for i, group := range r.Groups {
+	for i, group := range report.Groups {
 		if i == mostGaps {
-			all = append(all, fmt.Sprintf("%d more groups are missing", len(r.Groups)-i))
+			all = append(all, fmt.Sprintf("%d more groups are missing", len(report.Groups)-i))
 			break
 		}
 		text := fmt.Sprintf("no prices of %s group %s (%s) for %s", group.Feed, group.Group, group.Name, group.Day)
@@ -97,14 +97,14 @@ func gapNotes(r *loader.Report) (all []string) {
 
 // missingDays says which days no feed has prices of, with the command that adds those that came after
 // the base.
-func (flags *buildFlags) missingDays(r *loader.Report, base *snapshot.Catalog) (all []string) {
+func (flags *buildFlags) missingDays(report *loader.Report, base *snapshot.Catalog) (all []string) {
 	after := ""
 	if base != nil {
 		after = base.Date().String()
 	}
 
 	// The newest first: what is older was told before.
-	runs := slices.Clone(r.Days)
+	runs := slices.Clone(report.Days)
 	slices.SortStableFunc(runs, func(a, b loader.DayGap) int { return strings.Compare(b.To, a.To) })
 	for i, gap := range runs {
 		if i == mostGaps {

@@ -25,11 +25,11 @@ func healthcheckCommand() *cobra.Command {
 			"It needs no shell and no curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
-				c, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+				layered, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
 				if err != nil {
 					return fail(exitUsage, "", err)
 				}
-				url = "http://" + loopback(c.Admin) + "/readyz"
+				url = "http://" + loopback(layered.Admin) + "/readyz"
 			} else if err := checkAsked(url); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", redact(url), err))
 			}

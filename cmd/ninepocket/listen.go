@@ -46,16 +46,17 @@ func (c *config) sockets() (sockets, error) {
 	}
 
 	var all sockets
-	for _, s := range given {
+	for _, socket := range given {
 		switch {
-		case s.Name == adminSocket && all.admin == nil:
-			all.admin = s.Listener
-		case s.Name != adminSocket && all.api == nil:
-			all.api = s.Listener
+		case socket.Name == adminSocket && all.admin == nil:
+			all.admin = socket.Listener
+		case socket.Name != adminSocket && all.api == nil:
+			all.api = socket.Listener
 			all.given = true
 		default:
 			return sockets{}, fmt.Errorf(
-				"cannot use the passed socket %q: want one for the API, and one named %s at most", s.Name, adminSocket)
+				"cannot use the passed socket %q: want one for the API, and one named %s at most", socket.Name,
+				adminSocket)
 		}
 	}
 	if all.given {

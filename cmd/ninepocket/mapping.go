@@ -52,12 +52,12 @@ type suggested struct {
 }
 
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
-	o := loader.Options{Mapping: flags.mapping}
+	options := loader.Options{Mapping: flags.mapping}
 	var wrong problems
 	for _, given := range flags.sources {
 		input, err := loader.ParseInput(given)
 		wrong.add(err)
-		o.Sources = append(o.Sources, input)
+		options.Sources = append(options.Sources, input)
 	}
 	if err := wrong.err(); err != nil {
 		return fail(exitUsage, "", err)
@@ -70,8 +70,8 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	}
 
 	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
-	o.Progress = progress.update
-	found, err := loader.Suggest(cmd.Context(), o)
+	options.Progress = progress.update
+	found, err := loader.Suggest(cmd.Context(), options)
 	progress.stop()
 	if err != nil {
 		return fail(exitFailure, "", err)

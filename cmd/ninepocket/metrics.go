@@ -99,16 +99,16 @@ func (out sink) since(name, help string, now, at time.Time) {
 }
 
 // histogram sends a histogram in seconds, its buckets cumulative.
-func (out sink) histogram(name, help string, h tally.Histogram, labels ...string) {
-	buckets := make(map[float64]uint64, len(h.Bounds))
+func (out sink) histogram(name, help string, histogram tally.Histogram, labels ...string) {
+	buckets := make(map[float64]uint64, len(histogram.Bounds))
 	n := uint64(0)
-	for i, bound := range h.Bounds {
-		n += h.Counts[i]
+	for i, bound := range histogram.Bounds {
+		n += histogram.Counts[i]
 		buckets[bound.Seconds()] = n
 	}
 
 	desc, values := describeMetric(name, help, labels)
-	out <- prometheus.MustNewConstHistogram(desc, h.Count(), h.Sum.Seconds(), buckets, values...)
+	out <- prometheus.MustNewConstHistogram(desc, histogram.Count(), histogram.Sum.Seconds(), buckets, values...)
 }
 
 func describeMetric(name, help string, labels []string) (desc *prometheus.Desc, values []string) {
@@ -136,15 +136,15 @@ func code(status int) string {
 }
 
 func (out sink) requests(stats server.Stats) {
-	for _, r := range stats.Routes {
+	for _, stats := range stats.Routes {
 		// A status that never came has no series.
-		for status, n := range r.Statuses {
+		for status, n := range stats.Statuses {
 			counter(out, "http_requests_total", "Answered requests by surface, operation and status code.", n,
-				"surface", r.Surface, "operation", r.Operation, "code", code(status))
+				"surface", stats.Surface, "operation", stats.Operation, "code", code(status))
 		}
 		out.histogram("http_request_duration_seconds",
 			"Time from a request being read to its answer being ready to be written, by surface and operation.",
-			r.Latency, "surface", r.Surface, "operation", r.Operation)
+			stats.Latency, "surface", stats.Surface, "operation", stats.Operation)
 	}
 	gauge(out, "http_requests_in_flight", "Requests that are being answered.", stats.InFlight)
 	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", stats.Bytes)
@@ -170,16 +170,16 @@ func (out sink) requests(stats server.Stats) {
 	}
 }
 
-func (out sink) door(d *door.Door) {
-	s := d.Stats()
-	gauge(out, "connections", "Open connections of the API, those included that are being closed.", s.Open)
-	gauge(out, "connections_limit", "How many there may be; beyond it connections are closed at once.", d.Most)
+func (out sink) door(entrance *door.Door) {
+	stats := entrance.Stats()
+	gauge(out, "connections", "Open connections of the API, those included that are being closed.", stats.Open)
+	gauge(out, "connections_limit", "How many there may be; beyond it connections are closed at once.", entrance.Most)
 
 	const refused = "Connections that were closed at once, by reason: too many in all, or of one address."
-	counter(out, "connections_refused_total", refused, s.Refused[door.Full], "reason", "all")
-	counter(out, "connections_refused_total", refused, s.Refused[door.Busy], "reason", "address")
+	counter(out, "connections_refused_total", refused, stats.Refused[door.Full], "reason", "all")
+	counter(out, "connections_refused_total", refused, stats.Refused[door.Busy], "reason", "address")
 	counter(out, "accept_failures_total",
-		"Times that the system could not give a connection; each was tried again after a pause.", s.Failed)
+		"Times that the system could not give a connection; each was tried again after a pause.", stats.Failed)
 }
 
 func (out sink) snapshot(v *engine.View, now time.Time) {
@@ -203,13 +203,13 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 
 // recentGaps counts what is missing of late: days of the last 30, a day of two games once, and groups
 // of the snapshot's date.
-func recentGaps(c *snapshot.Catalog) (days, groups int) {
+func recentGaps(catalog *snapshot.Catalog) (days, groups int) {
 	seen := map[snapshot.Day]bool{}
-	for i, day := range c.Gaps.Day {
+	for i, day := range catalog.Gaps.Day {
 		switch {
-		case c.Gaps.Group.At(i) != "" && day == c.Date():
+		case catalog.Gaps.Group.At(i) != "" && day == catalog.Date():
 			groups++
-		case c.Gaps.Group.At(i) == "" && day > c.Date()-30:
+		case catalog.Gaps.Group.At(i) == "" && day > catalog.Date()-30:
 			seen[day] = true
 		}
 	}

@@ -69,17 +69,17 @@ func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Pub
 
 	// The environment counts as it does for serve. Variables that are no settings are left for
 	// serve to report.
-	c, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+	layered, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
 	if err == nil {
-		err = c.guards().Validate()
+		err = layered.guards().Validate()
 	}
 	wrong.add(err)
 	if flags.keep == keepAsConfigured {
-		publishing.Retention.Keep = c.Daily.Keep
+		publishing.Retention.Keep = layered.Daily.Keep
 	}
 	// Checked with the prefix of this server, because ids of products are part of a View.
-	publishing.Check = servable(c.ProductPrefix)
-	publishing.Judge = judge(c.guards(), now, store)
+	publishing.Check = servable(layered.ProductPrefix)
+	publishing.Judge = judge(layered.guards(), now, store)
 	return publishing, fail(exitUsage, "", wrong.err())
 }
 

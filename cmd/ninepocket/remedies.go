@@ -107,9 +107,9 @@ func asFailure(err error, remedies []remedy, folder string) error {
 
 // remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
-	for _, r := range slices.Concat(remedies, diskRemedies) {
-		if slices.ContainsFunc(r.errs, func(known error) bool { return errors.Is(err, known) }) {
-			return r.code, strings.ReplaceAll(r.hint, "FOLDER", folder)
+	for _, remedy := range slices.Concat(remedies, diskRemedies) {
+		if slices.ContainsFunc(remedy.errs, func(known error) bool { return errors.Is(err, known) }) {
+			return remedy.code, strings.ReplaceAll(remedy.hint, "FOLDER", folder)
 		}
 	}
 	return exitFailure, ""

@@ -40,17 +40,17 @@ func serveCommand() *cobra.Command {
 			"--listen :8080",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := flags.read()
+			layered, err := flags.read()
 			if hint, unread := unreadable(err); unread {
 				return fail(exitFailure, hint, err)
 			}
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if err := c.missing(); err != nil {
+			if err := layered.missing(); err != nil {
 				return fail(exitUsage, "give --store DIR and --state DIR", err)
 			}
-			return serve(cmd, c.config, flags.read)
+			return serve(cmd, layered.config, flags.read)
 		},
 	}
 
@@ -71,21 +71,21 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 
 	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
-	s := &service{config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat)}
-	s.reload = func() error { return s.takeOver(reread) }
-	s.ready = func(r *readyFile) {
-		s.log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
+	service := &service{config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat)}
+	service.reload = func() error { return service.takeOver(reread) }
+	service.ready = func(r *readyFile) {
+		service.log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
 			slog.String("snapshot_id", r.SnapshotID))
 	}
-	logMemory(s.log)
+	logMemory(service.log)
 
 	// Keys and a certificate that cannot be used end the start before a port is taken.
-	err := s.openKeys()
+	err := service.openKeys()
 	if err != nil {
 		return err
 	}
 
-	s.cert, err = c.certificate()
+	service.cert, err = c.certificate()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
@@ -95,34 +95,34 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return asFailure(err, portRemedies, "")
 	}
 
-	s.access, err = openAccessLog(&c, cmd.OutOrStdout(), s.log)
+	service.access, err = openAccessLog(&c, cmd.OutOrStdout(), service.log)
 	if err != nil {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
 	}
 	if c.Images != "" {
-		s.images, err = server.OpenImages(c.Images)
+		service.images, err = server.OpenImages(c.Images)
 	}
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
 
-	s.engine = s.newEngine(snapshot.OpenDir(c.Store), all.api)
-	defer s.engine.Close()
-	if err := s.engine.Open(now); err != nil {
+	service.engine = service.newEngine(snapshot.OpenDir(c.Store), all.api)
+	defer service.engine.Close()
+	if err := service.engine.Open(now); err != nil {
 		return c.noSnapshot(err)
 	}
 
 	// Without a service manager it serves all the same.
-	s.notify, err = systemd.Open()
+	service.notify, err = systemd.Open()
 	if err != nil {
-		s.log.Error("notifications are off", slog.Any("cause", err))
+		service.log.Error("notifications are off", slog.Any("cause", err))
 	}
 
 	// All that can be read is read: the state is the first thing to be written.
-	if err := s.openStateInTurn(cmd.Context(), all.given); err != nil {
+	if err := service.openStateInTurn(cmd.Context(), all.given); err != nil {
 		return err
 	}
-	return s.serveOn(cmd.Context(), all)
+	return service.serveOn(cmd.Context(), all)
 }
 
 // serveOn serves on the sockets until ctx is done.

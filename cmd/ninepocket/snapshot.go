@@ -241,7 +241,8 @@ func (shown *inspected) print(out *bufio.Writer) {
 	fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
 		n.Games, n.Sets, n.Cards, n.Products, n.Lanes, n.HistoryPoints)
 
-	table(out, "GAME\tSETS\tCARDS", shown.Games, func(g gameRow) []any { return []any{g.Slug, g.Sets, g.Cards} })
+	table(out, "GAME\tSETS\tCARDS", shown.Games,
+		func(row gameRow) []any { return []any{row.Slug, row.Sets, row.Cards} })
 	fmt.Fprintln(out)
 	table(out, "SECTION\tSTORED\tDECODED\tSHA-256", shown.Sections, func(sec sectionRow) []any {
 		name := sec.Name

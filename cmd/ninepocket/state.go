@@ -14,18 +14,18 @@ import (
 )
 
 func stateVerify() *cobra.Command {
-	var s stateFlags
-	return s.add(&cobra.Command{
+	var flags stateFlags
+	return flags.add(&cobra.Command{
 		Use: "verify --state DIR", Short: "Check every checksum of a state directory; exit 3 on damage",
 		Args: cobra.NoArgs,
 		Long: "Reads keys, checkpoint, log and cursor key, whether or not a server runs there, and changes nothing.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report, err := access.VerifyState(s.folder)
+			report, err := access.VerifyState(flags.folder)
 			if err != nil {
 				return err
 			}
 
-			damage, err := checkCursorKey(s.folder)
+			damage, err := checkCursorKey(flags.folder)
 			if err != nil {
 				return err
 			}
@@ -33,13 +33,14 @@ func stateVerify() *cobra.Command {
 			for range damage {
 				report.Causes = append(report.Causes, errCursorKey)
 			}
-			if err := show(cmd, s.asJSON, report, func(out *bufio.Writer) { printState(out, &report) }); err != nil {
+			if err := show(cmd, flags.asJSON, report,
+				func(out *bufio.Writer) { printState(out, &report) }); err != nil {
 				return err
 			}
 
 			if len(report.Damage) > 0 {
-				return fail(exitRefused, damageHint(s.folder, report.Causes...),
-					fmt.Errorf("cannot vouch for state directory %q: %d problems", s.folder, len(report.Damage)))
+				return fail(exitRefused, damageHint(flags.folder, report.Causes...),
+					fmt.Errorf("cannot vouch for state directory %q: %d problems", flags.folder, len(report.Damage)))
 			}
 			return nil
 		},
@@ -75,24 +76,24 @@ func damageHint(folder string, causes ...error) string {
 	return strings.Join(hints, "\nhint: ")
 }
 
-func printState(out *bufio.Writer, r *access.StateReport) {
+func printState(out *bufio.Writer, report *access.StateReport) {
 	fmt.Fprintf(out, "%d keys, %d tenants that called, %d ledger rows, %d replies, %d calls in the log\n",
-		r.Keys, r.Tenants, r.Rows, r.Replies, r.Records)
-	if r.Torn > 0 {
+		report.Keys, report.Tenants, report.Rows, report.Replies, report.Records)
+	if report.Torn > 0 {
 		fmt.Fprintf(out, "the end of the log is torn: %d records that nobody was told of will be dropped\n",
-			r.Torn)
+			report.Torn)
 	}
-	for _, damage := range r.Damage {
+	for _, damage := range report.Damage {
 		fmt.Fprintf(out, "damaged: %s\n", damage)
 	}
-	if len(r.Damage) == 0 {
+	if len(report.Damage) == 0 {
 		fmt.Fprintln(out, "everything is whole")
 	}
 }
 
 func stateBackup() *cobra.Command {
-	var s stateFlags
-	return s.add(&cobra.Command{
+	var flags stateFlags
+	return flags.add(&cobra.Command{
 		Use: "backup DIR --state DIR", Short: "Copy a state directory, consistently, also beside a running server",
 		Long: "Makes DIR, which must not be there or be empty, and not be inside of the state directory, copies\n" +
 			"keys, checkpoint, log and cursor key into it, and checks the copy. A server on the directory\n" +
@@ -101,23 +102,23 @@ func stateBackup() *cobra.Command {
 		Example: "  ninepocket state backup /backup/state-2026-11-22 --state /var/lib/ninepocket/state",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			report, err := access.BackupState(s.folder, args[0])
+			report, err := access.BackupState(flags.folder, args[0])
 			if errors.Is(err, access.ErrCorrupt) {
-				return fail(exitRefused, damageHint(s.folder, err), err)
+				return fail(exitRefused, damageHint(flags.folder, err), err)
 			}
 			if err != nil {
 				return err
 			}
 
 			const copied = "copied %d keys, %d tenants, %d ledger rows and %d calls in the log to %s"
-			return say(cmd, s.asJSON, report, copied,
+			return say(cmd, flags.asJSON, report, copied,
 				report.Keys, report.Tenants, report.Rows, report.Records, args[0])
 		},
 	})
 }
 
 func stateRepair() *cobra.Command {
-	var s stateFlags
+	var flags stateFlags
 	var believe bool
 	cmd := &cobra.Command{
 		Use: "repair --state DIR", Short: "Drop what is damaged in a state directory and name the accounts touched",
@@ -128,41 +129,41 @@ func stateRepair() *cobra.Command {
 			"a file that was edited by hand. A keys.json that is gone begins anew then, without keys.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report, err := access.RepairState(s.folder, believe, time.Now())
+			report, err := access.RepairState(flags.folder, believe, time.Now())
 			if err == nil {
-				err = repairCursorKey(s.folder, &report)
+				err = repairCursorKey(flags.folder, &report)
 			}
 			if err != nil {
 				return err
 			}
-			return show(cmd, s.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
+			return show(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
 		},
 	}
 
 	cmd.Flags().BoolVar(&believe, "accept-keys", false, "believe keys.json as it reads, after it was edited or lost")
-	return s.add(cmd)
+	return flags.add(cmd)
 }
 
-func printRepair(out *bufio.Writer, r *access.RepairReport) {
-	if len(r.Dropped) == 0 {
+func printRepair(out *bufio.Writer, report *access.RepairReport) {
+	if len(report.Dropped) == 0 {
 		fmt.Fprintln(out, "nothing is damaged")
 		return
 	}
 
-	for _, what := range r.Dropped {
+	for _, what := range report.Dropped {
 		fmt.Fprintf(out, "dropped: %s\n", what)
 	}
-	if r.Moved != "" {
+	if report.Moved != "" {
 		fmt.Fprintf(out, "kept %d values and %d calls of the log; the files from before are in %s\n",
-			r.Kept, r.Records, r.Moved)
+			report.Kept, report.Records, report.Moved)
 	}
-	for _, tenant := range r.Accounts {
+	for _, tenant := range report.Accounts {
 		fmt.Fprintf(out, "look at the figures of tenant %s: ninepocket usage --tenant %s\n", tenant, tenant)
 	}
 }
 
 func tenantResetDay() *cobra.Command {
-	var s stateFlags
+	var flags stateFlags
 	var credits bool
 	cmd := &cobra.Command{
 		Use: "reset-day TENANT --state DIR", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
@@ -171,8 +172,8 @@ func tenantResetDay() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
-			reset := func(f *access.KeyFile) error { return f.ResetDay(args[0], credits, now) }
-			err := s.update(reset)
+			reset := func(keys *access.KeyFile) error { return keys.ResetDay(args[0], credits, now) }
+			err := flags.update(reset)
 			if err != nil {
 				return err
 			}
@@ -181,12 +182,12 @@ func tenantResetDay() *cobra.Command {
 			if credits {
 				what = "credits"
 			}
-			s.record(cmd, keyEntry{At: now, Command: "reset-day", Tenant: args[0], What: what})
+			flags.record(cmd, keyEntry{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			told := map[string]string{"tenant": args[0], "reset": what}
-			return say(cmd, s.asJSON, told, "reset the %s of %s", what, args[0])
+			return say(cmd, flags.asJSON, told, "reset the %s of %s", what, args[0])
 		},
 	}
 
 	cmd.Flags().BoolVar(&credits, "credits", false, "reset the credits of the period instead")
-	return s.add(cmd)
+	return flags.add(cmd)
 }

@@ -51,9 +51,9 @@ func thirdParty(modules []module) []byte {
 	}
 
 	line := strings.Repeat("=", 80)
-	for _, t := range texts {
-		_, _ = fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(t.owners, "\n"), line,
-			strings.Trim(t.body, "\n"))
+	for _, owned := range texts {
+		_, _ = fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(owned.owners, "\n"), line,
+			strings.Trim(owned.body, "\n"))
 	}
 	return b.Bytes()
 }

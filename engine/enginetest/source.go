@@ -39,8 +39,8 @@ func TestSource(t *testing.T, open func(t *testing.T) Store) {
 
 // day is a catalog of a test, another one for each n and each later than the one before.
 func day(n int) *snapshot.Catalog {
-	w := fixture.Random(uint64(n+1), fixture.Size{Sets: 2, Cards: 8, Sealed: 1, Days: 5})
-	c := w.Catalog()
+	world := fixture.Random(uint64(n+1), fixture.Size{Sets: 2, Cards: 8, Sealed: 1, Days: 5})
+	c := world.Catalog()
 	c.SnapshotAt += int64(n) * int64(time.Millisecond)
 	return c
 }

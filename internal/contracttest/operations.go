@@ -88,7 +88,7 @@ func (d *document) surface(operation node) string {
 
 func (d *document) parameter(n node) Parameter {
 	schema := d.child(n, "schema")
-	p := Parameter{
+	parameter := Parameter{
 		Name: n.text("name"), In: n.text("in"), Surface: n.text("x-surface"), Required: n.object["required"] == true,
 		Type: schema.text("type"), Pattern: schema.text("pattern"), Default: spell(schema.object["default"]),
 		Example: spell(n.object["example"]),
@@ -98,9 +98,9 @@ func (d *document) parameter(n node) Parameter {
 
 	values, _ := schema.object["enum"].([]any)
 	for _, value := range values {
-		p.Enum = append(p.Enum, spell(value))
+		parameter.Enum = append(parameter.Enum, spell(value))
 	}
-	return p
+	return parameter
 }
 
 func bound(schema node, name string) *int64 {

@@ -201,12 +201,12 @@ func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
 
 	var lanes []lane
 	for i, v := range variantsOf(s, r, d) {
-		w := walk{
+		walk := walk{
 			seed:  seedOf(c.Seed, forWalk, uint64(s.index), uint64(place), uint64(i)),
 			level: level * int64(v.percent) / 100,
 		}
-		w.level = max(w.level, floorCents)
-		lanes = lanesOf(lanes, d, v.code, w, born, c.Conditions)
+		walk.level = max(walk.level, floorCents)
+		lanes = lanesOf(lanes, d, v.code, walk, born, c.Conditions)
 	}
 	return lanes
 }

@@ -148,10 +148,10 @@ func (r *recorder) noteNumber(number string, at Lane) {
 func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 	now := prices[len(prices)-1]
 	r.noteNewest(l, now, at)
-	d := describe(prices)
+	days := describe(prices)
 	r.sum.noteIf(at, []found{
-		{caseHistoryOnly, now == centsNoRow && l.end < r.w.cat.Day && d.first >= 0},
-		{caseDayGap, d.gap},
+		{caseHistoryOnly, now == centsNoRow && l.end < r.w.cat.Day && days.first >= 0},
+		{caseDayGap, days.gap},
 	})
 
 	// Changes are told of priced lanes, and of catalogs with a month behind them.
@@ -166,10 +166,10 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 		{caseUnchanged, base == now},
 		{caseZeroBase, base == 0},
 		{caseTenfold, base > 0 && now >= base*10},
-		{caseOlderBase, base < 0 && d.lastBefore(8) >= len(prices)-15},
-		{caseNoWeek, d.first > len(prices)-8},
-		{caseNoMonth, d.first > len(prices)-31 && d.first <= len(prices)-8},
-		{caseLostBase, d.first >= 0 && d.first < len(prices)-15 && d.lastBefore(7) < len(prices)-15},
+		{caseOlderBase, base < 0 && days.lastBefore(8) >= len(prices)-15},
+		{caseNoWeek, days.first > len(prices)-8},
+		{caseNoMonth, days.first > len(prices)-31 && days.first <= len(prices)-8},
+		{caseLostBase, days.first >= 0 && days.first < len(prices)-15 && days.lastBefore(7) < len(prices)-15},
 	})
 }
 
@@ -179,36 +179,36 @@ func (r *recorder) noteNewest(l *lane, now int64, at Lane) {
 		return
 	}
 
-	s := &r.sum
-	s.NewestRows++
+	summary := &r.sum
+	summary.NewestRows++
 	if l.unlicensed {
-		s.Unlicensed++
-		s.note(caseUnlicensed, at)
+		summary.Unlicensed++
+		summary.note(caseUnlicensed, at)
 	}
 	if now == 0 {
-		s.note(caseZero, at)
+		summary.note(caseZero, at)
 	}
 
 	switch {
 	case now == centsNoPrice:
-		s.Missing++
-		s.note(caseNoCents, at)
+		summary.Missing++
+		summary.note(caseNoCents, at)
 	case l.state == unknown:
-		s.Unknown++
-		s.note(caseUnknown, at)
+		summary.Unknown++
+		summary.note(caseUnknown, at)
 	case l.state == stale || l.state == pastEdge:
-		s.Stale++
-		s.note(caseStale, at)
+		summary.Stale++
+		summary.note(caseStale, at)
 	default:
-		s.Fresh++
-		s.note(caseFresh, at)
+		summary.Fresh++
+		summary.note(caseFresh, at)
 	}
 
 	if l.state == edge {
-		s.note(caseEdge, at)
+		summary.note(caseEdge, at)
 	}
 	if l.state == pastEdge {
-		s.note(casePastEdge, at)
+		summary.note(casePastEdge, at)
 	}
 }
 
@@ -220,20 +220,20 @@ type days struct {
 }
 
 func describe(prices []int64) days {
-	d := days{prices: prices, first: -1}
+	days := days{prices: prices, first: -1}
 	last := -1
 	for i, p := range prices {
 		if p < 0 {
 			continue
 		}
-		if d.first < 0 {
-			d.first = i
+		if days.first < 0 {
+			days.first = i
 		} else if last < i-1 {
-			d.gap = true
+			days.gap = true
 		}
 		last = i
 	}
-	return d
+	return days
 }
 
 // lastBefore is the index of the last price at least n-1 days before the newest day, -1 for none.

@@ -32,11 +32,11 @@ type writer struct {
 	row    []byte
 }
 
-func newWriter(dir string, c *catalog) (*writer, error) {
-	w := &writer{cat: c, dir: dir, history: map[string]*file{}}
-	w.length = c.HistoryDays
-	w.from = c.Day - w.length + 1
-	w.past = w.length - c.PriceDays
+func newWriter(dir string, catalog *catalog) (*writer, error) {
+	w := &writer{cat: catalog, dir: dir, history: map[string]*file{}}
+	w.length = catalog.HistoryDays
+	w.from = catalog.Day - w.length + 1
+	w.past = w.length - catalog.PriceDays
 	w.path = make([]uint64, w.length)
 	w.series = make([]int64, w.length)
 	if err := makeEmpty(dir); err != nil {
@@ -244,20 +244,20 @@ type sealedLine struct {
 	UpdatedAt       string       `json:"updated_at,omitempty"`
 }
 
-func (w *writer) writeSealed(k *sealed) error {
-	p := k.pack
+func (w *writer) writeSealed(sealed *sealed) error {
+	pack := sealed.pack
 	if w.told != nil {
-		w.told.sealed(k)
+		w.told.sealed(sealed)
 	}
 
 	line := sealedLine{
-		k.ref, k.set.game, k.name, p.packageType, p.units, p.unitKind, p.edition, k.ids,
-		stamp(k.updatedAt),
+		sealed.ref, sealed.set.game, sealed.name, pack.packageType, pack.units, pack.unitKind, pack.edition, sealed.ids,
+		stamp(sealed.updatedAt),
 	}
 	if err := w.sealed.line(line); err != nil {
 		return err
 	}
-	w.writeLane(k.ref, sealedHistory, &k.lane)
+	w.writeLane(sealed.ref, sealedHistory, &sealed.lane)
 	return nil
 }
 

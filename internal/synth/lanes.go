@@ -78,7 +78,7 @@ var conditionMixes = []struct {
 }
 
 // lanesOf adds the lanes of one variant, in at most so many conditions; 0 is no bound.
-func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []lane {
+func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, most int) []lane {
 	members := conditionMix(d)
 	if most > 0 {
 		members = members[:min(len(members), most)]
@@ -89,7 +89,7 @@ func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []la
 	for _, m := range members {
 		c := conditions[m]
 		l := lane{
-			variant: variant, condition: c.code, walk: w, perMille: 1000, start: start, end: forever,
+			variant: variant, condition: c.code, walk: walk, perMille: 1000, start: start, end: forever,
 			gapEnd: always,
 		}
 

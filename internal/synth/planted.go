@@ -145,10 +145,10 @@ func tracked(variant, condition string, cents int64, special ...func(*lane)) lan
 	return l
 }
 
-func runs(s script) func(*lane)    { return func(l *lane) { l.script = s } }
-func aged(f freshness) func(*lane) { return func(l *lane) { l.state = f } }
-func since(day int) func(*lane)    { return func(l *lane) { l.start = day } }
-func until(day int) func(*lane)    { return func(l *lane) { l.end = day } }
+func runs(script script) func(*lane)       { return func(l *lane) { l.script = script } }
+func aged(freshness freshness) func(*lane) { return func(l *lane) { l.state = freshness } }
+func since(day int) func(*lane)            { return func(l *lane) { l.start = day } }
+func until(day int) func(*lane)            { return func(l *lane) { l.end = day } }
 func silent(first, last int) func(*lane) {
 	return func(l *lane) {
 		l.gapStart = first

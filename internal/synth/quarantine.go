@@ -50,11 +50,11 @@ func (r *recorder) writeRejected() error {
 		{Ref: "q5", Name: strings.Repeat("Very ", 39) + "Long!", Number: "905/102"},
 	}
 	// These are good and stay in the catalog.
-	for _, k := range cards {
+	for _, line := range cards {
 		r.sum.Cards++
 		r.sum.CardsByGame[string(pokemon)]++
 		r.sum.Rarities[""]++
-		if err := r.rejectedCard(k); err != nil {
+		if err := r.rejectedCard(line); err != nil {
 			return err
 		}
 	}
@@ -62,12 +62,12 @@ func (r *recorder) writeRejected() error {
 	r.reject(reasonDuplicateRef, "cards.jsonl", "q4", "q4")
 	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q6", strings.Repeat("é", longestAllowed+1))
 	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q7", "")
-	for _, k := range []cardLine{
+	for _, line := range []cardLine{
 		{Ref: "q4", Name: "Forged Smeargle", Number: "906/102"},
 		{Ref: "q6", Name: strings.Repeat("é", longestAllowed+1), Number: "907/102"},
 		{Ref: "q7", Number: "908/102"},
 	} {
-		if err := r.rejectedCard(k); err != nil {
+		if err := r.rejectedCard(line); err != nil {
 			return err
 		}
 	}
@@ -81,11 +81,11 @@ func (r *recorder) writeRejected() error {
 	return r.rejectedSealed()
 }
 
-func (r *recorder) rejectedCard(k cardLine) error {
-	k.Game = pokemon
-	k.Set = "s0000"
-	k.Printing = "standard"
-	return r.w.cards.line(k)
+func (r *recorder) rejectedCard(line cardLine) error {
+	line.Game = pokemon
+	line.Set = "s0000"
+	line.Printing = "standard"
+	return r.w.cards.line(line)
 }
 
 func (r *recorder) reject(why Reason, file, ref, value string) {

@@ -4,11 +4,11 @@ import "slices"
 
 // Summarize writes the catalog as Write does and says what it wrote.
 func Summarize(dir string, o Options) (Summary, error) {
-	r := &recorder{sum: newSummary(), seen: newSeen()}
-	if err := writeCatalog(dir, o, r); err != nil {
+	recorder := &recorder{sum: newSummary(), seen: newSeen()}
+	if err := writeCatalog(dir, o, recorder); err != nil {
 		return Summary{}, err
 	}
-	return r.sum, nil
+	return recorder.sum, nil
 }
 
 // summarizeDay writes the catalog as WriteDay does and says what it wrote.
@@ -63,13 +63,13 @@ func (r *recorder) card(k *card) {
 	r.noteCard(k)
 }
 
-func (r *recorder) sealed(k *sealed) {
+func (r *recorder) sealed(sealed *sealed) {
 	r.sum.Sealed++
-	r.sum.PackageTypes[k.pack.packageType]++
-	r.sum.UnitKinds[k.pack.unitKind]++
-	r.sum.Editions[k.pack.edition]++
-	if partner := partnerOf(k.ids); partner != "" && r.seen.partners[partner] {
-		r.sum.note(caseSealedSharedPartner, Lane{Ref: k.ref})
+	r.sum.PackageTypes[sealed.pack.packageType]++
+	r.sum.UnitKinds[sealed.pack.unitKind]++
+	r.sum.Editions[sealed.pack.edition]++
+	if partner := partnerOf(sealed.ids); partner != "" && r.seen.partners[partner] {
+		r.sum.note(caseSealedSharedPartner, Lane{Ref: sealed.ref})
 	}
 }
 

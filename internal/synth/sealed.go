@@ -56,27 +56,27 @@ func (s *set) packs() []pack {
 // sealed makes the i-th sealed product of a set.
 func (c *catalog) sealed(s *set, i int) *sealed {
 	d := roll(c.Seed, forSealed, uint64(s.index), uint64(i))
-	p := s.packs()[i]
-	k := &sealed{ref: fmt.Sprintf("x%04d-%d", s.index, i), set: s, pack: p, name: s.name + " " + p.label}
+	pack := s.packs()[i]
+	sealed := &sealed{ref: fmt.Sprintf("x%04d-%d", s.index, i), set: s, pack: pack, name: s.name + " " + pack.label}
 	if s.index < plantedSets && i == 0 {
 		// A card's: ambiguous across kinds.
-		k.ids = []identifier{{partnerNamespace, partnerValue(s.first + 3)}}
+		sealed.ids = []identifier{{partnerNamespace, partnerValue(s.first + 3)}}
 	} else if !d.chance(200) {
-		k.ids = []identifier{{partnerNamespace, strconv.Itoa(5_000_000 + 8*s.index + i)}}
+		sealed.ids = []identifier{{partnerNamespace, strconv.Itoa(5_000_000 + 8*s.index + i)}}
 	}
 	if d.chance(300) {
-		k.ids = append(k.ids, identifier{barcodeNamespace, fmt.Sprintf("0820650%05d", d.below(100_000))})
-		k.updatedAt = c.zero.Add(-time.Duration(d.below(300*24*3600)) * time.Second)
+		sealed.ids = append(sealed.ids, identifier{barcodeNamespace, fmt.Sprintf("0820650%05d", d.below(100_000))})
+		sealed.updatedAt = c.zero.Add(-time.Duration(d.below(300*24*3600)) * time.Second)
 	}
 
-	packs := p.units
-	if p.unitKind == pokemonBox.packageType {
+	packs := pack.units
+	if pack.unitKind == pokemonBox.packageType {
 		packs *= pokemonBox.units
 	}
 
-	w := walk{seed: d.next(), level: d.logNormal(packMedian*int64(packs), 0.6)}
+	walk := walk{seed: d.next(), level: d.logNormal(packMedian*int64(packs), 0.6)}
 	born := max(c.bornOn(s.first), s.released)
-	k.lane = lane{walk: w, perMille: 1000, start: laneStart(d, born), end: forever, gapEnd: always}
-	k.lane.live(d)
-	return k
+	sealed.lane = lane{walk: walk, perMille: 1000, start: laneStart(d, born), end: forever, gapEnd: always}
+	sealed.lane.live(d)
+	return sealed
 }

@@ -164,20 +164,20 @@ type Summary struct {
 }
 
 func newSummary() Summary {
-	s := Summary{Cases: map[Case][]Lane{}}
+	summary := Summary{Cases: map[Case][]Lane{}}
 	for _, m := range []*map[string]int{
-		&s.CardsByGame, &s.SetsByGame, &s.Variants, &s.Conditions, &s.Rarities,
-		&s.PackageTypes, &s.UnitKinds, &s.Editions,
+		&summary.CardsByGame, &summary.SetsByGame, &summary.Variants, &summary.Conditions, &summary.Rarities,
+		&summary.PackageTypes, &summary.UnitKinds, &summary.Editions,
 	} {
 		*m = map[string]int{}
 	}
-	return s
+	return summary
 }
 
 // Has reports whether the place is among those noted for a case.
 func (s *Summary) Has(c Case, ref string) bool {
-	for _, l := range s.Cases[c] {
-		if l.Ref == ref {
+	for _, lane := range s.Cases[c] {
+		if lane.Ref == ref {
 			return true
 		}
 	}
@@ -198,9 +198,9 @@ type found struct {
 
 // noteIf notes the cases that hold.
 func (s *Summary) noteIf(at Lane, cases []found) {
-	for _, f := range cases {
-		if f.holds {
-			s.note(f.Case, at)
+	for _, found := range cases {
+		if found.holds {
+			s.note(found.Case, at)
 		}
 	}
 }

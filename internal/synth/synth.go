@@ -157,7 +157,7 @@ type observer interface {
 	set(s *set)
 	card(k *card)
 	removed(ref string)
-	sealed(k *sealed)
+	sealed(sealed *sealed)
 	lane(ref string, l *lane) // with its prices in the writer's series
 	end() error
 }
@@ -186,8 +186,8 @@ type catalog struct {
 }
 
 func newCatalog(o Options) *catalog {
-	c := &catalog{Options: o, zero: o.SnapshotAt, at: o.SnapshotAt.AddDate(0, 0, o.Day)}
-	c.total = c.Cards + c.Day*c.addedPerDay()
-	c.edits = c.planEdits()
-	return c
+	catalog := &catalog{Options: o, zero: o.SnapshotAt, at: o.SnapshotAt.AddDate(0, 0, o.Day)}
+	catalog.total = catalog.Cards + catalog.Day*catalog.addedPerDay()
+	catalog.edits = catalog.planEdits()
+	return catalog
 }

@@ -22,22 +22,22 @@ type tarFolder struct {
 // openTar reads an archive through once: names, limits and the end marker are checked before any
 // record is used.
 func openTar(path string, lim limits) (*tarFolder, error) {
-	t := &tarFolder{path: path, lim: lim}
+	folder := &tarFolder{path: path, lim: lim}
 	seen := map[string]bool{}
 	// Everything that could stop a build is found before the first record is read.
-	err := t.scan(context.Background(), func(f file, _ io.Reader) error {
+	err := folder.scan(context.Background(), func(f file, _ io.Reader) error {
 		if seen[f.name] {
 			return fmt.Errorf("entry %q is there twice", clip(f.name))
 		}
 		seen[f.name] = true
-		t.list = append(t.list, f)
+		folder.list = append(folder.list, f)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return t, nil
+	return folder, nil
 }
 
 func (t *tarFolder) files() []file { return t.list }

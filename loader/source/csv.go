@@ -225,12 +225,12 @@ func parseDay(s string) (snapshot.Day, bool) {
 		return snapshot.NoDay, false
 	}
 
-	d, err := snapshot.ParseDay(s)
-	if err != nil || d < 0 {
+	day, err := snapshot.ParseDay(s)
+	if err != nil || day < 0 {
 		return snapshot.NoDay, false
 	}
 
-	return d, true
+	return day, true
 }
 
 // plainText reports whether text is valid UTF-8 without control characters.

@@ -25,13 +25,13 @@ type record[T any] struct {
 
 // faultOf names the reason of a JSON error.
 func faultOf(err error, raw []byte) *fault {
-	var f *fault
+	var wrong *fault
 	var semantic *json.SemanticError
 
 	// The library tells some faults by type, some by value and one by its words alone.
 	switch {
-	case errors.As(err, &f):
-		return f
+	case errors.As(err, &wrong):
+		return wrong
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &fault{reason: ReasonDuplicateKey, value: string(raw)}
 	case errors.Is(err, json.ErrUnknownName):

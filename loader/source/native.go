@@ -63,13 +63,13 @@ func newNative(in folder, _ string, o Options) (Source, error) {
 		return nil, fmt.Errorf("there is no %s in it", nativeToml)
 	}
 
-	s := &native{opts: o, in: in, prefix: prefix, tables: map[string]bool{}}
-	if err := s.readAbout(); err != nil {
+	native := &native{opts: o, in: in, prefix: prefix, tables: map[string]bool{}}
+	if err := native.readAbout(); err != nil {
 		return nil, err
 	}
 
-	s.sortFiles()
-	return s, nil
+	native.sortFiles()
+	return native, nil
 }
 
 // readAbout reads source.toml.
@@ -148,12 +148,12 @@ func (s *native) sortFiles() {
 	slices.SortStableFunc(s.prices, func(a, b nativeDay) int { return int(a.day) - int(b.day) })
 	// Of a day that is there twice, the first file by name counts.
 	kept := s.prices[:0]
-	for _, p := range s.prices {
-		if n := len(kept); n > 0 && kept[n-1].day == p.day {
-			s.refused = append(s.refused, Quarantine{At: At{File: p.name}, Reason: ReasonDuplicateDay})
+	for _, day := range s.prices {
+		if n := len(kept); n > 0 && kept[n-1].day == day.day {
+			s.refused = append(s.refused, Quarantine{At: At{File: day.name}, Reason: ReasonDuplicateDay})
 			continue
 		}
-		kept = append(kept, p)
+		kept = append(kept, day)
 	}
 
 	s.prices = kept

@@ -50,12 +50,12 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	done := int64(0)
 	to.Progress("prices", 0, int64(len(names)))
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		d := days[name]
-		p := priceReader{
-			file: name, day: d.day, asOf: msOf(s.opts.AsOf), suspects: d.suspects, to: to,
+		day := days[name]
+		reader := priceReader{
+			file: name, day: day.day, asOf: msOf(s.opts.AsOf), suspects: day.suspects, to: to,
 			variants: newVariantReader(false),
 		}
-		if err := p.read(ctx, r); err != nil {
+		if err := reader.read(ctx, r); err != nil {
 			return err
 		}
 

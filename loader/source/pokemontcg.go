@@ -113,24 +113,25 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 
 	// Cards say nothing of their set: their file does.
 	cards := jsonFiles(s.in, dir, checkPTCGCard)
-	cards.use = func(c *ptcgCard, at At, set string) *fault {
+	cards.use = func(card *ptcgCard, at At, set string) *fault {
 		to.Card(Card{
-			At: at, Ref: c.ID, Game: pokemon, SetRef: set, Name: c.Name, Number: c.Number, Rarity: spaced(c.Rarity),
-			UpdatedAt: updated[set], Identifiers: []Identifier{{Namespace: pokemonTCGIDs, Value: c.ID}},
+			At: at, Ref: card.ID, Game: pokemon, SetRef: set, Name: card.Name, Number: card.Number,
+			Rarity:    spaced(card.Rarity),
+			UpdatedAt: updated[set], Identifiers: []Identifier{{Namespace: pokemonTCGIDs, Value: card.ID}},
 		})
 		return nil
 	}
 	return cards.records(ctx, to, listed)
 }
 
-func checkPTCGSet(s *ptcgSet) *fault {
-	if strings.Contains(s.ID, "/") { // it names a file
-		return &fault{reason: ReasonBadRef, value: s.ID}
+func checkPTCGSet(set *ptcgSet) *fault {
+	if strings.Contains(set.ID, "/") { // it names a file
+		return &fault{reason: ReasonBadRef, value: set.ID}
 	}
-	return checkNamed(s.ID, s.Name)
+	return checkNamed(set.ID, set.Name)
 }
 
-func checkPTCGCard(c *ptcgCard) *fault { return checkNamed(c.ID, c.Name) }
+func checkPTCGCard(card *ptcgCard) *fault { return checkNamed(card.ID, card.Name) }
 
 // checkNamed wants what every record of these catalogs must have: an id and a name.
 func checkNamed(id, name string) *fault {

@@ -85,16 +85,17 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 
 	// Cards name their pack themselves, and may name another than their file does.
 	cards := jsonFiles(s.in, dir, checkPunkCard)
-	cards.use = func(c *punkCard, at At, _ string) *fault {
+	cards.use = func(card *punkCard, at At, _ string) *fault {
 		// A card of a pack that is not listed would lose its set.
-		if !packs[c.PackID] {
-			return &fault{reason: ReasonBadRef, ref: c.ID, value: "pack_id " + c.PackID}
+		if !packs[card.PackID] {
+			return &fault{reason: ReasonBadRef, ref: card.ID, value: "pack_id " + card.PackID}
 		}
 
 		to.Card(Card{
-			At: at, Ref: c.ID, Game: onePiece, SetRef: c.PackID, Name: c.Name, Number: c.ID, Rarity: spaced(c.Rarity),
-			Printing: printingOf(c.ID), UpdatedAt: snapshot.NoTime,
-			Identifiers: []Identifier{{Namespace: KindPunkRecords, Value: c.ID}},
+			At: at, Ref: card.ID, Game: onePiece, SetRef: card.PackID, Name: card.Name, Number: card.ID,
+			Rarity:   spaced(card.Rarity),
+			Printing: printingOf(card.ID), UpdatedAt: snapshot.NoTime,
+			Identifiers: []Identifier{{Namespace: KindPunkRecords, Value: card.ID}},
 		})
 		return nil
 	}
@@ -111,7 +112,7 @@ func readPacks(data []byte) ([]record[punkPack], error) {
 			return err
 		}
 
-		list = append(list, readElement(raw, len(list)+1, func(p *punkPack) *fault { return checkPack(id, p) }))
+		list = append(list, readElement(raw, len(list)+1, func(pack *punkPack) *fault { return checkPack(id, pack) }))
 		return nil
 	})
 	if err != nil {
@@ -121,17 +122,17 @@ func readPacks(data []byte) ([]record[punkPack], error) {
 	return list, readEnd(dec)
 }
 
-func checkPack(id string, p *punkPack) *fault {
-	if !refOK(id) || strings.Contains(id, "/") || p.ID != id {
-		return &fault{reason: ReasonBadRef, ref: id, value: p.ID}
+func checkPack(id string, pack *punkPack) *fault {
+	if !refOK(id) || strings.Contains(id, "/") || pack.ID != id {
+		return &fault{reason: ReasonBadRef, ref: id, value: pack.ID}
 	}
-	if p.name() == "" {
+	if pack.name() == "" {
 		return &fault{reason: ReasonMissingValue, ref: id, value: "title_parts.title"}
 	}
 	return nil
 }
 
-func checkPunkCard(c *punkCard) *fault { return checkNamed(c.ID, c.Name) }
+func checkPunkCard(card *punkCard) *fault { return checkNamed(card.ID, card.Name) }
 
 // name is the title without prefix and label. A pack with a label and no prefix has a title that
 // was not told apart ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
@@ -153,24 +154,24 @@ func deref(s *string) string {
 // set turns a pack into a set. Its label is the code; other sources write "OP-01" as "OP01", and
 // "OP14-EB04" as "OP14", so these are aliases, and so is the whole title.
 func (p *punkPack) set(at At) Set {
-	s := Set{
+	set := Set{
 		At: at, Ref: p.ID, Game: onePiece, Name: p.name(), Series: deref(p.Parts.Prefix), Code: deref(p.Parts.Label),
 		Release: snapshot.NoDay,
 	}
-	if head, tail, ok := strings.Cut(s.Code, "-"); ok && head != "" && tail != "" {
+	if head, tail, ok := strings.Cut(set.Code, "-"); ok && head != "" && tail != "" {
 		// "OP-01" is spelt OP01 elsewhere; of "OP14-EB04", the first part is.
 		if !strings.ContainsFunc(tail, func(r rune) bool { return r < '0' || r > '9' }) {
-			s.Aliases = append(s.Aliases, head+tail)
+			set.Aliases = append(set.Aliases, head+tail)
 		} else {
-			s.Aliases = append(s.Aliases, head)
+			set.Aliases = append(set.Aliases, head)
 		}
 	}
 
-	if raw := strings.TrimSpace(p.RawTitle); raw != "" && raw != s.Name {
-		s.Aliases = append(s.Aliases, raw)
+	if raw := strings.TrimSpace(p.RawTitle); raw != "" && raw != set.Name {
+		set.Aliases = append(set.Aliases, raw)
 	}
 
-	return s
+	return set
 }
 
 // printingOf says which print of its number a card is, from the tail of its id; "" for the first.

@@ -25,23 +25,23 @@ type setFile struct{ name, set, title string }
 
 // jsonFiles finds the files DIR/SET.json of a folder, each a JSON array.
 func jsonFiles[T any](in folder, dir string, check func(*T) *fault) setFiles[T] {
-	s := setFiles[T]{in: in, there: map[string]bool{}, none: "none of its card files is usable"}
+	files := setFiles[T]{in: in, there: map[string]bool{}, none: "none of its card files is usable"}
 	for _, f := range in.files() {
 		rest, ok := strings.CutPrefix(f.name, dir+"/")
 		if ok && strings.HasSuffix(rest, ".json") && !strings.Contains(rest, "/") {
-			s.there[f.name] = true
+			files.there[f.name] = true
 		}
 	}
 
 	// These files are small enough to be read at once, which tells a cut one from a bad record.
-	s.read = func(r io.Reader) ([]record[T], error) {
+	files.read = func(r io.Reader) ([]record[T], error) {
 		data, err := readWhole(r)
 		if err != nil {
 			return nil, err
 		}
 		return readArrayFile(data, check)
 	}
-	return s
+	return files
 }
 
 // records hands the records of every listed set's file to use. Files of unlisted sets, broken and
@@ -49,8 +49,8 @@ func jsonFiles[T any](in folder, dir string, check func(*T) *fault) setFiles[T] 
 // is an error.
 func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) error {
 	sets := map[string]string{}
-	for _, f := range listed {
-		sets[f.name] = f.set
+	for _, file := range listed {
+		sets[file.name] = file.set
 	}
 
 	usable := 0
@@ -88,12 +88,12 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 		return fmt.Errorf("cannot read the catalog: %w", err)
 	}
 
-	for _, f := range listed {
+	for _, file := range listed {
 		// What is listed and not there is told: a catalog that shrinks must not do so unseen.
-		if !s.there[f.name] {
-			refuseFile(to, path.Join(s.label, f.name), ReasonMissingFile, f.title)
+		if !s.there[file.name] {
+			refuseFile(to, path.Join(s.label, file.name), ReasonMissingFile, file.title)
 			if s.lost != nil {
-				s.lost(f.set)
+				s.lost(file.set)
 			}
 		}
 	}

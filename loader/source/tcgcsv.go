@@ -63,8 +63,8 @@ func (t *tcgTree) has(kind string) bool {
 
 // newTCGCSV finds the trees of a folder, which lies at name on disk.
 func newTCGCSV(in folder, name string, o Options) (Source, error) {
-	s := &tcgCSV{opts: o, in: in, skip: map[string]bool{}}
-	if err := s.addTrees(in, "", name); err != nil {
+	csv := &tcgCSV{opts: o, in: in, skip: map[string]bool{}}
+	if err := csv.addTrees(in, "", name); err != nil {
 		return nil, err
 	}
 
@@ -78,7 +78,7 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 			inner := filepath.Join(name, filepath.FromSlash(f.name))
 			sub, err := openFolder(inner, o.limits)
 			if err == nil {
-				err = s.addTrees(sub, f.name, inner)
+				err = csv.addTrees(sub, f.name, inner)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("archive %q: %w", f.name, err)
@@ -86,13 +86,13 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 		}
 	}
 
-	if len(s.trees) == 0 && len(historyIn(in)) == 0 {
+	if len(csv.trees) == 0 && len(historyIn(in)) == 0 {
 		return nil, errors.New("no TCGCSV files in it: want tcgplayer/3/groups, 2026-04-20/3/1367/prices, " +
 			"archives of these, or wide history as .csv.zst")
 	}
 
-	s.arrange()
-	return s, nil
+	csv.arrange()
+	return csv, nil
 }
 
 // arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts:

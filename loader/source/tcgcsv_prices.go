@@ -24,21 +24,21 @@ type tcgPrice struct {
 	cents       int64
 }
 
-func checkPrice(p *tcgPrice) *fault {
-	id, ok := wholeNumber(p.ProductID)
+func checkPrice(price *tcgPrice) *fault {
+	id, ok := wholeNumber(price.ProductID)
 	if !ok {
-		return &fault{reason: ReasonBadRef, value: string(p.ProductID)}
+		return &fault{reason: ReasonBadRef, value: string(price.ProductID)}
 	}
 
-	p.id = id
-	p.variant = variantCode(scalar(p.SubTypeName))
-	if p.SubTypeName.Kind() != '"' || !IsCode(p.variant) {
-		return &fault{ReasonBadVariant, id, string(p.SubTypeName)}
+	price.id = id
+	price.variant = variantCode(scalar(price.SubTypeName))
+	if price.SubTypeName.Kind() != '"' || !IsCode(price.variant) {
+		return &fault{ReasonBadVariant, id, string(price.SubTypeName)}
 	}
 
-	switch p.MarketPrice.Kind() {
+	switch price.MarketPrice.Kind() {
 	case 'n':
-		p.cents = snapshot.NoCents
+		price.cents = snapshot.NoCents
 		return nil
 	case 0:
 		return &fault{ReasonMissingValue, id, "marketPrice"}
@@ -46,9 +46,9 @@ func checkPrice(p *tcgPrice) *fault {
 	}
 
 	// Text that is no number, such as a price in quotes, is no price either.
-	p.cents, ok = centsOf(string(p.MarketPrice))
+	price.cents, ok = centsOf(string(price.MarketPrice))
 	if !ok {
-		return &fault{ReasonBadPrice, id, string(p.MarketPrice)}
+		return &fault{ReasonBadPrice, id, string(price.MarketPrice)}
 	}
 
 	return nil

@@ -37,48 +37,49 @@ const maxDays = 7320
 
 // columns reads a header row.
 func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
-	c := wideColumns{variant: -1, condition: -1, first: 1}
+	columns := wideColumns{variant: -1, condition: -1, first: 1}
 	if string(fields[0]) != form.key {
-		return c, fmt.Errorf("header must start with %q", form.key)
+		return columns, fmt.Errorf("header must start with %q", form.key)
 	}
 
-	if c.first < len(fields) && string(fields[c.first]) == form.variant {
-		c.variant = c.first
-		c.first++
-		if c.first < len(fields) && string(fields[c.first]) == "condition" {
-			c.condition = c.first
-			c.first++
+	if columns.first < len(fields) && string(fields[columns.first]) == form.variant {
+		columns.variant = columns.first
+		columns.first++
+		if columns.first < len(fields) && string(fields[columns.first]) == "condition" {
+			columns.condition = columns.first
+			columns.first++
 		}
 	}
 
 	// Every other column is a day.
-	days := fields[c.first:]
+	days := fields[columns.first:]
 	if len(days) == 0 {
-		return c, errors.New("header has no days")
+		return columns, errors.New("header has no days")
 	}
 	if len(days) > maxDays {
-		return c, fmt.Errorf("header has %d days, more than %d", len(days), maxDays)
+		return columns, fmt.Errorf("header has %d days, more than %d", len(days), maxDays)
 	}
 
 	seen := make(map[snapshot.Day]bool, len(days))
 	for i, field := range days {
 		day, ok := parseDay(string(field))
 		if !ok {
-			return c, fmt.Errorf("header column %d is %q, not a day YYYY-MM-DD", c.first+i+1, clip(string(field)))
+			return columns, fmt.Errorf("header column %d is %q, not a day YYYY-MM-DD", columns.first+i+1,
+				clip(string(field)))
 		}
 		if seen[day] {
-			return c, fmt.Errorf("header has day %s twice", day)
+			return columns, fmt.Errorf("header has day %s twice", day)
 		}
 
 		seen[day] = true
-		c.days = append(c.days, day)
-		c.order = append(c.order, i)
+		columns.days = append(columns.days, day)
+		columns.order = append(columns.order, i)
 	}
 
 	// Days may come in any order; points must ascend.
-	slices.SortFunc(c.order, func(a, b int) int { return int(c.days[a] - c.days[b]) })
-	c.last = c.days[c.order[len(c.order)-1]]
-	return c, nil
+	slices.SortFunc(columns.order, func(a, b int) int { return int(columns.days[a] - columns.days[b]) })
+	columns.last = columns.days[columns.order[len(columns.order)-1]]
+	return columns, nil
 }
 
 // wideReader reads one wide history file.

@@ -32,39 +32,39 @@ type body struct {
 //
 // Chunks have no extensions and no trailer fields here, which no client of this kind sends and
 // parsers read differently.
-func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
+func (b *body) read(state state, p []byte, most int) (n int, _ state, _ *Fault) {
 	for n < len(p) {
-		if s == inContent || s == inChunk {
+		if state == inContent || state == inChunk {
 			step := min(b.left, len(p)-n)
 			n += step
 			b.left -= step
 			if b.left > 0 {
 				break
 			}
-			if s == inContent {
+			if state == inContent {
 				return n, inHead, nil
 			}
-			s = afterData
+			state = afterData
 			continue
 		}
 
 		// The body is over: what follows is the next request's.
-		if s == inEndCR && p[n] == '\n' {
+		if state == inEndCR && p[n] == '\n' {
 			return n + 1, inHead, nil
 		}
-		next, fault := b.frame(s, p[n], most)
+		next, fault := b.frame(state, p[n], most)
 		if fault != nil {
 			return n, next, fault
 		}
-		s = next
+		state = next
 		n++
 	}
-	return n, s, nil
+	return n, state, nil
 }
 
 // frame takes one byte of what stands around a chunk's data, and returns what comes next.
-func (b *body) frame(s state, c byte, most int) (state, *Fault) {
-	switch s {
+func (b *body) frame(state state, c byte, most int) (state, *Fault) {
+	switch state {
 	case inSize:
 		return b.sizeByte(c)
 	case afterSize:
@@ -76,7 +76,7 @@ func (b *body) frame(s state, c byte, most int) (state, *Fault) {
 	case inEnd:
 		return inEndCR, unless(c == '\r', errTrailers)
 	default: // inEndCR, whose LF ends the body; the others have no bytes of their own
-		return s, errBadChunk
+		return state, errBadChunk
 	}
 }
 

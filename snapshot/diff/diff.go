@@ -130,7 +130,7 @@ type named struct {
 func (n named) thing(i int) Thing { return Thing{n.prefix + n.id.At(i), n.name.At(i)} }
 
 func changes(a, b named) Changes {
-	c := Changes{
+	changes := Changes{
 		Before: a.id.Len(), After: b.id.Len(),
 		Examples: Examples{Added: []Thing{}, Removed: []Thing{}, Renamed: []Renamed{}},
 	}
@@ -142,22 +142,23 @@ func changes(a, b named) Changes {
 		old, known := before[b.id.At(i)]
 		switch {
 		case !known:
-			c.Added++
-			c.Examples.Added = keep(c.Examples.Added, b.thing(i))
+			changes.Added++
+			changes.Examples.Added = keep(changes.Examples.Added, b.thing(i))
 		case a.name.At(old) != b.name.At(i):
-			c.Renamed++
-			c.Examples.Renamed = keep(c.Examples.Renamed, Renamed{b.prefix + b.id.At(i), a.name.At(old), b.name.At(i)})
+			changes.Renamed++
+			changes.Examples.Renamed = keep(changes.Examples.Renamed,
+				Renamed{b.prefix + b.id.At(i), a.name.At(old), b.name.At(i)})
 		}
 	}
 
 	for i := range a.id.Len() {
 		if _, stays := after[a.id.At(i)]; !stays {
-			c.Removed++
-			c.Examples.Removed = keep(c.Examples.Removed, a.thing(i))
+			changes.Removed++
+			changes.Examples.Removed = keep(changes.Examples.Removed, a.thing(i))
 		}
 	}
 
-	return c
+	return changes
 }
 
 // keep appends an example while there is room for more.
@@ -189,26 +190,26 @@ func priced(c *snapshot.Catalog) int {
 }
 
 func comparePrices(pairs *Pairs, prefix string) Prices {
-	p := Prices{Largest: []Move{}}
+	prices := Prices{Largest: []Move{}}
 	var moves []Pair
 	var percents []float64
 	for pair := range pairs.All {
 		switch {
 		case pair.From == snapshot.NoCents && pair.To == snapshot.NoCents:
 		case pair.From == snapshot.NoCents:
-			p.Appeared++
+			prices.Appeared++
 		case pair.To == snapshot.NoCents:
-			p.Disappeared++
+			prices.Disappeared++
 		default:
-			p.Compared++
+			prices.Compared++
 			if pair.From == pair.To {
 				continue
 			}
 
-			p.Changed++
+			prices.Changed++
 			moves = append(moves, pair)
 			if pair.Moved() {
-				p.Moved++
+				prices.Moved++
 			}
 
 			if pair.From > 0 {
@@ -221,16 +222,16 @@ func comparePrices(pairs *Pairs, prefix string) Prices {
 		slices.Sort(percents)
 		// Of an even number, the middle lies between two.
 		median := round2((percents[(n-1)/2] + percents[n/2]) / 2)
-		p.MedianPercent = &median
+		prices.MedianPercent = &median
 	}
 
 	// The largest in cents are what an operator wants to see first.
 	slices.SortStableFunc(moves, func(x, y Pair) int { return cmp.Compare(y.distance(), x.distance()) })
 	for _, pair := range moves[:min(len(moves), MaxLargest)] {
-		p.Largest = append(p.Largest, pairs.move(pair, prefix))
+		prices.Largest = append(prices.Largest, pairs.move(pair, prefix))
 	}
 
-	return p
+	return prices
 }
 
 // round2 rounds to two decimals, half away from zero (decision 8).

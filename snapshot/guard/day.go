@@ -160,17 +160,17 @@ func (d *day) repeatedFeed() finding {
 }
 
 func (d *day) cardsRemoved() finding {
-	c := d.diff.Cards
-	return d.share(c.Removed, c.Before, fewCards, "%d of %d cards are gone (%s, at most %s may)")
+	changes := d.diff.Cards
+	return d.share(changes.Removed, changes.Before, fewCards, "%d of %d cards are gone (%s, at most %s may)")
 }
 
 func (d *day) cardsAdded() finding {
-	c := d.diff.Cards
+	changes := d.diff.Cards
 	// Beside nothing, all are new.
-	if c.Before == 0 {
+	if changes.Before == 0 {
 		return finding{}
 	}
-	return d.share(c.Added, c.Before, fewNew, "%d cards are new beside %d (%s, at most %s may be)")
+	return d.share(changes.Added, changes.Before, fewNew, "%d cards are new beside %d (%s, at most %s may be)")
 }
 
 func (d *day) cardsChanged() finding {
@@ -207,8 +207,8 @@ func (d *day) setsEmptied() finding {
 }
 
 func (d *day) pricesLost() finding {
-	p := d.diff.Prices
-	return d.share(p.Disappeared, p.Compared+p.Disappeared, fewPrices,
+	prices := d.diff.Prices
+	return d.share(prices.Disappeared, prices.Compared+prices.Disappeared, fewPrices,
 		"%d of %d prices are gone (%s, at most %s may)")
 }
 
@@ -217,15 +217,15 @@ func (d *day) pricesLost() finding {
 const mostMoved = 0.5
 
 func (d *day) pricesMoved() finding {
-	p := d.diff.Prices
+	prices := d.diff.Prices
 	median := "0"
-	if p.MedianPercent != nil {
-		median = fmt.Sprintf("%+.1f", *p.MedianPercent)
+	if prices.MedianPercent != nil {
+		median = fmt.Sprintf("%+.1f", *prices.MedianPercent)
 	}
 
 	// More moves within more time.
 	d.raise(max(1, d.days()/7), mostMoved)
-	return d.share(p.Moved, p.Compared, fewPrices,
+	return d.share(prices.Moved, prices.Compared, fewPrices,
 		"%d of %d prices moved by more than 60 %% (%s, at most %s may; the median change is "+median+" %%)")
 }
 

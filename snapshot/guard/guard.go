@@ -31,8 +31,8 @@ type guard struct {
 	todo  string // what to do when it refuses; CURRENT and NEXT stand for the snapshots' ids
 }
 
-func row(name string, limit float64, k kind, judge func(*day) finding, help, todo string) guard {
-	return guard{name, limit, k, judge, help, todo}
+func row(name string, limit float64, kind kind, judge func(*day) finding, help, todo string) guard {
+	return guard{name, limit, kind, judge, help, todo}
 }
 
 // kind is how a guard judges.
@@ -204,16 +204,19 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 			f = g.judge(d)
 		}
 
-		v := snapshot.Verdict{Name: g.name, Status: snapshot.Passed, Figure: f.figure, Limit: d.limit, Text: f.text}
+		verdict := snapshot.Verdict{
+			Name: g.name, Status: snapshot.Passed, Figure: f.figure, Limit: d.limit,
+			Text: f.text,
+		}
 		switch {
 		case !f.judged:
-			v.Status = snapshot.Skipped
+			verdict.Status = snapshot.Skipped
 		case g.kind == atLeast && f.figure < d.limit, g.kind != atLeast && f.figure > d.limit:
-			v.Status = snapshot.Refused
-			v.Text = f.text + "; " + strings.NewReplacer(ids...).Replace(g.todo)
+			verdict.Status = snapshot.Refused
+			verdict.Text = f.text + "; " + strings.NewReplacer(ids...).Replace(g.todo)
 		}
 
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, verdict)
 	}
 
 	return verdicts

@@ -86,9 +86,9 @@ func identities(c *snapshot.Catalog) map[identity][]string {
 // repeated reports whether a later snapshot shows nothing new at all: no card, set or product, and
 // of the prices that can be compared not one is another.
 func (d *day) repeated() bool {
-	p := d.diff.Prices
-	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && p.Compared >= fewSame &&
-		p.Changed+p.Appeared+p.Disappeared == 0 && d.changed == 0 &&
+	prices := d.diff.Prices
+	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && prices.Compared >= fewSame &&
+		prices.Changed+prices.Appeared+prices.Disappeared == 0 && d.changed == 0 &&
 		!d.diff.Cards.Any() && !d.diff.Sets.Any() && !d.diff.Sealed.Any()
 }
 

@@ -96,39 +96,39 @@ type rendering struct {
 }
 
 // drops reports whether an object is left out, and a reference to one that is.
-func (r *rendering) drops(v jsonwalk.Value) bool {
+func (r *rendering) drops(value jsonwalk.Value) bool {
 	if r.preview {
 		return false
 	}
-	ref := v.Member("$ref")
-	return v.Member("x-surface").Is("preview") || ref.Kind() == '"' && r.dropped[ref.Text()]
+	ref := value.Member("$ref")
+	return value.Member("x-surface").Is("preview") || ref.Kind() == '"' && r.dropped[ref.Text()]
 }
 
 // value renders the value at a JSON pointer; nil when it is left out.
-func (r *rendering) value(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+func (r *rendering) value(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
 	if instead := r.instead[at]; instead != nil {
-		v = instead
+		value = instead
 	}
 
 	name := at.LastToken()
 	switch {
-	case r.drops(v):
+	case r.drops(value):
 		return nil
-	case v.Kind() == '[':
-		return r.array(v, at)
-	case v.Kind() == '{' && name != "example" && name != "value": // what an example shows is not ours to change
-		return r.object(v, at)
+	case value.Kind() == '[':
+		return r.array(value, at)
+	case value.Kind() == '{' && name != "example" && name != "value": // what an example shows is not ours to change
+		return r.object(value, at)
 	}
-	return v
+	return value
 }
 
-func (r *rendering) object(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+func (r *rendering) object(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
 	const liveDescription = "x-live-description"
-	live := v.Member(liveDescription)
+	live := value.Member(liveDescription)
 	out := jsonwalk.Value{'{'}
 	members := 0
 
-	for name, member := range v.Members() {
+	for name, member := range value.Members() {
 		members++
 		switch {
 		case name.Is(liveDescription):
@@ -155,9 +155,9 @@ func (r *rendering) object(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value
 	return out
 }
 
-func (r *rendering) array(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+func (r *rendering) array(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
 	out := jsonwalk.Value{'['}
-	for element := range v.Elements() {
+	for element := range value.Elements() {
 		if kept := r.value(element, at.AppendToken("-")); kept != nil {
 			out = append(append(out, kept...), ',')
 		}
