@@ -15,8 +15,9 @@ import (
 const (
 	// attempts is how often a file is asked for before it is given up.
 	attempts = 5
-	// longestWait bounds a wait between attempts, also one that the feed asks for.
-	longestWait = 2 * time.Minute
+	// mostObeyed bounds how long a pull waits in all because the feed asks it to: what starts it each
+	// evening gives it two hours. A feed that wants more is left alone.
+	mostObeyed = 90 * time.Minute
 	// shortestWait is the first wait after a failure of a feed that is pulled without an interval.
 	shortestWait = 10 * time.Millisecond
 	// answerTime bounds one request: the largest file is 3 MB.
@@ -27,7 +28,7 @@ const (
 	lastUpdated = "last-updated.txt"
 )
 
-// fetcher asks a feed for files, one at a time and not faster than its interval.
+// fetcher asks a feed for files, one at a time, with a pause of its interval after each answer.
 type fetcher struct {
 	client   *http.Client
 	base     string
@@ -37,6 +38,7 @@ type fetcher struct {
 	next     <-chan time.Time // nil before the first request
 
 	requests, retries int
+	obeyed            time.Duration // waited because the feed asked for it
 }
 
 func newFetcher(o *Options) fetcher {
@@ -58,6 +60,11 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.why }
 
+// asksToWait reports whether the feed wants the caller to be slower, whatever file it asks for.
+func (e *refusedError) asksToWait() bool {
+	return e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable && e.after > 0
+}
+
 // lasting reports whether the same request would get the same answer.
 func (e *refusedError) lasting() bool {
 	return e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests &&
@@ -77,16 +84,22 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 		}
 
 		refused, told := errors.AsType[*refusedError](err)
+		asked := told && refused.asksToWait()
+		if asked && (attempt == attempts || f.obeyed+refused.after > mostObeyed) {
+			return nil, fmt.Errorf("%w: %w", ErrWait, err)
+		}
 		if told && refused.lasting() || attempt == attempts {
 			return nil, err
 		}
 
-		// The feed knows better than we when it can be asked again.
+		// The feed knows better than we when it can be asked again. To wait for it is no attempt.
 		pause := wait
-		if told && refused.after > 0 {
-			pause = refused.after
+		if asked && refused.after > 0 {
+			pause = max(wait, refused.after)
+			f.obeyed += pause
+			attempt--
 		}
-		if err := sleep(ctx, min(pause, longestWait)); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 		wait *= 2
@@ -94,7 +107,7 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 	}
 }
 
-// ask makes one request, an interval after the one before.
+// ask makes one request, an interval after the answer to the one before.
 func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	if f.next != nil {
 		select {
@@ -103,7 +116,8 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 			return nil, ctx.Err()
 		}
 	}
-	f.next = time.After(f.interval)
+	// The pause begins with the answer: a slow one would otherwise have the next request at its heels.
+	defer func() { f.next = time.After(f.interval) }()
 	f.requests++
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -118,10 +132,14 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	defer response.Body.Close() //nolint:errcheck // only read
 
 	if response.StatusCode != http.StatusOK {
-		return nil, &refusedError{
+		refused := &refusedError{
 			status: response.StatusCode, why: "answered " + response.Status,
 			after: f.retryAfter(response.Header.Get("Retry-After")),
 		}
+		if refused.after > 0 {
+			refused.why += ", and asks for a wait of " + refused.after.Round(time.Second).String()
+		}
+		return nil, refused
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxFile+1))
 	if err == nil && len(body) > maxFile {
@@ -130,10 +148,13 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	return body, err
 }
 
+// farAway is a number of seconds beyond every wait that a pull takes.
+const farAway = 1 << 30
+
 // retryAfter reads the header of that name: seconds, or a date.
 func (f *fetcher) retryAfter(text string) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
-		return min(time.Duration(seconds)*time.Second, longestWait)
+		return time.Duration(min(seconds, farAway)) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil && f.now != nil {
 		return max(0, at.Sub(f.now()))
@@ -168,7 +189,7 @@ func (f *fetcher) stamp(ctx context.Context) (text string, at time.Time, err err
 
 // parseStamp reads the feed's "2026-08-22T20:05:43+0000", whose offset has no colon, and RFC 3339.
 func parseStamp(text string) (time.Time, error) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
 	for _, layout := range []string{"2006-01-02T15:04:05-0700", time.RFC3339} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC(), nil

@@ -18,7 +18,7 @@ import (
 const DefaultURL = "https://tcgcsv.com"
 
 const (
-	// DefaultInterval is the time between two requests that the feed asks for.
+	// DefaultInterval is the time from an answer to the next request: the feed asks for no less.
 	DefaultInterval = 100 * time.Millisecond
 	// DefaultImageInterval is that of pictures, which come from another host.
 	DefaultImageInterval = 250 * time.Millisecond
@@ -87,6 +87,8 @@ var (
 	ErrHalf = errors.New("half a tree is not taken for a whole one")
 	// ErrChanging is that of a feed that is rebuilt again and again.
 	ErrChanging = errors.New("the feed was rebuilt while it was pulled")
+	// ErrWait is that of a feed that wants to be asked later: it is asked for nothing else.
+	ErrWait = errors.New("the feed wants to be asked later")
 	// ErrFeed is that of a feed that does not answer as it should.
 	ErrFeed = errors.New("the feed does not answer as it should")
 )
