@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,51 +19,97 @@ import (
 // is asked for tens of thousands at once.
 const picturesPerPull = 2000
 
+// mostRefused is how many pictures may be refused before their host is left alone.
+const mostRefused = 20
+
 // picture is a product with an address of its picture.
 type picture struct {
 	ID  json.Number `json:"productId"`
 	URL string      `json:"imageUrl"`
 }
 
+// refusedPictures is the file of the folder that lists the products whose pictures could not be had,
+// a number a line.
+const refusedPictures = "refused.txt"
+
 // pictures fetches the pictures that the folder does not have, as PRODUCT.jpg. One that cannot be
-// had is asked for again by the next pull.
+// had is asked for again by a later pull, after all others: many are never there.
 func (p *pull) pictures(ctx context.Context) error {
 	missing, err := p.missingPictures()
 	if err != nil {
 		return err
 	}
+
+	name := filepath.Join(p.Images, refusedPictures)
+	refused := map[string]bool{}
+	if text, err := os.ReadFile(name); err == nil {
+		for id := range strings.FieldsSeq(string(text)) {
+			refused[id] = true
+		}
+	}
+	before := maps.Clone(refused)
+
+	// Those that were refused come last.
+	order := func(pic *picture) string { return strconv.FormatBool(refused[pic.ID.String()]) + pic.ID.String() }
+	slices.SortFunc(missing, func(a, b picture) int { return strings.Compare(order(&a), order(&b)) })
+
 	// Pictures come from another host, at a rate of their own.
 	from := fetcher{client: p.client, agent: p.agent, interval: p.ImageInterval, now: p.now}
-	failed := 0
-	for i, pic := range missing[:min(len(missing), picturesPerPull)] {
-		p.progress("fetching pictures", i, len(missing))
-		body, err := from.get(ctx, pic.URL, wholePicture)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			failed++
-			// A host that refuses is not asked two thousand times.
-			if failed > 20 && failed > i/2 {
-				p.note("pictures are left for the next pull: %s: %v", pic.URL, err)
-				p.result.NoImages = len(missing) - p.result.Images
-				return nil
-			}
-			continue
-		}
-		if err := write(filepath.Join(p.Images, pic.name()), body); err != nil {
-			return err
-		}
-		p.result.Images++
-	}
-
+	err = p.fetchPictures(ctx, &from, missing, refused)
 	p.requests += from.requests
 	p.retries += from.retries
 	p.result.NoImages = len(missing) - p.result.Images
+	if !maps.Equal(refused, before) {
+		list := strings.Join(slices.Sorted(maps.Keys(refused)), "\n") + "\n"
+		err = errors.Join(err, write(name, []byte(list)))
+	}
+	return err
+}
+
+// fetchPictures fetches as many pictures as one pull may, and notes which it could not have.
+func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []picture, refused map[string]bool) error {
+	failed := 0
+	for i := range missing[:min(len(missing), picturesPerPull)] {
+		pic := &missing[i]
+		p.progress("fetching pictures", i, len(missing))
+		body, err := from.get(ctx, pic.URL, wholePicture)
+		if err == nil {
+			if err := write(filepath.Join(p.Images, pic.name()), body); err != nil {
+				return err
+			}
+			delete(refused, pic.ID.String())
+			p.result.Images++
+			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+
+		wait := errors.Is(err, ErrWait)
+		if !wait {
+			refused[pic.ID.String()] = true
+			failed++
+		}
+		// A host that refuses is not asked two thousand times.
+		if wait || failed > mostRefused && failed > i/2 {
+			p.note("pictures are left for the next pull: %s: %v", pic.URL, err)
+			return nil
+		}
+	}
 	return nil
 }
 
-func (pic *picture) name() string { return pic.ID.String() + path.Ext(pic.URL) }
+// name is what the picture's file is called: a build finds it by the product.
+func (pic *picture) name() string { return pic.ID.String() + pic.ending() }
+
+// ending is how the address of the picture ends, in lower case, such as .jpg.
+func (pic *picture) ending() string {
+	at, err := url.Parse(pic.URL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(path.Ext(at.Path))
+}
 
 // wholePicture wants a body to begin as pictures do.
 func wholePicture(body []byte) error {
@@ -99,7 +147,6 @@ func (p *pull) missingPictures() (all []picture, err error) {
 		}
 		return nil
 	})
-	slices.SortFunc(all, func(a, b picture) int { return strings.Compare(a.ID.String(), b.ID.String()) })
 	return all, err
 }
 
@@ -111,5 +158,5 @@ func (pic *picture) fetchable() bool {
 	}
 	id := pic.ID.String()
 	return id != "" && strings.Trim(id, "0123456789") == "" &&
-		slices.Contains([]string{".jpg", ".jpeg", ".png", ".webp"}, path.Ext(at.Path))
+		slices.Contains([]string{".jpg", ".jpeg", ".png", ".webp"}, pic.ending())
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ninepocket/internal/ownership"
 )
 
 // treeFile is what a tree says of itself, beside last-updated.txt.
@@ -36,14 +38,15 @@ func readTree(dir string) (t tree) {
 
 // lock keeps a second pull out of a directory, which is made if need be.
 func lock(dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // public data
+	if err := ownership.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // as above
+	file, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // public data
 	if err != nil {
 		return nil, err
 	}
 
+	ownership.Keep(file.Name())
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrBusy
@@ -96,7 +99,7 @@ func linkTree(from, to string) error {
 			return err
 		}
 		name := filepath.Join(to, rel)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // public data
+		if err := ownership.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
 		return os.Link(path, name) //nolint:gosec // a tree of our own
@@ -110,7 +113,7 @@ func groupFile(category, group, file string) string {
 
 // write writes a file that is there whole or not at all, and on disk.
 func write(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // public data
+	if err := ownership.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	staged := name + ".part"
@@ -118,6 +121,7 @@ func write(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	ownership.Keep(staged)
 
 	_, err = file.Write(data)
 	if err == nil {
@@ -273,11 +277,14 @@ func resolved(link string) string {
 	return link
 }
 
-// unanswered is the error of what is no fault of the feed: the pull was ended, or this machine
-// cannot keep what it fetches.
+// unanswered is the error of what is no fault of a file: the pull was ended, the feed wants to be
+// left alone, or this machine cannot keep what it fetches.
 func unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, ErrWait) {
+		return err
 	}
 	_, path := errors.AsType[*fs.PathError](err)
 	_, link := errors.AsType[*os.LinkError](err)
@@ -298,7 +305,7 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 	body, err := p.get(ctx, p.base+"/"+filepath.ToSlash(name), wholeReply)
 	if err != nil {
 		// The folder is made for what may be linked into it.
-		_ = os.MkdirAll(filepath.Dir(to), 0o755) //nolint:gosec // public data
+		_ = ownership.MkdirAll(filepath.Dir(to), 0o755)
 		return err
 	}
 	return write(to, body)
@@ -317,7 +324,7 @@ func (p *pull) finish(pulled tree, updated time.Time) error {
 		return err
 	}
 
-	if err := os.MkdirAll(p.trees(), 0o755); err != nil { //nolint:gosec // public data
+	if err := ownership.MkdirAll(p.trees(), 0o755); err != nil {
 		return err
 	}
 	name := p.freeName(updated.Format("2006-01-02T150405Z"))
@@ -334,6 +341,7 @@ func (p *pull) finish(pulled tree, updated time.Time) error {
 	if err := os.Symlink(filepath.Join("trees", name), staged); err != nil {
 		return err
 	}
+	ownership.Keep(staged)
 	if err := os.Rename(staged, p.current()); err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func (a *assembly) writeCards() {
 		cards.Number.Append(from.number)
 		cards.Rarity.Append(from.rarity)
 		cards.Printing.Append(from.printing)
-		cards.Image.Append(from.image)
+		cards.Image.Append(a.b.pictures.of(from))
 		cards.Game = append(cards.Game, a.game[from.game])
 		set := snapshot.NoSet
 		release := snapshot.NoDay

@@ -66,6 +66,9 @@ type Options struct {
 	// search_aliases.csv), "" for
 	// none.
 	Mapping string
+	// Images is the operator's folder of pictures, "" for none: where there are several names that a
+	// card's picture may have, the file that is there is taken.
+	Images string
 	// KeepUnmatched adds the cards of a later source that no earlier source has.
 	KeepUnmatched bool
 	// Unpack is source.Options.Unpack.
@@ -105,6 +108,7 @@ type builder struct {
 	open    func(kind, path string, options source.Options) (source.Source, error)
 	mapping *mapping
 
+	pictures   pictures
 	quarantine quarantine
 	report     Report
 	pool       pool
@@ -122,6 +126,7 @@ type builder struct {
 	dated     []dated // by input with prices, as report.Prices
 
 	lacking func(sealed *sealed, lacks string) // is told what leaves the catalog; nil for nobody
+	apart   func(apartSet)                     // is told which sets no earlier source has; nil for nobody
 	missing map[gapKey]gap
 	priced  map[gapKey]bool // groups that have a price row of a day
 
@@ -140,8 +145,13 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		return nil, err
 	}
 
+	pictures, err := readPictures(o.Images)
+	if err != nil {
+		return nil, err
+	}
+
 	b := &builder{
-		o: o, open: open, mapping: mapping, leftOut: map[string]bool{}, until: snapshot.NoTime,
+		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{}, until: snapshot.NoTime,
 		collected: snapshot.NoTime,
 		latest:    snapshot.NoDay,
 		report: Report{
@@ -176,7 +186,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 type opened struct {
 	Input
 	source.Source
-	refused map[string]bool // files of prices that are not to be believed
+	refused []string // files of prices that are not to be believed
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -188,10 +198,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := b.openKept(sources)
-	if err == nil {
-		kept, err = b.believed(ctx, kept)
-	}
+	kept, err := b.believed(ctx, b.openKept(sources))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package loader
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -142,8 +144,13 @@ func groupOfSet(refs []string) string {
 	return ""
 }
 
-// openKept opens the kept day files of the days that the base lacks.
-func (b *builder) openKept(sources []opened) ([]opened, error) {
+// openKept opens the kept day files of the days that the base lacks. One that is damaged holds up no
+// other day.
+func (b *builder) openKept(sources []opened) (kept []opened) {
+	if len(b.o.Kept) == 0 {
+		return nil
+	}
+
 	newest := snapshot.NoDay
 	for _, opened := range sources {
 		if dated, ok := opened.Source.(source.Dated); ok && opened.Feed().Namespace == source.KindTCGCSV {
@@ -152,21 +159,48 @@ func (b *builder) openKept(sources []opened) ([]opened, error) {
 		}
 	}
 
-	var inputs []Input
-	if len(b.o.Kept) == 0 {
-		return nil, nil
-	}
 	has := b.daysOfBase()
 	for _, day := range slices.Sorted(maps.Keys(b.o.Kept)) {
 		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
 			continue
 		}
-		inputs = append(inputs, b.o.Kept[day])
+
+		in := b.o.Kept[day]
+		opened, err := b.openAll([]Input{in})
+		if err == nil {
+			err = holdsDay(opened[0], day)
+		}
+		if err != nil {
+			b.leaveDayOut(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
+			continue
+		}
+		kept = append(kept, opened...)
 		if has[day] == lacking {
 			b.report.Filled = append(b.report.Filled, day.String())
 		}
 	}
-	return b.openAll(inputs)
+	return kept
+}
+
+// holdsDay wants a kept day file to be of the day that it is named after.
+func holdsDay(in opened, day snapshot.Day) error {
+	dated, is := in.Source.(source.Dated)
+	if !is {
+		return errors.New("it is no day file")
+	}
+	if holds, _ := dated.Newest(); holds != day {
+		return fmt.Errorf("it holds the prices of %s", holds)
+	}
+	return nil
+}
+
+// leaveDayOut leaves out a kept day, or a file of one, and says so.
+func (b *builder) leaveDayOut(refused RefusedDay) {
+	r := &b.report
+	r.Refused = append(r.Refused, refused)
+	if refused.File == "" {
+		r.Filled = slices.DeleteFunc(r.Filled, func(day string) bool { return day == refused.Day })
+	}
 }
 
 // What a base has of a day.

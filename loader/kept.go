@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ const (
 	movedAtMost  = 0.50 // however many weeks
 	mostRepriced = 10.0 // by how much half of a group's prices may go up or down within a day
 	leastJudged  = 10   // prices; fewer say nothing
+	leastOfFile  = 5    // prices of a file
 	leastSame    = 20   // prices that did not change, before they are yesterday's
 )
 
@@ -36,24 +38,24 @@ type keptDay struct {
 }
 
 // judgeKept says what of a kept day is not to be believed: all of it, with the reason, or some files.
+// Without a base all is, that can be read.
 func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int32) (
-	why string, files map[string]bool, err error,
+	why string, files []string, err error,
 ) {
-	base := b.o.Base
 	k := &keptDay{
-		base: base, items: items, namespace: in.Feed().Namespace, files: map[string][]float64{},
+		base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[string][]float64{},
 	}
 	if err := in.Prices(ctx, k); err != nil {
-		return "", nil, fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
+		return "", nil, err
 	}
 
 	// Files that are wrong as a whole say nothing about the others.
 	var all, rest share
-	files = map[string]bool{}
-	for file, ratios := range k.files {
+	for _, file := range slices.Sorted(maps.Keys(k.files)) {
+		ratios := k.files[file]
 		all.add(ratios)
 		if k.repriced(ratios) {
-			files[file] = true
+			files = append(files, file)
 		} else {
 			rest.add(ratios)
 		}
@@ -93,7 +95,7 @@ func (k *keptDay) repriced(ratios []float64) bool {
 			n++
 		}
 	}
-	return len(ratios) >= min(leastJudged, 5) && n*2 > len(ratios)
+	return len(ratios) >= leastOfFile && n*2 > len(ratios)
 }
 
 // Price compares a row with the newest price of its lane before it, or the first after it.
@@ -112,7 +114,8 @@ func (k *keptDay) Price(price source.Price) {
 			continue
 		}
 		was, day := k.before(lane, price.Day)
-		if was > 0 {
+		// A price of the day that the base has already says nothing.
+		if was > 0 && (day != price.Day || was != price.Cents) {
 			k.files[price.At.File] = append(k.files[price.At.File], float64(price.Cents)/float64(was))
 			k.apart = max(k.apart, max(price.Day-day, day-price.Day))
 		}
@@ -139,6 +142,11 @@ func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.D
 // clear.
 func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 	base := b.o.Base
+	items := map[string]int32{}
+	if base == nil {
+		return items
+	}
+
 	rows := map[string]int32{}
 	for i := range base.Cards.ID.Len() {
 		rows[base.Cards.ID.At(i)] = int32(i)
@@ -147,7 +155,6 @@ func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 		rows[sealedPrefix+base.Sealed.Tail.At(i)] = int32(base.Cards.ID.Len() + i)
 	}
 
-	items := map[string]int32{}
 	prefix := fullRef(namespace, "")
 	for i := range base.Registry.Ref.Len() {
 		ref, of := strings.CutPrefix(base.Registry.Ref.At(i), prefix)
@@ -161,22 +168,26 @@ func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 // believed leaves out the kept days, and the files of them, that no day of the base can be followed
 // by or follow.
 func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error) {
-	if b.o.Base == nil || len(kept) == 0 {
-		return kept, nil
+	if len(kept) == 0 {
+		return nil, nil
 	}
 
 	items := b.itemsOfRefs(kept[0].Feed().Namespace)
 	var out []opened
 	for _, in := range kept {
-		why, files, err := b.judgeKept(ctx, in, items)
-		if err != nil {
-			return nil, err
-		}
 		day, _ := in.Source.(source.Dated).Newest() //nolint:errcheck // openKept opened these alone
+		left := RefusedDay{Day: day.String(), Input: in.Input}
+		why, files, err := b.judgeKept(ctx, in, items)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			left.Damaged = true
+			why = err.Error()
+		}
 		if why != "" {
-			b.report.Refused = append(b.report.Refused, RefusedDay{Day: day.String(), Input: in.Input, Why: why})
-			text := day.String()
-			b.report.Filled = slices.DeleteFunc(b.report.Filled, func(filled string) bool { return filled == text })
+			left.Why = why
+			b.leaveDayOut(left)
 			continue
 		}
 
@@ -185,11 +196,10 @@ func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error)
 		if err != nil {
 			return nil, err
 		}
-		for file := range files {
-			b.report.Refused = append(b.report.Refused, RefusedDay{
-				Day: day.String(), Input: in.Input, File: file,
-				Why: "more than half of its prices went up or down by 10 times or more",
-			})
+		for _, file := range files {
+			left.File = file
+			left.Why = "more than half of its prices went up or down by 10 times or more"
+			b.leaveDayOut(left)
 		}
 		again[0].refused = files
 		out = append(out, again...)

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ const (
 	searchFile  = "search_aliases.csv"
 )
 
+// byteOrderMark is what spreadsheets and some editors begin a file with.
+const byteOrderMark = "\uFEFF"
+
 // Kinds of aliases.
 const (
 	aliasSet  = "set"
@@ -35,6 +39,9 @@ const (
 
 // sealedHeader is the first line of sealed.csv.
 var sealedHeader = []string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}
+
+// aliasesHeader is that of aliases.csv.
+var aliasesHeader = []string{"kind", "namespace", "ref", "target_namespace", "target_ref"}
 
 // mapping is what an operator knows and no feed says (--mapping DIR).
 type mapping struct {
@@ -73,7 +80,7 @@ func loadMapping(dir string) (*mapping, error) {
 		read func(io.Reader) error
 	}{
 		{sealedFile, tableReader(mapping.sealedRow, sealedHeader...)},
-		{aliasesFile, tableReader(mapping.aliasRow, "kind", "namespace", "ref", "target_namespace", "target_ref")},
+		{aliasesFile, tableReader(mapping.aliasRow, aliasesHeader...)},
 		{feedsFile, mapping.readFeeds},
 		{searchFile, tableReader(mapping.searchRow, searchHeader...)},
 	} {
@@ -114,8 +121,7 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 		}
 
 		if len(first) > 0 {
-			// Spreadsheets begin a file with a byte order mark.
-			first[0] = strings.TrimPrefix(first[0], "\uFEFF")
+			first[0] = strings.TrimPrefix(first[0], byteOrderMark)
 		}
 		// Rows are read by position, so that the header must be the one that is meant. What a
 		// suggestion says besides is for people.
@@ -273,8 +279,14 @@ type feedTable struct {
 }
 
 func (m *mapping) readFeeds(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+
 	var tables map[string]feedTable
-	if err := toml.NewDecoder(r).DisallowUnknownFields().Decode(&tables); err != nil {
+	in := bytes.NewReader(bytes.TrimPrefix(text, []byte(byteOrderMark)))
+	if err := toml.NewDecoder(in).DisallowUnknownFields().Decode(&tables); err != nil {
 		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 			return fmt.Errorf("it has keys that are not known:\n%s", strict.String())
 		}

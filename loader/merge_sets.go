@@ -30,6 +30,7 @@ func (g *merger) addSets(records records, owned []bool, report *SourceReport) []
 	}
 
 	g.joinByContent(p, records)
+	g.tellApart(p, records, owned)
 	for i := range sets {
 		s := &sets[i]
 		switch to := p.to[i]; {
@@ -47,6 +48,19 @@ func (g *merger) addSets(records records, owned []bool, report *SourceReport) []
 	}
 
 	return p.to
+}
+
+// tellApart tells whoever asks which sets join none of a game that an earlier source has.
+func (g *merger) tellApart(p *pairing[set], records records, owned []bool) {
+	if g.b.apart == nil {
+		return
+	}
+	cards := contents(records.cards, func(set int32) bool { return p.to[set] < 0 })
+	for i := range records.sets {
+		if s := &records.sets[i]; p.to[i] < 0 && owned[s.game] {
+			g.b.apart(apartSet{s, cards[int32(i)]})
+		}
+	}
 }
 
 // Keys by which sets of one game are the same, strongest first.

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"slices"
 	"strings"
 
 	"ninepocket/loader/source"
@@ -103,8 +104,8 @@ type pricer struct {
 	index   refIndex
 	feed    uint8
 	report  *PriceReport
-	refused map[string]bool // files that are not to be believed
-	strict  bool            // a price of an unknown item is quarantined: the input has its own catalog
+	refused []string // files that are not to be believed
+	strict  bool     // a price of an unknown item is quarantined: the input has its own catalog
 
 	first, last snapshot.Day // that rows of items span
 	dated       dated        // the prices of items
@@ -120,7 +121,7 @@ func (p *pricer) Price(price source.Price) {
 	if !p.timely(&price) {
 		return
 	}
-	if p.refused[price.At.File] {
+	if len(p.refused) > 0 && slices.Contains(p.refused, price.At.File) {
 		p.leaveOut(&price)
 		return
 	}

@@ -37,12 +37,15 @@ type Report struct {
 	MappingNotes []string `json:"mapping_notes"`
 }
 
-// RefusedDay is a kept day, or a file of one, whose prices no day can have: it was left out.
+// RefusedDay is a kept day, or a file of one, that was left out: no day can have its prices, or it
+// cannot be read.
 type RefusedDay struct {
 	Day   string `json:"day"`
 	Input Input  `json:"input"`
 	File  string `json:"file,omitempty"`
 	Why   string `json:"why"`
+	// Damaged says that the file cannot be read.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // DayGap is a run of days that a feed has no prices of.

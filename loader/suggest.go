@@ -24,9 +24,13 @@ type Suggestion struct {
 
 // Suggestions are what Suggest found.
 type Suggestions struct {
-	Rows []Suggestion
+	Rows    []Suggestion
+	Open    int // rows whose number of units somebody has to look up
+	Aliases []SetAlias
 	// Unknown counts the sealed products that no rule knows, by what they lack.
 	Unknown map[string]int
+	// Apart counts the sets of later sources that are like no set of an earlier one.
+	Apart int
 }
 
 // Suggest reads the catalogs of a build and proposes what its mapping lacks, in the order of the
@@ -36,7 +40,11 @@ func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := b.openAll(o.Sources)
+	return b.suggest(ctx)
+}
+
+func (b *builder) suggest(ctx context.Context) (*Suggestions, error) {
+	sources, err := b.openAll(b.o.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +58,12 @@ func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
 			out.Unknown[lacks]++
 		}
 	}
+	var apart []apartSet
+	b.apart = func(set apartSet) { apart = append(apart, set) }
 	if err := b.readCatalogs(ctx, sources); err != nil {
 		return nil, err
 	}
+	out.Aliases, out.Apart = b.aliasesOf(apart)
 
 	names := map[string]string{}
 	for i := range b.merged.sets {
@@ -62,9 +73,12 @@ func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
 	}
 	for i := range left {
 		row := suggestionOf(&left[i], names[left[i].group])
-		if row.Units == 0 {
+		if row.Reason == "" {
 			out.Unknown["units_per_package"]++
 			continue
+		}
+		if row.Units == 0 {
+			out.Open++
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -89,43 +103,62 @@ func suggestionOf(sealed *sealed, set string) Suggestion {
 // specialSets are Pokémon sets that came without booster boxes and whose Elite Trainer Boxes hold
 // ten packs.
 var specialSets = []string{
-	"Shining Legends", "Dragon Majesty", "Hidden Fates", "Champion's Path", "Shining Fates", "Celebrations",
-	"Pokemon GO", "Crown Zenith", "Generations",
+	"Shining Legends", "Dragon Majesty", "Hidden Fates", "Champion's Path", "Shining Fates", "Pokemon GO",
+	"Crown Zenith", "Generations",
 }
 
-// usualUnits is how many units a package of its kind and time usually holds, 0 where no rule knows,
-// and the rule in words for whoever reviews it.
+// usualUnits is how many units a package of its kind and time usually holds, and the rule in words for
+// whoever reviews it: 0 with a reason where somebody has to look, 0 without one where no rule knows.
 func usualUnits(game, kind, edition, set, name string) (n int, reason string) {
-	center := edition != "" && edition != editionStandard
+	premium := strings.HasPrefix(set, "Premium Booster")
 	switch {
-	case game == "one-piece" && kind == boosterBox && strings.HasPrefix(set, "Premium Booster"):
+	case game == "one-piece" && kind == boosterBox && premium:
 		return 20, "a box of One Piece premium boosters usually holds 20 packs"
 	case game == "one-piece" && kind == boosterBox:
 		return 24, "a One Piece booster box usually holds 24 packs"
+	case game == "one-piece" && kind == boosterCase && premium:
+		return 0, "look it up: a case of premium boosters need not hold as many boxes as others"
 	case game == "one-piece" && kind == boosterCase:
 		return 12, "a One Piece case usually holds 12 boxes"
 	case game != "pokemon":
 		return 0, ""
+	}
+
+	switch {
 	case kind == boosterBox:
 		return 36, "an English Pokémon booster box usually holds 36 packs"
 	case kind == boosterCase:
 		return 6, "an English Pokémon case usually holds 6 boxes"
+	case strings.Contains(set, "Celebration"):
+		return 0, "look it up: packages of an anniversary's set hold other packs, and of several sets"
 	case kind == boosterBundle:
 		return 6, "a Pokémon booster bundle usually holds 6 packs"
-	case kind != eliteTrainerBox:
-		return 0, ""
+	case kind == eliteTrainerBox:
+		return usualPacks(edition, set, name)
 	}
+	return 0, ""
+}
 
+// usualPacks is usualUnits of an Elite Trainer Box.
+func usualPacks(edition, set, name string) (n int, reason string) {
+	center := edition != "" && edition != editionStandard
 	newer := strings.HasPrefix(set, "SV") || strings.HasPrefix(set, "ME")
 	switch {
 	case strings.Contains(name, "Elite Trainer Box Plus"):
-		return 8, "an Elite Trainer Box Plus is said to hold 8 packs: look twice"
+		return 0, "look it up: boxes that are called Plus hold different numbers of packs"
+	case !center && strings.Contains(name, "Exclusive"):
+		return 0, "look it up: a box made for one shop need not hold what others do"
+	}
+
+	switch {
 	case newer && center:
 		return 11, "a Pokémon Center Elite Trainer Box since Scarlet & Violet usually holds 11 packs"
 	case newer:
 		return 9, "an Elite Trainer Box since Scarlet & Violet usually holds 9 packs"
-	case center:
+	case center && strings.HasPrefix(set, "SWSH"):
 		return 10, "a Pokémon Center Elite Trainer Box of Sword & Shield usually holds 10 packs"
+	case center:
+		return 0, "look it up: early Pokémon Center boxes hold different numbers of packs"
 	case slices.Contains(specialSets, strings.TrimPrefix(set, "SWSH: ")):
 		return 10, "an Elite Trainer Box of a special set usually holds 10 packs: look twice"
 	}
@@ -140,9 +173,12 @@ func (s *Suggestions) Write(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(slices.Concat(sealedHeader, reviewColumns))
 	for _, row := range s.Rows {
+		units := ""
+		if row.Units > 0 {
+			units = strconv.Itoa(row.Units)
+		}
 		_ = out.Write([]string{
-			row.Namespace, row.Ref, row.PackageType, strconv.Itoa(row.Units), row.UnitKind, row.Edition,
-			row.Name, row.Set, row.Reason,
+			row.Namespace, row.Ref, row.PackageType, units, row.UnitKind, row.Edition, row.Name, row.Set, row.Reason,
 		})
 	}
 	out.Flush()

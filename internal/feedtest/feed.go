@@ -7,7 +7,7 @@
 //
 //	fast             the zero Weather
 //	slow             Slow, before each answer
-//	429              Busy, with Retry-After
+//	429              Busy or BusyUntil, with Retry-After
 //	5xx              Broken
 //	half a tree      Lost, or a whole category of it
 //	cut, error page  Cut, Page
@@ -32,6 +32,8 @@ type Weather struct {
 	// Busy answers each path 429 so many times first, asking to wait for After seconds.
 	Busy  int
 	After int
+	// BusyUntil answers 429 to everything before an instant, asking to wait for After seconds.
+	BusyUntil time.Time
 	// Broken answers each path 503 so many times first.
 	Broken int
 	Lost   []string // paths that are 404; one that ends in / stands for all below it
@@ -122,6 +124,12 @@ func Cents(product int, day time.Time) int64 {
 	return base + base*swing/1000
 }
 
+// Picture begins every picture of the fake; its path comes after that.
+const Picture = "\xff\xd8\xff"
+
+// PicturePath is that of the picture of a product, which another host serves in the real feed.
+func PicturePath(product int) string { return fmt.Sprintf("product/%d_200w.jpg", product) }
+
 // Path is that of a file of group g.
 func Path(g int, file string) string {
 	return fmt.Sprintf("tcgplayer/%s/%d/%s", Category(g), Group(g), file)
@@ -175,7 +183,7 @@ func (f *Feed) take(path, agent string) (at time.Time, w Weather, trouble int) {
 	switch {
 	case f.weather.Down:
 		trouble = http.StatusInternalServerError
-	case n < f.weather.Busy:
+	case n < f.weather.Busy || time.Now().Before(f.weather.BusyUntil):
 		trouble = http.StatusTooManyRequests
 	case n < f.weather.Busy+f.weather.Broken:
 		trouble = http.StatusServiceUnavailable
@@ -197,6 +205,9 @@ func (f *Feed) body(path string, at time.Time, w Weather) string {
 		return at.UTC().Format("2006-01-02T15:04:05-0700") + "\n"
 	}
 
+	if strings.HasPrefix(path, "product/") {
+		return Picture + path
+	}
 	for g := range f.Groups {
 		switch path {
 		case "tcgplayer/" + Category(g) + "/groups":
@@ -245,7 +256,7 @@ func (f *Feed) products(g int) string {
 	for c := range f.PerGroup {
 		all = append(all, object{
 			"productId": Product(g, c), "name": fmt.Sprintf("Card %d of %c", c, 'A'+g),
-			"imageUrl": fmt.Sprintf("https://pictures.example.com/product/%d_200w.jpg", Product(g, c)),
+			"imageUrl": "https://pictures.example.com/" + PicturePath(Product(g, c)),
 			"extendedData": []any{
 				object{"name": "Number", "value": fmt.Sprintf("%d/%d", c+1, f.PerGroup)},
 				object{"name": "Rarity", "value": "Common"},

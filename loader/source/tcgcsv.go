@@ -277,7 +277,7 @@ func readStamps(in folder, diskPath string) (map[string]string, error) {
 
 // parseStamp reads TCGCSV's "2026-08-22T20:05:43+0000", whose offset has no colon, and RFC 3339.
 func parseStamp(text string) (time.Time, error) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
 	for _, layout := range []string{"2006-01-02T15:04:05-0700", time.RFC3339} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC(), nil
