@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"ninepocket/collector"
@@ -40,6 +41,9 @@ func coreKey(core string) string { return strings.Join(setWords(core), "") }
 // They ascend.
 func (f Facts) Cored(key string) []uint32 { return f.ix.cores.find(key) }
 
+// LongestCore is how many bytes the longest of these keys has.
+func (f Facts) LongestCore() int { return f.ix.cores.longest }
+
 // Game is the number of a game by its slug, in which only letters and digits count; -1 for none.
 func (f Facts) Game(slug string) int {
 	game, ok := f.ix.games.find(slug)
@@ -47,6 +51,11 @@ func (f Facts) Game(slug string) int {
 		return -1
 	}
 	return game
+}
+
+// GameBegins reports whether a game's slug begins with some folded letters.
+func (f Facts) GameBegins(head string) bool {
+	return slices.ContainsFunc(f.ix.games.folded, func(game string) bool { return strings.HasPrefix(game, head) })
 }
 
 // Numbered are the cards whose number is the one asked for, ascending (decision 23).
@@ -99,6 +108,9 @@ func IsTooLong(name string) bool { return isTooLong(name) }
 // IsQuiet says whether a card is the same without some folded words, divided by spaces
 // (docs/SEARCH.md, Noise).
 func IsQuiet(phrase string) bool { return text.IsQuiet(phrase) }
+
+// NoisePhrases calls each with the phrases of IsQuiet and IsGrading, among others.
+func NoisePhrases(each func(phrase string)) { text.NoisePhrases(each) }
 
 // IsGrading says whether folded words, divided by spaces, tell of another copy: a grade, a language.
 func IsGrading(phrase string) bool { return text.IsGrading(phrase) }

@@ -168,9 +168,15 @@ func (ix *Index) cardsNumbered(number string) []uint32 {
 		return all
 	}
 
+	// A common number is that of hundreds of cards, nearly all of which have another plain total.
 	var matching []uint32
+	plain := collector.IsInteger(total) && total[0] != '0'
 	for _, card := range all {
-		if _, printed, _ := strings.Cut(ix.c.Cards.Number.At(int(card)), "/"); sameTotal(total, printed) {
+		_, printed, _ := strings.Cut(ix.c.Cards.Number.At(int(card)), "/")
+		if plain && printed != total && collector.IsInteger(printed) && printed[0] != '0' {
+			continue
+		}
+		if sameTotal(total, printed) {
 			matching = append(matching, card)
 		}
 	}

@@ -14,6 +14,18 @@ type Match struct {
 
 // Matches appends the best n cards that match the words of q and its filter, in order of relevance.
 func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
+	return ix.match(dst, q, n, ix.words.Search)
+}
+
+// MatchesAsTyped is Matches without misspellings, which are most of its cost (docs/SEARCH.md, Cost).
+func (ix *Index) MatchesAsTyped(dst []Match, q Query, n int) []Match {
+	return ix.match(dst, q, n, ix.words.SearchAsTyped)
+}
+
+// searcher is a way to search for words.
+type searcher func(dst []text.Hit, q string, keep func(card uint32) bool) []text.Hit
+
+func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	sel, ok := ix.resolve(q.Filter)
 	if !ok {
 		return dst
@@ -23,7 +35,7 @@ func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
 	defer s.giveBack()
 
 	q.Sort = Relevance
-	ix.findWords(s, q, &sel, ranked{}, n)
+	ix.findWords(s, q, &sel, ranked{}, n, search)
 	// A name that is typed in full is meant, whatever else fits.
 	left := ix.words.LeavesOut(q.Words)
 	folded := ""

@@ -48,8 +48,9 @@ func group(n, rows int, of func(row int) int) postings {
 
 // terms are postings by string.
 type terms struct {
-	table *table
-	keys  *snapshot.Strings
+	table   *table
+	keys    *snapshot.Strings
+	longest int // of the keys, in bytes: a longer one is not looked for
 	postings
 }
 
@@ -77,6 +78,7 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 				k = uint32(t.keys.Len())
 				t.keys.Append(s)
 				t.table.append(k)
+				t.longest = max(t.longest, len(s))
 			}
 
 			for n := len(entries) - 1; n >= 0 && entries[n].row == uint32(row); n-- {
@@ -99,6 +101,9 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 
 // find returns the rows that have a string, none when it is not known.
 func (t *terms) find(s string) []uint32 {
+	if len(s) > t.longest {
+		return nil
+	}
 	if k, ok := t.table.find(s); ok {
 		return t.list(int(k))
 	}

@@ -19,8 +19,10 @@ type SetNames struct {
 	everyday *terms // sets by folded everyday name or code
 	words    *terms // sets by each word of their names, codes and aliases
 	keys     []setKey
-	aliases  map[string]string // folded other name → the folded everyday name that it stands for
-	heads    []string          // the first word of each set's name, which begins with its series' code
+	aliases  map[string]string   // folded other name → the folded everyday name that it stands for
+	heads    []string            // the first word of each set's name, which begins with its series' code
+	longest  int                 // the longest key of these, in bytes
+	codes    map[string][]uint32 // sets by the folded codes of a game's own apps: set_codes.go
 }
 
 // setKey is one everyday name of a set.
@@ -120,6 +122,11 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 			sn.keys = append(sn.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
 		}
 	}
+	sn.readCodes()
+	sn.longest = max(sn.spelt.longest, sn.everyday.longest)
+	for name := range sn.aliases {
+		sn.longest = max(sn.longest, len(name))
+	}
 	return sn
 }
 
@@ -142,12 +149,18 @@ func (sn *SetNames) Read(ref string) (sets []uint32, respelt bool) {
 		if sets := sn.spelt.find(folded); len(sets) > 0 {
 			return sets, false
 		}
+		if sets := sn.codes[folded]; len(sets) > 0 {
+			return sets, false
+		}
 	}
 	return sn.called(ref)
 }
 
 // Spelt are the sets that have a key as their name, code or everyday name, to the letter.
 func (sn *SetNames) Spelt(key string) []uint32 {
+	if len(key) > sn.longest {
+		return nil
+	}
 	if sets := sn.spelt.find(key); len(sets) > 0 {
 		return sets
 	}

@@ -129,7 +129,7 @@ func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	// One card more than the page holds says whether another page follows.
 	switch {
 	case q.HasWords:
-		ix.findWords(s, q, &sel, bound, limit+1)
+		ix.findWords(s, q, &sel, bound, limit+1, ix.words.Search)
 	case len(sel.lists) > 0:
 		ix.pick(s, q, &sel, bound, limit+1)
 	default:
@@ -150,7 +150,7 @@ func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 }
 
 // findWords leaves the best n cards that match the words and the selection, from bound on.
-func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int) {
+func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int, search searcher) {
 	var keep func(uint32) bool
 	if ix.narrowed(sel) {
 		keep = func(card uint32) bool { return ix.has(sel, card, 0) }
@@ -159,7 +159,7 @@ func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n 
 	// Meaning does not depend on the filter: words look at the whole catalog, keep at the rest.
 	s.hits = s.hits[:0]
 	if card := ix.cardNamed(q.Words); card < 0 {
-		s.hits = ix.words.Search(s.hits, q.Words, keep)
+		s.hits = search(s.hits, q.Words, keep)
 	} else if keep == nil || keep(uint32(card)) {
 		s.hits = append(s.hits, text.Hit{Card: uint32(card)})
 	}

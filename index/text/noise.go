@@ -71,6 +71,14 @@ func isYear(w []byte) bool {
 	return len(w) == 4 && (string(w) >= "1996" && string(w) <= "2039")
 }
 
+// NoisePhrases calls each with the words and phrases that tell little or nothing, their words divided by
+// spaces.
+func NoisePhrases(each func(phrase string)) {
+	for phrase := range noises {
+		each(phrase)
+	}
+}
+
 // IsQuiet says whether the card is the same without some folded words, divided by spaces: "the",
 // "english".
 func IsQuiet(phrase string) bool { return noises[phrase] == quiet }

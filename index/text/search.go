@@ -39,7 +39,18 @@ func (ix *Index) LeavesOut(query string) bool {
 // nothing of the best answer, the next best one counts; but only in the games of the best: "roronoa
 // zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
+	return ix.search(dst, q, keep, sounded)
+}
+
+// SearchAsTyped is Search for those who want no word to be taken for misspelt: what it leaves out is
+// most of a search's cost.
+func (ix *Index) SearchAsTyped(dst []Hit, q string, keep func(card uint32) bool) []Hit {
+	return ix.search(dst, q, keep, asTyped)
+}
+
+func (ix *Index) search(dst []Hit, q string, keep func(card uint32) bool, most effort) []Hit {
 	s := ix.take()
+	s.most = most
 	dst = s.find(dst, q, keep)
 	s.keep = nil
 	s.dst = nil
@@ -101,7 +112,8 @@ type search struct {
 	games    uint64 // games of the cards that lack least
 	only     uint64 // games to which hits are restricted
 
-	thinFrom int // as the constant, but in tests
+	thinFrom int    // as the constant, but in tests
+	most     effort // that is made
 
 	best  int  // the least that a card lacks in any round of the query
 	plain bool // for tests: leave nothing out that cannot matter
@@ -111,6 +123,7 @@ type search struct {
 func newSearch(ix *Index) *search {
 	return &search{
 		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), thinFrom: thinFrom,
+		most: sounded,
 	}
 }
 
@@ -162,7 +175,7 @@ func (s *search) run() {
 	begin := len(s.dst)
 	s.start = allMissing(len(s.query.units))
 	s.best = s.query.total + 1
-	for e := asTyped; e <= sounded; e++ {
+	for e := asTyped; e <= s.most; e++ {
 		if !s.round(e, 0, begin) {
 			continue
 		}
@@ -176,7 +189,7 @@ func (s *search) run() {
 		}
 	}
 
-	for e := asTyped; e <= guessed && s.best > s.query.lightest && len(s.query.units) > 1; e++ {
+	for e := asTyped; e <= min(guessed, s.most) && s.best > s.query.lightest && len(s.query.units) > 1; e++ {
 		end := len(s.dst)
 		if !s.round(e, min(s.query.total/2, s.best-1), end) {
 			continue
