@@ -50,7 +50,9 @@ type Options struct {
 	// Aside runs a load while another snapshot is served (decision 97). The load rests now and
 	// then, so that requests come first. Nil calls it directly.
 	Aside func(work func())
-	Log   *slog.Logger
+	// Published tells what the store of many servers said last. It is nil on one machine.
+	Published func() Published
+	Log       *slog.Logger
 }
 
 func (o *Options) setDefaults() {
@@ -64,16 +66,18 @@ func (o *Options) setDefaults() {
 
 // Engine holds the current View.
 type Engine struct {
-	current atomic.Pointer[View]
-	retired atomic.Pointer[[]retiree]
+	current  atomic.Pointer[View]
+	prepared atomic.Pointer[prepared] // nil without one
+	retired  atomic.Pointer[[]retiree]
 
 	o        Options
 	source   Source
-	searches *searches  // nil without a cache
-	mu       sync.Mutex // held while swapping
+	searches *searches       // nil without a cache
+	mu       sync.Mutex      // held while swapping
+	woken    chan<- struct{} // tells Follow that something is prepared; guarded by mu
 
 	following sync.Mutex  // held while the source is asked; guards the next three
-	published publication // the one that is served
+	published publication // the one that is served, or prepared
 	refused   publication // one that cannot be served: only Recheck tries it again
 	trouble   trouble     // the failure that may pass: it is tried again
 
@@ -110,11 +114,16 @@ func (e *Engine) Close() {
 // View is the current View, nil before the first.
 func (e *Engine) View() *View { return e.current.Load() }
 
-// Retained returns the View whose snapshot has this cursor.Hash: the current one, or one that was
-// retired not long ago. It is nil when that View is gone.
+// Retained returns the View whose snapshot has this cursor.Hash: the current one, one that was
+// retired not long ago, or one that is prepared, which another server may serve already. It is nil
+// when that View is not here.
 func (e *Engine) Retained(hash uint64) *View {
 	for {
 		all := e.retired.Load()
+		// A prepared View becomes the current one before it is let go of.
+		if p := e.prepared.Load(); p != nil && p.view.Hash == hash {
+			return p.view
+		}
 		if v := e.current.Load(); v != nil && v.Hash == hash {
 			return v
 		}
@@ -158,7 +167,11 @@ func (e *Engine) Swap(v *View, now time.Time) { e.swap(v, now, origin{}) }
 func (e *Engine) swap(v *View, now time.Time, from origin) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.swapLocked(v, now, from)
+}
 
+// swapLocked is swap for a caller that holds mu. What was prepared for later is let go of.
+func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 	old := e.current.Load()
 	live := e.live(now)
 	if old != nil {
@@ -177,7 +190,11 @@ func (e *Engine) swap(v *View, now time.Time, from origin) {
 	e.retired.Store(&live)
 	e.current.Store(v)
 	e.retired.Store(&kept)
+	e.prepared.Store(nil)
 	e.book.swapped(old, v, now, from)
+	if from.cur.Epoch != 0 {
+		e.Degraded.Store(false)
+	}
 }
 
 // live are the retired Views that a cursor may still lead to (decision 35), the last retired first.

@@ -61,9 +61,14 @@ func (e *Engine) Open(now time.Time) error {
 	cur, err := e.source.Current()
 	if err == nil {
 		e.book.asked(now)
+		if e.openBefore(ctx, cur, now) {
+			// Follow prepares what comes after it.
+			return nil
+		}
 		err = e.load(ctx, cur, now)
 		if err == nil {
 			e.published = publication{cur.Epoch, cur.ID}
+			e.retainBefore(ctx, cur, now)
 			return nil
 		}
 		e.failed(cur, err, now)
@@ -129,7 +134,8 @@ func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
 }
 
-// load makes a stored snapshot the current View. It leaves it to the caller to remember failures.
+// load makes a stored snapshot the current View, or prepares it when its time has not come. It
+// leaves it to the caller to remember failures.
 func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) error {
 	start := time.Now()
 	m, err := e.source.Manifest(cur.ID)
@@ -154,17 +160,30 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	}
 
 	took.Total = time.Since(start)
-	e.swap(v, now, origin{cur: cur, manifest: m, took: took})
+	from := origin{cur: cur, manifest: m, took: took}
+	if !cur.ActivateAt.IsZero() {
+		// How late it is counts from when it could begin.
+		now = now.Add(took.Total)
+	}
+	if e.View() != nil && early(cur, now) {
+		e.prepare(v, from)
+		return nil
+	}
 
-	// After a swap people first ask what it cost, in time and in memory.
+	e.swap(v, now, from)
+	e.tellLive(v, from)
+	return nil
+}
+
+// tellLive logs a swap. After one people first ask what it cost, in time and in memory.
+func (e *Engine) tellLive(v *View, from origin) {
 	kept, bytes := e.kept()
-	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", cur.ID), slog.Uint64("epoch", cur.Epoch),
+	took := &from.took
+	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", v.ID), slog.Uint64("epoch", from.cur.Epoch),
 		slog.Int("cards", v.Catalog.Cards.ID.Len()), slog.Duration("read", took.Read),
 		slog.Duration("index", took.Index), slog.Duration("fragments", took.Fragments),
 		slog.Duration("total", took.Total),
 		slog.Int64("bytes", v.Size()), slog.Int("retired", kept), slog.Int64("retired_bytes", bytes))
-
-	return nil
 }
 
 // make reads a snapshot and makes its View. It calls step often, and step may rest.
@@ -187,10 +206,12 @@ func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phase
 // Follow polls the source until ctx is done, and swaps to each new publication. When one cannot be
 // served, Follow logs that once, and the current View stays. What may pass is tried again after a
 // while, which doubles up to two seconds (decision 94). When ctx ends during a load, the load is
-// given up: nobody would see its View.
+// given up: nobody would see its View. A View that is made before its time is swapped in at that
+// time.
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
+	defer e.besides(ctx)()
 
 	// What was logged last: trouble that goes on is not logged at every poll.
 	reported := ""
@@ -248,6 +269,7 @@ func (e *Engine) Check(now time.Time) error {
 // failed a moment ago, it returns that failure instead. The caller holds following.
 func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	e.expire(now)
+	e.activate(now)
 	cur, err := e.source.Current()
 	if err != nil {
 		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
@@ -273,7 +295,11 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 		return e.trouble.err
 	}
 
-	if v := e.View(); v == nil || v.ID != cur.ID {
+	if e.inTurn(cur) {
+		return nil
+	}
+
+	if !e.takeUp(cur) {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 
@@ -283,13 +309,10 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 			}
 			return err
 		}
-	} else {
-		e.book.republished(cur)
 	}
 
 	e.published = publication{cur.Epoch, cur.ID}
 	e.refused = publication{}
 	e.trouble = trouble{}
-	e.Degraded.Store(false)
 	return nil
 }

@@ -71,6 +71,10 @@ type Stats struct {
 	Behind   bool               // what is served is not what is published (decision 96)
 	Degraded bool               // see Engine.Degraded
 
+	Prepared   string        // id of the snapshot that waits for its time, "" for none
+	PreparedAt time.Time     // when that time comes
+	Late       time.Duration // by which the last swap came after its time; 0 where it had none
+
 	Swaps       uint64          // Views that became current, the first included
 	Failures    [Reasons]uint64 // tries that failed
 	LastFailure *Failure        // nil for none
@@ -111,6 +115,12 @@ func (b *book) swapped(old, v *View, now time.Time, from origin) {
 		b.s.Previous = old.ID
 	}
 
+	b.s.Late = 0
+	if at := from.cur.ActivateAt; !at.IsZero() && old != nil {
+		// A server that begins later is not late.
+		b.s.Late = max(0, now.Sub(at))
+	}
+
 	b.s.Live = now
 	b.s.Epoch = from.cur.Epoch
 	b.s.Manifest = from.manifest
@@ -146,6 +156,10 @@ func (e *Engine) Stats() Stats {
 	e.book.mu.Unlock()
 
 	stats.Degraded = e.Degraded.Load()
+	if p := e.prepared.Load(); p != nil {
+		stats.Prepared = p.view.ID
+		stats.PreparedAt = p.at()
+	}
 	stats.Retired, stats.RetiredBytes = e.kept()
 	if e.searches != nil {
 		stats.SearchHits = e.searches.hits.Load()

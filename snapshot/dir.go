@@ -11,16 +11,20 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"ninepocket/internal/ownership"
 )
 
 // Dir is a store of snapshots in a directory:
 //
 //	CURRENT                  names the published snapshot; renaming over it is the commit point
-//	snapshots/ID/manifest    and one file a section
+//	snapshots/ID/manifest    and one file a section, and an empty file "pulled" where another store
+//	                         gave it
 //	PUBLICATIONS             what was published when, with the verdicts of the guards
 //	REFUSALS                 which snapshots the guards refused, and why
 //	holds/ID                 an empty file for each snapshot that no retention removes
 //	tmp/                     what is being written
+//	incoming/                what a follower of another store has of its sections so far
 //	LOCK                     held by whoever writes
 //
 // Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by
@@ -67,6 +71,12 @@ type Current struct {
 	ID          string    `json:"id"`
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
+
+	// A store that follows another keeps what that one says: when all servers begin to serve the
+	// snapshot, and when the one before was current for the last time. They are zero elsewhere.
+	ActivateAt    time.Time `json:"activate_at,omitzero"`
+	PreviousUntil time.Time `json:"previous_until,omitzero"`
+	PreviousEpoch uint64    `json:"previous_epoch,omitempty"` // of Previous, when it is known
 }
 
 // Current reads which snapshot is published. It returns ErrNoCurrent when none is, and a
@@ -194,6 +204,10 @@ func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*S
 		return &Stored{}, err
 	}
 
+	// The report of a snapshot that was pulled stays with who built it.
+	_, own := os.Stat(filepath.Join(d.Path(id), pulledFile))
+	report := strong && errors.Is(own, fs.ErrNotExist)
+
 	file := func(s Section) ([]byte, error) {
 		b, err := os.ReadFile(filepath.Join(d.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +216,7 @@ func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*S
 		return b, err
 	}
 
-	c, err := decode(ctx, m, reading{file, strong, step})
+	c, err := decode(ctx, m, reading{file, strong, report, step})
 	if err != nil {
 		return &Stored{}, fmt.Errorf("snapshot %q: %w", id, err)
 	}
@@ -243,6 +257,8 @@ func (d *Dir) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 	}
+
+	ownership.Keep(f.Name())
 
 	for {
 		// A signal may interrupt the wait: then wait again.

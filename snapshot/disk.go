@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"ninepocket/internal/ownership"
 )
 
 // disk is what a writer of the store needs of a file system. Readers ask the operating system
@@ -29,15 +31,20 @@ type syncedFile interface {
 	Sync() error
 }
 
-// osDisk is the operating system's file system.
+// osDisk is the operating system's file system. What root makes in a store of another user is that
+// user's, who may have to remove it.
 type osDisk struct{}
 
 func (osDisk) mkdir(path string) error {
-	return os.MkdirAll(path, 0o755) //nolint:gosec // published data is public
+	return ownership.MkdirAll(path, 0o755)
 }
 
 func (osDisk) create(path string) (syncedFile, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // published data is public
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // published data is public
+	if err == nil {
+		ownership.Keep(path)
+	}
+	return file, err
 }
 
 func (osDisk) rename(from, to string) error { return os.Rename(from, to) }

@@ -138,6 +138,7 @@ func (c *Catalog) count() Counts {
 type reading struct {
 	file   func(Section) ([]byte, error) // the bytes of a section's file
 	strong bool                          // also compare the SHA-256 of every file
+	report bool                          // also read the quarantine report
 	// step is called every ten microseconds or so, and may rest. The sections are then read one
 	// after the other, on the caller's goroutine. When step is nil, they are read at the same time.
 	step func()
@@ -155,7 +156,7 @@ func decode(ctx context.Context, m *Manifest, reading reading) (*Catalog, error)
 	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	var group errgroup.Group
 	for i, s := range m.Sections {
-		if i == len(m.Sections)-1 && !reading.strong {
+		if i == len(m.Sections)-1 && !reading.report {
 			// Serving does not need the quarantine report, which is the last section.
 			continue
 		}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 )
 
-// What the tests in snapshot_test reach of the package's inside.
-var ParseManifest = parseManifest
-
 // DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as
 // that one and the catalog with it, as for serving: fuzzing one section need not read the others
 // each time.

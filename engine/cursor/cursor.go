@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -60,23 +61,34 @@ type Key struct {
 
 // Signer signs with its first key and accepts all of its keys, so that a key can be replaced while
 // cursors signed with the old one are about.
-type Signer struct{ keys []Key }
+type Signer struct{ keys atomic.Pointer[[]Key] }
 
 // NewSigner returns a signer. It needs at least one key, each with an id of its own.
 func NewSigner(keys ...Key) (*Signer, error) {
+	s := &Signer{}
+	if err := s.Replace(keys...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Replace makes the signer go on with other keys, while it is used. On an error it goes on with those
+// that it has.
+func (s *Signer) Replace(keys ...Key) error {
 	if len(keys) == 0 {
-		return nil, errors.New("cannot sign cursors without a key")
+		return errors.New("cannot sign cursors without a key")
 	}
 
 	seen := map[uint8]bool{}
 	for _, k := range keys {
 		if seen[k.ID] {
-			return nil, fmt.Errorf("two cursor keys have the id %d", k.ID)
+			return fmt.Errorf("two cursor keys have the id %d", k.ID)
 		}
 		seen[k.ID] = true
 	}
 
-	return &Signer{keys: keys}, nil
+	s.keys.Store(&keys)
+	return nil
 }
 
 // Page is what a cursor carries.
@@ -84,6 +96,7 @@ type Page struct {
 	Op       Op
 	Snapshot uint64 // Hash of the snapshot's id
 	Position []byte
+	Issued   time.Time // of a cursor that was opened
 }
 
 // Hash shortens the parts that a cursor is bound to, or a snapshot's id. Parts cannot run into each
@@ -103,7 +116,7 @@ func Hash(parts ...string) uint64 {
 
 // Append appends a cursor for page, issued at now. bound is the Hash of what it is bound to.
 func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []byte {
-	key := &s.keys[0]
+	key := &(*s.keys.Load())[0]
 	// Everything that a cursor is bound to is signed with it.
 	raw := make([]byte, 0, minBytes+len(page.Position))
 	raw = append(raw, version, key.ID, byte(page.Op))
@@ -141,12 +154,16 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 		return Page{}, ErrOther
 	}
 
-	return Page{Op: op, Snapshot: binary.BigEndian.Uint64(body[11:]), Position: body[headLen:]}, nil
+	return Page{
+		Op: op, Snapshot: binary.BigEndian.Uint64(body[11:]), Position: body[headLen:],
+		Issued: time.UnixMilli(int64(binary.BigEndian.Uint64(body[3:]))).Add(-Lifetime),
+	}, nil
 }
 
 func (s *Signer) signed(body, mac []byte) bool {
-	for i := range s.keys {
-		if k := &s.keys[i]; k.ID == body[1] {
+	keys := *s.keys.Load()
+	for i := range keys {
+		if k := &keys[i]; k.ID == body[1] {
 			return hmac.Equal(k.mac(body), mac)
 		}
 	}

@@ -49,7 +49,7 @@ func TestRoundTrip(t *testing.T) {
 
 		got, err := s.Open(token, page.Op, bound, at)
 		if err != nil || got.Op != page.Op || got.Snapshot != page.Snapshot ||
-			!bytes.Equal(got.Position, page.Position) {
+			!bytes.Equal(got.Position, page.Position) || !got.Issued.Equal(at) {
 			t.Fatalf("%+v is read as %+v, %v", page, got, err)
 		}
 	})
@@ -87,6 +87,29 @@ func TestEveryChangeIsRefused(t *testing.T) {
 
 	for _, extra := range []string{"A", "AA", "AAAA", "=", "==", "\n", "\r\n", "\x00"} {
 		refuse(append(bytes.Clone(token), extra...))
+	}
+}
+
+// TestReplace gives a signer another key, and then none: cursors of both keys open, and new ones are
+// of the new key.
+func TestReplace(t *testing.T) {
+	s := signer(t, key(1))
+	old := string(s.Append(nil, sample, 42, now))
+	if err := s.Replace(key(2), key(1)); err != nil {
+		t.Fatal(err)
+	}
+	if s.Replace() == nil || s.Replace(key(3), key(3)) == nil {
+		t.Error("no key, or one twice, is taken")
+	}
+
+	fresh := string(s.Append(nil, sample, 42, now))
+	for _, token := range []string{old, fresh} {
+		if _, err := s.Open(token, cursor.Cards, 42, now); err != nil {
+			t.Errorf("a cursor of a key that is about is refused: %v", err)
+		}
+	}
+	if _, err := signer(t, key(1)).Open(fresh, cursor.Cards, 42, now); !errors.Is(err, cursor.ErrMalformed) {
+		t.Errorf("the old key signs on: %v", err)
 	}
 }
 

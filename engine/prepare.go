@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/snapshot"
+)
+
+// prepared is a View that is made before its time (docs/FLEET.md, Beginning together).
+type prepared struct {
+	view *View
+	from origin
+}
+
+// at is when it begins to be served, by the wall clocks of all servers.
+func (p *prepared) at() time.Time { return p.from.cur.ActivateAt }
+
+// early reports whether servers that serve something wait with a publication. The epoch of what is
+// only fallen back to is 0: that one is not waited for.
+func early(cur snapshot.Current, now time.Time) bool {
+	return cur.Epoch != 0 && now.Before(cur.ActivateAt)
+}
+
+// prepare keeps a View until its time comes. An earlier one that was kept is let go of.
+func (e *Engine) prepare(v *View, from origin) {
+	e.mu.Lock()
+	v.searches = e.searches
+	e.prepared.Store(&prepared{v, from})
+	woken := e.woken
+	e.mu.Unlock()
+
+	e.o.Log.Info("snapshot is prepared", slog.String("snapshot_id", v.ID), slog.Uint64("epoch", from.cur.Epoch),
+		slog.Time("activate_at", from.cur.ActivateAt), slog.Duration("total", from.took.Total))
+	select {
+	case woken <- struct{}{}:
+	default:
+		// It is awake already, or nobody follows: then Check activates.
+	}
+}
+
+// activate serves the prepared View when its time has come.
+func (e *Engine) activate(now time.Time) {
+	e.mu.Lock()
+	p := e.prepared.Load()
+	due := p != nil && !now.Before(p.at())
+	if due {
+		e.swapLocked(p.view, now, p.from)
+	}
+	e.mu.Unlock()
+
+	if due {
+		e.tellLive(p.view, p.from)
+	}
+}
+
+// takeUp makes a publication known whose View is here already: it is served, or prepared. It
+// returns false when there is none.
+func (e *Engine) takeUp(cur snapshot.Current) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	p := e.prepared.Load()
+	switch v := e.current.Load(); {
+	case v != nil && v.ID == cur.ID:
+		// What was prepared was withdrawn before its time.
+		e.prepared.Store(nil)
+		e.book.republished(cur)
+		e.Degraded.Store(false)
+		return true
+	case p != nil && p.view.ID == cur.ID:
+		from := p.from
+		from.cur = cur
+		e.prepared.Store(&prepared{p.view, from})
+		return true
+	}
+	return false
+}
+
+// inTurn reports whether a publication is to wait until the prepared one is served: it begins later,
+// and there is memory for one View that nobody reads.
+func (e *Engine) inTurn(cur snapshot.Current) bool {
+	p := e.prepared.Load()
+	return p != nil && p.view.ID != cur.ID && p.at().Before(cur.ActivateAt)
+}
+
+// activateInTime activates what is prepared, to the millisecond, until ctx is done. It looks at the
+// wall clock four times a second, for somebody may set it.
+func (e *Engine) activateInTime(ctx context.Context, woken <-chan struct{}) {
+	timer := time.NewTimer(e.o.Poll)
+	defer timer.Stop()
+	for {
+		wait := e.o.Poll
+		if p := e.prepared.Load(); p != nil {
+			wait = max(0, min(wait, time.Until(p.at())))
+		}
+		timer.Reset(wait)
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-woken:
+		case <-timer.C:
+			e.activate(time.Now())
+		}
+	}
+}
+
+// besides runs the activations beside a Follow. The returned function waits for their end.
+func (e *Engine) besides(ctx context.Context) (wait func()) {
+	woken := make(chan struct{}, 1)
+	e.mu.Lock()
+	e.woken = woken
+	e.mu.Unlock()
+
+	var group sync.WaitGroup
+	group.Go(func() { e.activateInTime(ctx, woken) })
+	return func() {
+		group.Wait()
+		e.mu.Lock()
+		e.woken = nil
+		e.mu.Unlock()
+	}
+}
+
+// openBefore serves what all other servers still serve, when the time of the current publication has
+// not come. It returns false when that time has come, or when the snapshot before is not here.
+func (e *Engine) openBefore(ctx context.Context, cur snapshot.Current, now time.Time) bool {
+	if cur.Previous == "" || cur.Previous == cur.ID || !now.Before(cur.PreviousUntil) {
+		return false
+	}
+
+	before := snapshot.Current{Epoch: cur.PreviousEpoch, ID: cur.Previous}
+	err := e.load(ctx, before, now)
+	if err != nil {
+		e.o.Log.Warn("cannot begin with the snapshot that is served until the next one is due, beginning with that one",
+			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
+	}
+	return err == nil
+}
+
+// retainBefore loads the snapshot that was served before, when cursors may still lead to it: the
+// client walked through pages of another server, or of this one before its restart.
+func (e *Engine) retainBefore(ctx context.Context, cur snapshot.Current, now time.Time) {
+	until := cur.PreviousUntil
+	if cur.Previous == "" || cur.Previous == cur.ID || until.IsZero() || now.Sub(until) >= cursor.Lifetime {
+		return
+	}
+
+	m, err := e.source.Manifest(cur.Previous)
+	if err == nil {
+		err = e.fits(m)
+	}
+	var v *View
+	if err == nil {
+		v, _, err = e.make(ctx, cur.Previous, nil)
+	}
+	if err != nil {
+		e.o.Log.Warn("cannot load the snapshot before: its cursors go on in this one, or must start again",
+			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
+		return
+	}
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v.searches = e.searches
+	kept := e.affordable([]retiree{{v, until}}, e.current.Load())
+	e.retired.Store(&kept)
+}
+
+// Published is what a store that many servers follow says is published, before its bytes are here.
+type Published struct {
+	Current snapshot.Current
+	Asked   time.Time // when the store said so
+}
+
+// MayCome reports whether the snapshot of a cursor is one that this server will have soon: it is
+// published and not here yet, or the cursor is younger than what this server knows of the store.
+func (e *Engine) MayCome(hash uint64, issued time.Time) bool {
+	if e.o.Published == nil {
+		return false
+	}
+	published := e.o.Published()
+	return published.Asked.Before(issued) || published.Current.ID != "" && cursor.Hash(published.Current.ID) == hash
+}

@@ -1,0 +1,218 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// pulledFile marks a snapshot that Import brought: it has no quarantine report.
+const pulledFile = "pulled"
+
+// EpochError says that what another store publishes is older than what this one has.
+type EpochError struct {
+	Published Current // by the other store
+	Here      Current
+}
+
+func (e *EpochError) Error() string {
+	if e.Published.Epoch == e.Here.Epoch {
+		return fmt.Sprintf("epoch %d is published as snapshot %q, and was served here as %q: refused; publish again",
+			e.Published.Epoch, e.Published.ID, e.Here.ID)
+	}
+	return fmt.Sprintf("epoch %d is published, %d was served here: refused as a rollback; publish again to go back",
+		e.Published.Epoch, e.Here.Epoch)
+}
+
+// ManifestBytes returns the manifest of a snapshot as it is stored.
+func (d *Dir) ManifestBytes(id string) ([]byte, error) {
+	// It is read as a manifest first, so that damage is told as such.
+	if _, err := d.Manifest(id); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(d.Path(id), "manifest"))
+}
+
+// ParseManifest reads and checks the stored form of the manifest of snapshot id.
+func ParseManifest(b []byte, id string) (*Manifest, error) { return parseManifest(b, id) }
+
+// Served are the sections that a server needs: all but the quarantine report, which stays with who
+// builds.
+func (m *Manifest) Served() []Section { return m.Sections[:len(m.Sections)-1] }
+
+// Has reports whether the store has the served sections of a snapshot whole, as their strong
+// checksums say.
+func (d *Dir) Has(id string) bool {
+	m, err := d.Manifest(id)
+	if err != nil {
+		return false
+	}
+
+	for _, s := range m.Served() {
+		file, err := os.Open(filepath.Join(d.Path(id), s.File))
+		if err != nil {
+			return false
+		}
+		err = copySection(io.Discard, file, &s)
+		_ = file.Close()
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Import stores a snapshot that another store has. open gives the bytes of a section's file, which
+// are compared with the strong checksum while they are copied. After an error or a crash the
+// snapshot is not there. It is not published: see Adopt. The quarantine report is left out.
+func (d *Dir) Import(id string, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
+	m, err := parseManifest(manifest, id)
+	if err != nil {
+		return fmt.Errorf("cannot import snapshot %q: %w", id, err)
+	}
+
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	if d.Has(id) {
+		return nil
+	}
+
+	stage := d.tmp(id)
+	err = d.stageFrom(stage, m, manifest, open)
+	if err == nil {
+		// A snapshot of the same id is damaged, or it would have been found above.
+		err = d.disk.remove(d.Path(id))
+	}
+	if err == nil {
+		err = d.disk.rename(stage, d.Path(id))
+	}
+	if err == nil {
+		err = d.disk.syncDir(filepath.Dir(d.Path(id)))
+	}
+	if err != nil {
+		_ = d.disk.remove(stage)
+		return fmt.Errorf("cannot import snapshot %q: %w", id, err)
+	}
+	return nil
+}
+
+// stageFrom writes the served sections of a snapshot and then its manifest into a fresh folder, all
+// synced.
+func (d *Dir) stageFrom(folder string, m *Manifest, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
+	if err := d.disk.remove(folder); err != nil {
+		return err
+	}
+	if err := d.disk.mkdir(folder); err != nil {
+		return err
+	}
+
+	for _, s := range m.Served() {
+		if err := d.stageSection(filepath.Join(folder, s.File), &s, open); err != nil {
+			return err
+		}
+	}
+
+	if err := writeSynced(d.disk, filepath.Join(folder, pulledFile), nil); err != nil {
+		return err
+	}
+
+	// The manifest comes last: a folder with one is complete.
+	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), manifest); err != nil {
+		return err
+	}
+	return d.disk.syncDir(folder)
+}
+
+// stageSection copies a section into a new file.
+func (d *Dir) stageSection(path string, s *Section, open func(Section) (io.ReadCloser, error)) error {
+	from, err := open(*s)
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // only read
+
+	into, err := d.disk.create(path)
+	if err != nil {
+		return err
+	}
+
+	err = copySection(into, from, s)
+	if err == nil {
+		err = into.Sync()
+	}
+	return errors.Join(err, into.Close())
+}
+
+// copySection copies the file of a section and compares it with its length and strong checksum.
+func copySection(into io.Writer, from io.Reader, s *Section) error {
+	sum := sha256.New()
+	// One byte more than the manifest says is enough to see that there is too much.
+	n, err := io.Copy(io.MultiWriter(into, sum), io.LimitReader(from, s.Bytes+1))
+	switch {
+	case err != nil:
+		return err
+	case n != s.Bytes:
+		return &DamageError{s.Name, fmt.Sprintf("does not have %d bytes", s.Bytes)}
+	case hex.EncodeToString(sum.Sum(nil)) != s.SHA256:
+		return &DamageError{s.Name, "does not have the checksum it was written with"}
+	}
+	return nil
+}
+
+// Adopt publishes what another store publishes: with the epoch of that store, and without guards,
+// which were asked there. An epoch below the one that was adopted last is an *EpochError, and so is
+// the same epoch with another snapshot. To adopt the same once more changes nothing.
+func (d *Dir) Adopt(next Current, by string, r Retention) error {
+	if _, err := d.Manifest(next.ID); err != nil {
+		return fmt.Errorf("cannot adopt a snapshot: %w", err)
+	}
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	old, damaged, err := d.pointer()
+	if err != nil {
+		return err
+	}
+	if old.Epoch == lostEpoch {
+		// Nothing says what was served here, so that every epoch is a new one.
+		old = Current{}
+	}
+
+	switch {
+	case next.Epoch == old.Epoch && next.ID == old.ID && !damaged:
+		return nil
+	case next.Epoch < old.Epoch, next.Epoch == old.Epoch && next.ID != old.ID:
+		return fmt.Errorf("cannot adopt snapshot %q: %w", next.ID, &EpochError{next, old})
+	}
+
+	// An epoch may be a second publication of the same snapshot.
+	switch {
+	case next.PreviousEpoch != 0:
+	case old.ID == next.Previous:
+		next.PreviousEpoch = old.Epoch
+	case old.ID == next.ID && old.Previous == next.Previous:
+		next.PreviousEpoch = old.PreviousEpoch
+	}
+
+	// What was published before is gone back to. A fallback then takes what was withdrawn last.
+	made := Publication{Current: next, Action: ActionPublish, By: by}
+	past := d.publications(old)
+	before := func(publication Publication) bool { return publication.ID == next.ID }
+	if next.ID != old.ID && slices.ContainsFunc(past, before) {
+		made.Action = ActionRollback
+	}
+	_, err = d.commit(made, old, r)
+	return err
+}
