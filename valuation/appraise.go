@@ -14,6 +14,8 @@ import (
 // is not safe for concurrent use.
 type Appraiser struct {
 	View *engine.View
+	// Candidates is how many candidates a line gets at most; 0 means MaxCandidates.
+	Candidates int
 	cards
 
 	item    Item
@@ -25,22 +27,25 @@ type Appraiser struct {
 	matches []index.Match
 	key     []byte
 	phrase  []byte
+	parts   []string
 	noSets  int // lines whose set is none
+	guesses int // lines that no card fits
 
-	setName string // the last one, and the sets that it means
-	sets    []uint32
+	lastSet namedSets
 }
 
 // Reset makes the appraiser one for another list, or with nil for none: then it holds no View and no
 // text of a caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
-	a.cards = cards{view}
+	clear(a.numbers)
+	a.cards = cards{view, a.numbers}
 	a.pricer.reset(view)
 	a.noSets = 0
-	a.setName = ""
-	a.sets = nil
+	a.guesses = 0
+	a.lastSet = namedSets{}
 	a.item = Item{}
+	clear(a.parts[:cap(a.parts)])
 
 	words := a.facts.words[:cap(a.facts.words)]
 	beside := a.facts.beside[:cap(a.facts.beside)]
@@ -52,6 +57,10 @@ func (a *Appraiser) Reset(view *engine.View) {
 // Value finds out what a line means and costs.
 func (a *Appraiser) Value(item Item) Result {
 	a.item = item
+	if a.numbers == nil {
+		a.numbers = map[string][]uint32{}
+	}
+	clear(a.numbers)
 	readLine(&a.item)
 
 	// An export's product may be none of the catalog's: then the rest of the row is read.
@@ -65,6 +74,12 @@ func (a *Appraiser) Value(item Item) Result {
 		return r
 	}
 
+	// Text of so many strange words is not even read.
+	if a.strange(a.item.Name) > mostUnread {
+		r.leaveUnknown()
+		return r
+	}
+
 	// A name that no card can have is not looked for: docs/SEARCH.md, Cost.
 	if index.IsTooLong(a.item.Name) {
 		r.Status = Unmatched
@@ -75,6 +90,8 @@ func (a *Appraiser) Value(item Item) Result {
 
 	f := a.read(&a.item)
 	switch {
+	case f.isNumberAlone():
+		a.byNumber(&r, f)
 	case len(f.words) > 0 || !f.plain:
 		a.byName(&r, f)
 	case f.hasNumber && (f.hasSet || f.noSet):
@@ -147,6 +164,12 @@ func (a *Appraiser) readRef(item *Item) *facts {
 	return f
 }
 
+// isNumberAlone reports whether a line is a number that names its set as well, and cards have it: "OP01-016"
+// of a deck list.
+func (f *facts) isNumberAlone() bool {
+	return len(f.words) == 1 && isFullNumber(f.words[0].raw) && f.number == f.words[0].raw && !f.noSet && !f.noGame
+}
+
 // byNumber takes a line without a name: set and number may still say which card it is.
 func (a *Appraiser) byNumber(r *Result, f *facts) {
 	if f.noSet {
@@ -161,6 +184,9 @@ func (a *Appraiser) byNumber(r *Result, f *facts) {
 	case 0:
 		r.Status = Unmatched
 		r.Note = "the set has no card with this number"
+		if !f.hasSet {
+			r.Note = "no card of this game has this number"
+		}
 		r.Ask = AskNumber
 	default:
 		a.decide(r, f, there)
@@ -183,6 +209,11 @@ func (a *Appraiser) there(f *facts) []uint32 {
 // may be a misspelling of its name. All else is left to the caller.
 func (a *Appraiser) byName(r *Result, f *facts) {
 	a.matches = a.matches[:0]
+	if f.isHopeless() {
+		r.leaveUnknown()
+		return
+	}
+
 	fits, several := a.fitAny(f)
 	switch {
 	case len(fits) == 0:
@@ -223,6 +254,15 @@ func (a *Appraiser) byName(r *Result, f *facts) {
 
 // respelt is the only card with the line's number in its set, when search takes the name for it.
 func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
+	card, ok = a.onlyThere(f)
+	return card, ok && slices.ContainsFunc(a.matches, func(match index.Match) bool {
+		return match.Card == card && match.Missing == 0
+	})
+}
+
+// onlyThere is the only card with the line's number in its set, when the name may be a misspelling of
+// its name: number and set leave this card alone, so that it means no other.
+func (a *Appraiser) onlyThere(f *facts) (card uint32, ok bool) {
 	if !f.hasSet || !f.hasNumber || len(f.words) > searchWords || a.isElsewhere(f) {
 		return 0, false
 	}
@@ -232,11 +272,8 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 		return 0, false
 	}
 
-	// Number and set leave this card alone, so that a misspelt name means no other.
 	like, _ := a.isLike(f, there[0])
-	return there[0], like && slices.ContainsFunc(a.matches, func(match index.Match) bool {
-		return match.Card == there[0] && match.Missing == 0
-	})
+	return there[0], like
 }
 
 // mostReadings is how many cores of a line are tried. A line of more is a list of its own, and has no
@@ -374,6 +411,11 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 		return -1
 	}
 
+	// A promo's name may have the very code and number: "Basic Fire Energy - MEE 002".
+	if f.deck && slices.ContainsFunc(fits, func(card uint32) bool { return !a.isIn(card, f.sets) }) {
+		return -1
+	}
+
 	f.quiet = !slices.ContainsFunc(fits, func(card uint32) bool { return a.saysQuietly(f, card) })
 	for _, card := range fits {
 		if !a.isIn(card, f.sets) || !a.isPrinted(f, card) {
@@ -460,10 +502,14 @@ func (a *Appraiser) leaveNear(r *Result, f *facts, fits []uint32) {
 	r.Note = "no card of this name has just this rarity; give one's id, or " + r.Ask.Text()
 }
 
-// likeliest are the first MaxCandidates of some cards in order of likeness. They hold until it is
-// called again.
+// mostCandidates bounds Appraiser.Candidates: more are no question that a person answers.
+const mostCandidates = 24
+
+// likeliest are the first candidates of some cards in order of likeness. They hold until it is called
+// again.
 func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
-	var best [MaxCandidates]likeness
+	var best [mostCandidates]likeness
+	most := min(cmp.Or(a.Candidates, MaxCandidates), mostCandidates)
 	n := 0
 
 	// A common name fits hundreds of cards, of which three are shown: not all are sorted.
@@ -473,11 +519,11 @@ func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
 		for at > 0 && a.isLikelier(like, best[at-1]) {
 			at--
 		}
-		if at == MaxCandidates {
+		if at == most {
 			continue
 		}
 
-		n = min(n+1, MaxCandidates)
+		n = min(n+1, most)
 		copy(best[at+1:n], best[at:])
 		best[at] = like
 	}

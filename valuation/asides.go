@@ -39,14 +39,19 @@ func (f *facts) readAside(a *Appraiser, words []word, i int) int {
 		return 1
 	}
 
-	if isGlued(first.text) {
+	// Among the words that say nothing, capitals tell the language from the pronoun.
+	if isGlued(first.text) || first.raw == "IT" {
 		first.kind = ofCopy
 		f.addCopy(first.raw)
 		return 1
 	}
 
 	// The longest phrase goes first: "illustration rare" is another rarity than "rare".
-	for n := min(longestAside, len(words)-i); n > 0; n-- {
+	longest := min(longestAside, len(words)-i)
+	if !a.mayBegin(first.text) {
+		longest = 0
+	}
+	for n := longest; n > 0; n-- {
 		phrase := words[i : i+n]
 		if !isPhrase(phrase) {
 			continue
@@ -73,6 +78,40 @@ func (f *facts) readAside(a *Appraiser, words []word, i int) int {
 		f.denied(a, words, i)
 	}
 	return 1
+}
+
+// headLetters is by how many letters phrases are told apart from words that begin none.
+const headLetters = 3
+
+// phraseHeads are the beginnings of the phrases that readPhrase knows, but for games: most words of names
+// begin none.
+var phraseHeads = func() map[string]bool {
+	heads := map[string]bool{}
+	add := func(phrase string) {
+		joined := strings.ReplaceAll(phrase, " ", "")
+		heads[joined[:min(len(joined), headLetters)]] = true
+	}
+
+	for phrase := range collector.Wishes() {
+		add(collector.Fold(phrase))
+	}
+	for _, phrase := range graders {
+		add(phrase)
+	}
+	for phrase := range states {
+		add(phrase)
+	}
+	index.NoisePhrases(add)
+	return heads
+}()
+
+// mayBegin reports whether a phrase of readPhrase may begin with a word.
+func (a *Appraiser) mayBegin(w string) bool {
+	if len(w) < headLetters {
+		return true
+	}
+	head := w[:headLetters]
+	return phraseHeads[head] || a.View.Index.Facts().GameBegins(head)
 }
 
 // isPhrase reports whether words stand together and may be one phrase.
@@ -150,9 +189,10 @@ func isState(phrase []byte) bool {
 // stateOf is a condition without the word for one.
 func stateOf(phrase string) string { return strings.TrimSuffix(phrase, " condition") }
 
-// states are the phrases of conditions, and "played", which is one beside a card's name.
+// states are the phrases of conditions, and those that are one beside a card's name, where search reads
+// them otherwise.
 var states = func() map[string]bool {
-	all := map[string]bool{"played": true}
+	all := map[string]bool{"played": true, "good": true, "gd": true}
 	for _, phrase := range collector.ConditionPhrases() {
 		all[phrase] = true
 	}
@@ -167,8 +207,11 @@ var graders = []string{
 	"isa", "gsg", "aog", "egs",
 }
 
-// isGrade reports whether a number is a grade: 1 to 10, or to 100 in the old form.
-func isGrade(raw string) bool { return collector.IsInteger(raw) && len(raw) <= longestBare }
+// isGrade reports whether a number is a grade: 1 to 10, half ones among them, or to 100 in the old form.
+func isGrade(raw string) bool {
+	whole := strings.TrimSuffix(raw, ".5")
+	return collector.IsInteger(whole) && len(whole) <= longestBare
+}
 
 func versionOf(raw string) int {
 	n := 0

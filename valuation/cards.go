@@ -12,7 +12,11 @@ import (
 )
 
 // cards tells what cards have that a line may say: words, numbers, sets, rarities.
-type cards struct{ view *engine.View }
+type cards struct {
+	view *engine.View
+	// numbers are the cards of the numbers that a line says, for it is read more than once.
+	numbers map[string][]uint32
+}
 
 // isAbout reports whether words that were read as a set qualify a card's name: a promo names the set
 // that it belongs to.
@@ -137,6 +141,15 @@ func isWordOf(text, w string) bool {
 // numbered are the cards whose number is the one asked for, ascending. A total must be the card's: where
 // none is printed, that of its set.
 func (cs cards) numbered(number string) []uint32 {
+	found, known := cs.numbers[number]
+	if !known {
+		found = cs.findNumbered(number)
+		cs.numbers[number] = found
+	}
+	return found
+}
+
+func (cs cards) findNumbered(number string) []uint32 {
 	all := cs.view.Index.Facts().Numbered(number)
 	total := collector.NumberTotal(number)
 	if total == "" || !slices.ContainsFunc(all, func(card uint32) bool { return !cs.hasTotal(card, total) }) {

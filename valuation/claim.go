@@ -103,11 +103,24 @@ func (a *Appraiser) denial(f *facts, card uint32) string {
 		return ""
 	}
 	f.near = false
+	for i := range f.beside {
+		if w := &f.beside[i]; a.isIn(card, deckCodeOf(a.View.Index.SetNames(), w)) {
+			w.kind = idle
+		}
+	}
 	sp := a.spellingOf(f.beside, card, true)
 	if at := a.leftover(f, f.beside, card, &sp); at >= 0 {
 		return notOfCard(f.beside[at].raw)
 	}
 	return cmp.Or(a.wrongYear(f.beside, card), a.wrongSet(f.beside, card))
+}
+
+// deckCodeOf are the sets that a word in capitals is a deck list's code of.
+func deckCodeOf(names *index.SetNames, w *word) []uint32 {
+	if w.kind != told || w.raw != strings.ToUpper(w.raw) {
+		return nil
+	}
+	return names.Coded(w.text)
 }
 
 // notOfCard says that a card does not have what a line says of it.
@@ -119,7 +132,7 @@ func notOfCard(text string) string {
 func (a *Appraiser) grantsClaim(claim claim, card uint32) bool {
 	switch claim.kind {
 	case ofSetName:
-		if sets := a.setsNamed(claim.text); len(sets) > 0 {
+		if sets := a.lastSet.of(a.View.Index.SetNames(), claim.text); len(sets) > 0 {
 			return a.isIn(card, sets)
 		}
 		return a.isSpelt(claim.text, card)

@@ -63,6 +63,10 @@ func (f *facts) denied(a *Appraiser, words []word, i int) {
 
 // isGlued reports whether a word is a grade with its company: "psa10".
 func isGlued(w string) bool {
+	if w == "" || !collector.IsDigit(w[len(w)-1]) {
+		return false
+	}
+
 	for _, grader := range graders {
 		if grade, ok := strings.CutPrefix(w, grader); ok && collector.IsInteger(grade) && len(grade) <= 3 {
 			return true

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 	"unsafe"
 
 	"ninepocket/collector"
 	"ninepocket/engine"
+	"ninepocket/index"
 )
 
 // facts are what a line says, read against a catalog.
@@ -34,6 +36,7 @@ type facts struct {
 	hasSet bool     // a set was given and there is one
 	noSet  bool     // a set was given and there is none
 	setRun []word   // the words of the name that the set was read from
+	deck   bool     // they are a deck list's code
 
 	number    string // as given, "" for none
 	numbered  []uint32
@@ -69,6 +72,7 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 	// Each reading takes words out of the next one's way: a core goes before sets and wishes.
 	if f.plain {
 		f.readCode(a)
+		f.readDeckCode(a)
 		f.findCore(a)
 		f.readSetWords(a)
 	}
@@ -199,7 +203,7 @@ func (f *facts) readSet(a *Appraiser, set string) {
 		return
 	}
 
-	f.sets = a.setsNamed(set)
+	f.sets = a.lastSet.of(a.View.Index.SetNames(), set)
 
 	// Apps name sets in their own way; a code is mostly the printed one.
 	if len(f.sets) == 0 && f.item.code != "" {
@@ -208,6 +212,9 @@ func (f *facts) readSet(a *Appraiser, set string) {
 
 	f.hasSet = len(f.sets) > 0
 	f.noSet = !f.hasSet
+	if fields := strings.Fields(set); f.hasSet {
+		f.sets = a.orNumbered(f.sets, collector.Fold(set), fields[len(fields)-1], f.item.setEnds)
+	}
 
 	// The name of a set is told without its edition, which is one of the copy. In brackets it is of the
 	// set: "Base Set (1st Edition & Shadowless)".
@@ -216,19 +223,25 @@ func (f *facts) readSet(a *Appraiser, set string) {
 	}
 }
 
-// setsNamed are the sets that a name means. Lists name the same set line after line.
-func (a *Appraiser) setsNamed(name string) []uint32 {
-	if name == a.setName {
-		return a.sets
+// namedSets are the sets that a name means: lists name the same set line after line.
+type namedSets struct {
+	name string
+	sets []uint32
+}
+
+// of returns the sets that a name means.
+func (last *namedSets) of(names *index.SetNames, name string) []uint32 {
+	if name == last.name {
+		return last.sets
 	}
 
 	// What outlives a line is copied: a caller's text may lie in memory that is used again.
-	a.setName = strings.Clone(name)
-	a.sets = a.View.Index.SetNames().Named(name)
-	if len(a.sets) == 0 {
-		a.sets = a.View.Index.SetNames().Like(name)
+	last.name = strings.Clone(name)
+	last.sets = names.Named(name)
+	if len(last.sets) == 0 {
+		last.sets = names.Like(name)
 	}
-	return a.sets
+	return last.sets
 }
 
 // readCode reads brackets with a set's code and a number: "(MEW 199)". A code that no set has is
@@ -243,6 +256,9 @@ func (f *facts) readCode(a *Appraiser) {
 
 		// A code that no set has may be an app's own, where the set is told otherwise.
 		sets := a.View.Index.SetNames().Spelt(code.text)
+		if len(sets) == 0 {
+			sets = a.View.Index.SetNames().Coded(code.text)
+		}
 		if len(sets) == 0 && f.item.Set == "" {
 			continue
 		}
@@ -266,6 +282,108 @@ func (f *facts) readCode(a *Appraiser) {
 		f.sets = sets
 		f.hasSet = true
 	}
+}
+
+// longestDeckCode is how many words a code of a deck list has: "PR-SV".
+const longestDeckCode = 2
+
+// readDeckCode reads what deck lists write behind a name, the code of a set and a number: "OBF 125". Such
+// codes are words as well, so that they must be capitals among small letters, and the set must have the
+// number.
+func (f *facts) readDeckCode(a *Appraiser) {
+	if f.item.Set != "" || f.hasSet || !strings.ContainsFunc(f.item.Name, unicode.IsLower) {
+		return
+	}
+
+	for i := 1; i < len(f.words); i++ {
+		number := &f.words[i]
+		if number.kind != asNumber || number.group != 0 {
+			continue
+		}
+		if f.readGluedCode(a, i) {
+			return
+		}
+		for n := 1; n <= min(longestDeckCode, i-1); n++ {
+			run := f.words[i-n : i]
+			sets := a.havingNumber(f.deckSets(a, run), number.raw)
+			if len(sets) == 0 {
+				continue
+			}
+
+			for k := range run {
+				run[k].kind = ofSet
+			}
+			number.suffix = true
+			f.sets = sets
+			f.hasSet = true
+			f.setRun = run
+			f.deck = true
+			if !f.hasNumber {
+				f.readNumber(a, number.raw)
+			}
+			return
+		}
+	}
+}
+
+// readGluedCode reads a code and a number that were written as one: "OBF125". A number that some card
+// has is none.
+func (f *facts) readGluedCode(a *Appraiser, at int) bool {
+	w := &f.words[at]
+	code := strings.TrimRight(w.raw, "0123456789")
+	number := w.raw[len(code):]
+	if code == "" || number == "" || code != strings.ToUpper(code) || len(a.numbered(w.raw)) > 0 {
+		return false
+	}
+	sets := a.havingNumber(a.View.Index.SetNames().Coded(collector.Fold(code)), number)
+	if len(sets) == 0 {
+		return false
+	}
+
+	w.kind = ofSet
+	w.suffix = true
+	f.sets = sets
+	f.hasSet = true
+	f.setRun = f.words[at : at+1]
+	f.deck = true
+	if !f.hasNumber {
+		f.readNumber(a, number)
+	}
+	return true
+}
+
+// deckSets are the sets that some words are a deck list's code of.
+func (f *facts) deckSets(a *Appraiser, run []word) []uint32 {
+	a.key = a.key[:0]
+	for k := range run {
+		w := &run[k]
+		if w.kind != told || w.group != 0 || w.raw != strings.ToUpper(w.raw) {
+			return nil
+		}
+		a.key = append(a.key, w.text...)
+	}
+	return a.View.Index.SetNames().Coded(a.keyText())
+}
+
+// havingNumber are some sets where a card of theirs has a number, else the parts of them that have one:
+// CRZ GG70 is in "Crown Zenith: Galarian Gallery".
+func (cs cards) havingNumber(sets []uint32, number string) []uint32 {
+	var parts []uint32
+	if len(sets) == 0 {
+		return nil
+	}
+
+	for _, card := range cs.numbered(number) {
+		if cs.isIn(card, sets) {
+			return sets
+		}
+		isPart := slices.ContainsFunc(sets, func(whole uint32) bool { return cs.isPartOf(card, whole) })
+		if set := uint32(cs.view.Catalog.Cards.Set[card]); isPart && !slices.Contains(parts, set) {
+			parts = append(parts, set)
+		}
+	}
+	slices.Sort(parts)
+	return parts
 }
 
 // isCodeAt reports whether word i is a set's code with a number in brackets of their own.
@@ -361,9 +479,11 @@ const shortestPlural = 4
 // isCoreAt reports whether some words are the core of a name, and leaves its key at hand.
 func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 	a.key = a.key[:0]
+	longest := a.View.Index.Facts().LongestCore()
 	run := f.words[i : i+length]
 	for k := range run {
-		if run[k].group != run[0].group || run[k].kind == idle || run[k].kind == ofSet {
+		if run[k].group != run[0].group || run[k].kind == idle || run[k].kind == ofSet ||
+			len(a.key)+len(run[k].text) > longest {
 			return false
 		}
 		a.key = append(a.key, run[k].text...)
@@ -416,90 +536,4 @@ func (a *Appraiser) isNameOfOthers(f *facts, numbered []uint32) bool {
 		}
 	}
 	return false
-}
-
-// readSetWords takes the longest run of told words that is a set's name, and where the name has a core,
-// a set that some card of this core is of.
-func (f *facts) readSetWords(a *Appraiser) {
-	if f.item.Set != "" || f.hasSet {
-		return
-	}
-
-	// The longest name goes first: "base set 2" is another set than "base set".
-	for length := len(f.words) - 1; length > 0; length-- {
-		for i := 0; i+length <= len(f.words); i++ {
-			run := f.words[i : i+length]
-			if !isSetRun(run) && (length > 1 || !a.isSetNumber(f, &run[0])) {
-				continue
-			}
-
-			a.key = a.key[:0]
-			for k := range run {
-				a.key = append(a.key, run[k].text...)
-			}
-
-			sets := a.View.Index.SetNames().Spelt(a.keyText())
-			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
-				sets = a.View.Index.SetNames().Named(run[0].raw)
-			}
-
-			// Where no name is known, a word alone tells no set.
-			if len(sets) == 0 || f.core != "" && !a.anyIn(sets, f.core) || f.core == "" && length == 1 {
-				continue
-			}
-
-			for k := range run {
-				run[k].kind = ofSet
-			}
-			f.sets = sets
-			f.hasSet = true
-			f.setRun = run
-			return
-		}
-	}
-}
-
-// isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
-// number alone.
-func isSetRun(run []word) bool {
-	for k := range run {
-		w := &run[k]
-		if w.kind != told && (w.kind != asNumber || !w.isBare()) {
-			return false
-		}
-	}
-
-	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
-}
-
-// isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
-// 205/165", "pikachu ex SV08 238".
-func (a *Appraiser) isSetNumber(f *facts, w *word) bool {
-	if w.kind != asNumber || w.group != 0 || isYear(w.raw) {
-		return false
-	}
-	if !w.isBare() {
-		return a.isSetCode(f, w)
-	}
-	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
-		return other.kind == asNumber && strings.Contains(other.raw, "/")
-	})
-}
-
-// isSetCode reports whether a number is spelt as the code of a set, is of no card with the line's name, and
-// stands beside another number.
-func (a *Appraiser) isSetCode(f *facts, w *word) bool {
-	if len(a.View.Index.SetNames().Spelt(w.text)) == 0 {
-		return false
-	}
-	cards := a.numbered(w.raw)
-	if slices.ContainsFunc(a.View.Index.Facts().Cored(f.core), func(card uint32) bool {
-		_, ok := slices.BinarySearch(cards, card)
-		return ok
-	}) {
-		return false
-	}
-	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
-		return other.kind == asNumber && other.raw != w.raw
-	})
 }

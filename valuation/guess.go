@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"ninepocket/collector"
 	"ninepocket/index"
+	"ninepocket/snapshot"
 )
 
 // isLike reports whether every word of a line is something of a card, its name misspelt or not: search
@@ -37,22 +39,28 @@ const mostMatches = 100
 // a word of their set's name or a bare integer as their number. What search found besides stays in
 // a.matches, for guess.
 func (a *Appraiser) searched(f *facts) []uint32 {
-	a.fits = a.fits[:0]
 	words := strings.Fields(f.query())
+	kept, all := a.telling(words)
 	long := len(words) > searchWords || !f.plain && !strings.ContainsAny(f.item.Name, signs)
 	if long && (f.plain || len(words) > mostWords) {
 		// A name of so many words that is right was found by its core, and no name has more.
-		a.search(f, words[:fewWords], false)
+		a.search(f, kept[:min(len(kept), fewWords)], false)
 		return nil
 	}
 
-	a.search(f, words, false)
+	// Of a name that is made of words which nobody has, search makes no certain card.
+	if !all {
+		a.search(f, kept[:min(len(kept), guessWords)], false)
+		return nil
+	}
+	a.search(f, kept, false)
 
 	// The card of a common name may come behind a hundred others: set or number brings it up.
 	if len(a.matches) == mostMatches && (f.hasSet || f.hasNumber) {
 		a.search(f, words, true)
 	}
 
+	a.fits = a.fits[:0]
 	for _, match := range a.matches {
 		if !match.Whole || match.Missing > 0 || match.Typos > 0 || long && !match.Same || !f.plain &&
 			match.Borrowed > 0 ||
@@ -83,7 +91,80 @@ func (a *Appraiser) search(f *facts, words []string, narrow bool) {
 			q.Filter.Set = f.item.Set
 		}
 	}
-	a.matches = a.View.Index.Matches(a.matches, q, mostMatches)
+	guess := a.guesses < mostGuessed
+	if !guess {
+		_, guess = a.onlyThere(f)
+	}
+	if guess {
+		a.matches = a.View.Index.Matches(a.matches, q, mostMatches)
+	} else {
+		a.matches = a.View.Index.MatchesAsTyped(a.matches, q, mostMatches)
+	}
+}
+
+// mostGuessed is for how many lines of a list that no card fits misspellings are looked for: they cost
+// most, and tell candidates only. What is priced does not depend on other lines: a name that set and
+// number respell is looked for on every line.
+const mostGuessed = 25
+
+// mostStrange is how many words that the catalog does not have a search is given: each is compared with
+// all that it has (docs/SEARCH.md, Cost). Of a card's name one or two are misspelt. What has more than
+// hopeless of them is no card's name, and nothing is looked for.
+//
+// Of mostUnread, more than three must be of the name: no line has as many of its copy and its condition.
+const (
+	mostStrange = 2
+	hopeless    = 3
+	mostUnread  = 10
+)
+
+// leaveUnknown leaves a line whose name is no card's to the caller.
+func (r *Result) leaveUnknown() {
+	r.Status = Unmatched
+	r.Ask = AskName | AskSet | AskNumber
+	r.Note = "no card has this name; give " + r.Ask.Text()
+}
+
+// isHopeless reports whether so many words of a line are none of the catalog's that it can mean no card.
+func (f *facts) isHopeless() bool {
+	strange := 0
+	for i := range f.words {
+		w := &f.words[i]
+		if w.kind == told && !w.known && mayBeMisspelt(w.text) {
+			strange++
+		}
+	}
+	return strange > hopeless
+}
+
+// mayBeMisspelt reports whether a folded word that the catalog does not have may be one that it has.
+func mayBeMisspelt(w string) bool {
+	return len(w) > longestSuffix && !strings.ContainsAny(w, "0123456789")
+}
+
+// telling are the words that a search is given of a name: those that the catalog has, and the first few
+// of the others. all says that none was left out. A line's answer does not depend on other lines.
+func (a *Appraiser) telling(words []string) (kept []string, all bool) {
+	given := 0
+	for _, w := range words {
+		strange := a.strange(w)
+		if strange == 0 || given+strange <= mostStrange {
+			given += strange
+			kept = append(kept, w)
+		}
+	}
+	return kept, len(kept) == len(words)
+}
+
+// strange is how many words of a text the catalog does not have, of those that may be misspelt.
+func (a *Appraiser) strange(text string) (n int) {
+	a.parts = foldedWords(a.parts[:0], text)
+	for _, w := range a.parts {
+		if _, known := a.View.Index.Facts().Word(w); !known && mayBeMisspelt(w) {
+			n++
+		}
+	}
+	return n
 }
 
 // query is the line's name without what was read as something else.
@@ -117,6 +198,7 @@ const fewWords = 3
 // guess leaves a line that no card fits to the caller, with the nearest cards and what would settle
 // it.
 func (a *Appraiser) guess(r *Result, f *facts) {
+	a.guesses++
 	r.Status = Unmatched
 	r.Ask = AskName | AskSet | AskNumber
 	switch {
@@ -130,8 +212,8 @@ func (a *Appraiser) guess(r *Result, f *facts) {
 	}
 
 	// What was not looked for yet, or by more words than one card has.
-	words := strings.Fields(f.query())
-	fewer := len(words) > guessWords && len(words) <= searchWords
+	words, all := a.telling(strings.Fields(f.query()))
+	fewer := all && len(words) > guessWords && len(words) <= searchWords
 	if len(a.matches) == 0 && (f.noSet || f.noGame || fewer) {
 		a.search(f, words[:min(len(words), guessWords)], false)
 	}
@@ -144,32 +226,73 @@ func (a *Appraiser) guess(r *Result, f *facts) {
 	}
 }
 
-// tellNoSet says that no set is called so, and which are nearly. Each is compared with the name of
-// every set, so that it is done for some lines of a list only.
+// tellNoSet says that no set is called so, and which are nearly.
 func (a *Appraiser) tellNoSet(r *Result, f *facts) {
-	r.Note = `no set is called "` + clip(f.item.Set) + `"`
-
-	a.noSets++
-	if a.noSets > mostNoSets {
-		return
-	}
-
-	var names []string
-	for _, set := range a.View.Index.SetNames().Nearest(nil, f.item.Set) {
-		names = append(names, `"`+a.View.Catalog.Sets.Name.At(int(set))+`"`)
-	}
-	if len(names) > 0 {
-		r.Note += ", perhaps " + strings.Join(names, ", ")
-	}
+	r.Note = `no set is called "` + clip(f.item.Set) + `"` + a.nearestSets(f.item.Set)
 
 	// Without the set, the rest of the line still tells candidates.
 	f.noSet = false
 	if fits := a.fitting(f); len(fits) > 0 {
 		r.Ask = AskSet | a.askMore(f, fits)
+		if card, ok := a.ofMisspelt(f.item.Set, fits); ok {
+			r.add([]uint32{card})
+		}
 		r.add(a.likeliest(f, fits))
 	}
 	f.noSet = true
 }
+
+// mostCompared is of how many cards the sets are compared with a misspelt name.
+const mostCompared = 12
+
+// ofMisspelt is the card of a few whose set a name may be a misspelling of; false for none.
+func (a *Appraiser) ofMisspelt(name string, cards []uint32) (card uint32, ok bool) {
+	folded := collector.Fold(name)
+	if len(cards) > mostCompared || len(folded) > longestNearest {
+		return 0, false
+	}
+
+	least := len(folded)/8 + 2
+	for _, one := range cards {
+		set := a.View.Catalog.Cards.Set[one]
+		if set == snapshot.NoSet {
+			continue
+		}
+		far := collector.Distance(collector.Fold(a.View.Catalog.Sets.Name.At(int(set))), folded, least)
+		if far < least {
+			least = far
+			card = one
+			ok = true
+		}
+	}
+	return card, ok
+}
+
+// nearestSets names the sets that are nearly called so, behind a comma. It compares the name of every set,
+// so that it is done for some lines of a list only: nothing but the note tells.
+func (a *Appraiser) nearestSets(name string) string {
+	a.noSets++
+	if a.noSets > mostNoSets {
+		return ""
+	}
+
+	perhaps := ""
+	for _, set := range a.View.Index.SetNames().Nearest(nil, name) {
+		text := `, "` + a.View.Catalog.Sets.Name.At(int(set)) + `"`
+		if perhaps != "" && len(perhaps)+len(text) > longestNearest {
+			break
+		}
+		perhaps += text
+	}
+	if perhaps == "" {
+		return ""
+	}
+	return ", perhaps " + strings.TrimPrefix(perhaps, ", ")
+}
+
+// longestNearest is how many bytes the names of the nearest sets have in a note, but for the first: it
+// stands beside candidates, which tell more.
+const longestNearest = 100
 
 // mostNoSets is for how many lines of a list the nearest sets are looked for.
 const mostNoSets = 10

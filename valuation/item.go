@@ -25,6 +25,8 @@ type Item struct {
 	unsure  bool   // Identifier may be one that the catalog does not have
 	row     bool   // Line is a row, so that Name is a name
 	aside   string // cells of the line that are no field of their own
+	amount  amount // that stood in Name
+	setEnds amount // that stood in Set
 	claims  []claim
 	doubt   string // why the line cannot be priced, whichever card it means
 	note    string // what the caller is to know of the reading

@@ -17,6 +17,8 @@ import (
 type layout struct {
 	app    string
 	header []string // folded
+	// own are columns that the headers of no other app have together.
+	own []string
 	// shape are columns that a row is known by, and what each must be.
 	shape map[int]func(cell string) bool
 }
@@ -30,28 +32,33 @@ var layouts = []layout{
 	{
 		"TCGplayer",
 		folded("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU"),
+		[]string{"quantity", "name", "set", "cardnumber", "printing"},
 		map[int]func(string) bool{0: collector.IsInteger[string], 7: hasCondition},
 	},
 	{
 		"Collectr",
 		collectr,
+		[]string{"set", "productname", "cardnumber", "variance", "quantity"},
 		map[int]func(string) bool{8: isCondition, 10: collector.IsInteger[string]},
 	},
 	{
 		"Collectr, graded",
 		collectr,
+		nil, // of the other rows' file
 		map[int]func(string) bool{7: isSlab, 8: isEmpty, 10: collector.IsInteger[string]},
 	},
 	{
 		"Dragon Shield",
 		folded("Folder Name,Quantity,Trade Quantity,Card Name,Set Code,Set Name,Card Number,Condition,Printing," +
 			"Language,Price Bought,Date Bought,LOW,MID,MARKET"),
+		[]string{"quantity", "cardname", "setname", "cardnumber", "printing"},
 		map[int]func(string) bool{1: collector.IsInteger[string], 2: collector.IsInteger[string], 7: isCondition},
 	},
 	{
 		"Cardmarket",
 		folded("idArticle,idProduct,English Name,Local Name,Exp.,Exp. Name,Price,Language,Condition,Foil?,Signed?," +
 			"Playset?,Altered?,Comments,Amount,onSale"),
+		[]string{"idproduct", "englishname", "expname", "amount"},
 		map[int]func(string) bool{
 			0: collector.IsInteger[string], 1: collector.IsInteger[string], 8: isCondition,
 			14: collector.IsInteger[string],
@@ -104,9 +111,9 @@ func (c *cells) of(names ...string) string {
 	return ""
 }
 
-// item reads a row.
-func (l *layout) item(row []string) Item {
-	cells := cells{header: l.header, row: row, unread: slices.Clone(row)}
+// item reads a row under a header, folded, that has the layout's columns.
+func (l *layout) item(header, row []string) Item {
+	cells := cells{header: header, row: row, unread: slices.Clone(row)}
 	cell := cells.of
 	item := Item{
 		Name: cell("name", "productname", "cardname", "englishname", "simplename"),
@@ -119,9 +126,9 @@ func (l *layout) item(row []string) Item {
 		item.Name = name
 	}
 
-	if game := cell("category"); game != "" {
-		item.Game = game
-	}
+	// Collectr has the language of a game's cards behind its name: "Pokemon (Japan)".
+	game, edition, _ := strings.Cut(cell("category"), "(")
+	item.Game = strings.TrimSpace(game)
 
 	// A product id belongs to who gave it: another app's would be another card.
 	if id := cell("productid"); collector.IsInteger(id) && l.app == "TCGplayer" {
@@ -134,7 +141,7 @@ func (l *layout) item(row []string) Item {
 		item.Variant = "foil"
 	}
 
-	item.another = cmp.Or(anotherCopy(cell("language"), cell("grade")),
+	item.another = cmp.Or(anotherCopy(cmp.Or(cell("language"), strings.TrimRight(edition, ") ")), cell("grade")),
 		otherCopies(cell("foldername", "portfolioname")))
 	item.count(cell("quantity", "amount"))
 
@@ -206,6 +213,7 @@ func (item *Item) count(written string) {
 
 // readLine reads the item's whole line into its fields; what the item says itself goes first.
 func readLine(item *Item) {
+	item.amount = amountIn(item.Name)
 	item.Name = withoutPrices(item.Name)
 	text := item.Line
 	if text == "" && isWholeLine(item.Name) {
@@ -230,6 +238,14 @@ func readLine(item *Item) {
 func (item *Item) fill(from *Item) {
 	item.row = from.row || item.Name != ""
 	item.claims = append(item.claims, from.claims...)
+	if item.Name == "" {
+		item.amount = from.amount
+	}
+	if item.Set == "" {
+		item.setEnds = from.setEnds
+	} else if from.setEnds.number != "" && collector.Fold(item.Set) == collector.Fold(from.Set+from.setEnds.number) {
+		from.Set = item.Set
+	}
 
 	for _, field := range []struct {
 		of    *string
@@ -309,7 +325,7 @@ func readRow(text string) (Item, bool) {
 	// A line has no header: the kinds of its columns tell who wrote it (decision 2209).
 	for i := range layouts {
 		if layouts[i].has(row) {
-			item := layouts[i].item(row)
+			item := layouts[i].item(layouts[i].header, row)
 			item.row = true
 			return item, true
 		}
@@ -330,14 +346,15 @@ func (l *layout) has(row []string) bool {
 // readText reads a line of an order or of a message: copies and name, and behind bars what else it
 // says.
 func readText(text string) (item Item) {
-	cells := strings.Split(strings.ReplaceAll(withoutPrices(text), "×", "x"), "|")
-	name, copies := cutCopies(strings.TrimSpace(cells[0]))
+	cells := strings.Split(strings.ReplaceAll(text, "×", "x"), "|")
+	name, copies := cutCopies(strings.TrimSpace(withoutPrices(cells[0])))
 	item.Name = name
+	item.amount = amountIn(cells[0])
 	item.count(copies)
 	item.row = len(cells) > 1
 
-	for _, cell := range cells[1:] {
-		cell = strings.TrimSpace(cell)
+	for _, written := range cells[1:] {
+		cell := strings.TrimSpace(withoutPrices(written))
 		_, finish := collector.Finish(cell)
 
 		// What can be one thing only goes first; what is left is the set.
@@ -357,6 +374,7 @@ func readText(text string) (item Item) {
 			item.Number = cell
 		case item.Set == "":
 			item.Set = cell
+			item.setEnds = amountIn(written)
 		default:
 			// The card must have it, as it must have every word of the name.
 			item.aside += " " + cell
@@ -379,14 +397,24 @@ func isLanguage(cell string) bool { return slices.Contains(languages, collector.
 var languages = []string{
 	"english", "en", "eng", "japanese", "jp", "jpn", "german", "deutsch", "french", "francais", "italian",
 	"italiano", "spanish", "espanol", "portuguese", "korean", "chinese", "simplifiedchinese", "traditionalchinese",
-	"dutch", "polish", "russian", "thai", "indonesian",
+	"dutch", "polish", "russian", "thai", "indonesian", "it", "de", "fr", "es", "pt", "ko", "kr", "zh", "cn", "ru",
 }
 
 // cutCopies cuts the number of copies off a line: "2x", "3", "x4", "(2x)" in front, "x4" at the end,
-// and what a list has before its lines.
+// "3 pcs" and "qty 3" on either side, and what a list has before its lines.
 func cutCopies(text string) (rest, copies string) {
 	text = withoutBullet(text)
+	if rest, copies, ok := cutCounted(text); ok {
+		return rest, copies
+	}
+
 	first, rest, ok := strings.Cut(text, " ")
+
+	// One Piece's deck lists have no space: "4xOP01-016".
+	if count, number, glued := strings.Cut(first, "x"); glued && collector.IsInteger(count) && len(count) <= 2 &&
+		isFullNumber(number) {
+		return strings.TrimSpace(number + " " + rest), count
+	}
 	if !ok {
 		return text, ""
 	}
@@ -414,6 +442,39 @@ func cutCopies(text string) (rest, copies string) {
 		return name, last
 	}
 	return text, ""
+}
+
+// Copies that a word says are counted: "3 pcs Charizard", "3 copies of", "qty: 3", "(3 pieces)".
+var (
+	countedFirst = regexp.MustCompile(`(?i)^(?:(?:qty|quantity)\b:?\s*([0-9]{1,4})x?|` +
+		`([0-9]{1,4})\s*x?\s*(?:pcs?|pieces?|copies|copy)\b\.?(?:\s+of)?)\s+`)
+	countedLast = regexp.MustCompile(`(?i)[\s,(]+(?:(?:qty|quantity)\b:?\s*([0-9]{1,4})|` +
+		`([0-9]{1,4})\s*(?:pcs?|pieces?|copies|copy)\b\.?)\)?$`)
+)
+
+// countWords say that copies are counted; a line without any of them costs no expression.
+var countWords = []string{"pc", "piece", "cop", "qty", "quantity"}
+
+// cutCounted cuts copies with such a word off a line.
+func cutCounted(text string) (rest, copies string, ok bool) {
+	lower := strings.ToLower(text)
+	if !slices.ContainsFunc(countWords, func(word string) bool { return strings.Contains(lower, word) }) {
+		return text, "", false
+	}
+
+	for _, counted := range []*regexp.Regexp{countedFirst, countedLast} {
+		at := counted.FindStringSubmatch(text)
+		if at != nil {
+			rest := strings.TrimSpace(counted.ReplaceAllLiteralString(text, ""))
+			return rest, cmp.Or(at[1], at[2]), rest != ""
+		}
+	}
+	return text, "", false
+}
+
+// isFullNumber reports whether a text is a number that names its set as well: OP01-016.
+func isFullNumber(s string) bool {
+	return isNumberLike(s) && startsWord(s) && strings.Contains(s, "-")
 }
 
 // isTimes reports whether a word stands between copies and a card.

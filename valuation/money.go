@@ -2,17 +2,22 @@ package valuation
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"ninepocket/collector"
 )
 
-// An amount of money: behind its sign, before it, or at the end behind "for". No part of a number is
-// one: "215/203 $".
+// An amount of money: behind its sign, before it or before a dash for cents, at the end behind "for",
+// or at the end with two decimals. No part of a number is one: "215/203 $".
 var (
-	signFirst = regexp.MustCompile(`(?i)(?:[$€£¥@]|\b(?:usd|eur|gbp))\s*[0-9][0-9.,]*k?` +
-		`(?:\s*[$€£¥]|\s+(?:usd|eur|gbp)\b)?`)
+	signFirst = regexp.MustCompile(`(?i)(?:[$€£¥@]|\b(?:usd|eur|gbp|pln|chf))\s*[0-9][0-9.,]*k?` +
+		`(?:\s*[$€£¥]|\s+(?:usd|eur|gbp|pln|chf)\b)?`)
 	signLast = regexp.MustCompile(`(?i)(^|[\s|(,])[0-9][0-9.,]*k?` +
-		`(?:\s*[$€£¥]|\s*(?:usd|eur|gbp|euros?|dollars?|bucks)\b)`)
-	forLast = regexp.MustCompile(`(?i)\sfor\s+[0-9][0-9.,]*k?\s*(\||$)`)
+		`(?:\s*(?:[$€£¥]|zł)|\s*(?:usd|eur|gbp|pln|chf|euros?|dollars?|bucks)\b|,[-–—])`)
+	forLast     = regexp.MustCompile(`(?i)\sfor\s+[0-9][0-9.,]*k?\s*(\||$)`)
+	decimalLast = regexp.MustCompile(`\s[0-9][0-9.,]*[.,][0-9]{2}\s*(\||$)`)
+	signAlone   = regexp.MustCompile(`\s[$€£¥]\s*(\||$)`)
 )
 
 // withoutPrices is a text without the prices that its writer put there: they tell no card.
@@ -20,13 +25,83 @@ func withoutPrices(text string) string {
 	if !strings.ContainsAny(text, "0123456789") {
 		return text
 	}
-	for _, r := range []struct {
-		of   *regexp.Regexp
-		with string
-	}{{signFirst, ""}, {signLast, "$1"}, {forLast, " $1"}} {
-		if r.of.MatchString(text) {
-			text = strings.TrimSpace(r.of.ReplaceAllString(text, r.with))
+	if hasCurrency(text) {
+		text = signLast.ReplaceAllString(signFirst.ReplaceAllString(text, ""), "$1")
+		text = signAlone.ReplaceAllString(text, " $1")
+	}
+	if strings.Contains(strings.ToLower(text), "for") {
+		text = forLast.ReplaceAllString(text, " $1")
+	}
+	if strings.ContainsAny(text, ".,") {
+		text = decimalLast.ReplaceAllString(text, " $1")
+	}
+	return strings.TrimSpace(text)
+}
+
+// hasCurrency reports whether a text has what stands beside an amount. Most have not, and to look for
+// the amounts themselves costs more.
+func hasCurrency(text string) bool {
+	for i := range len(text) {
+		if beginCurrency[text[i]] && isCurrencyAt(text[i:]) {
+			return true
 		}
 	}
-	return text
+	return false
+}
+
+// A dash in place of the cents is one of them: "25,-".
+var currencies = []string{
+	"$", "@", "€", "£", "¥", "zł", "usd", "eur", "gbp", "pln", "chf", "dollar", "bucks", ",-", ",–", ",—",
+}
+
+// beginCurrency are the bytes that one of them begins with, small and capital.
+var beginCurrency = func() (begin [256]bool) {
+	for _, name := range currencies {
+		begin[name[0]] = true
+		begin[strings.ToUpper(name)[0]] = true
+	}
+	return begin
+}()
+
+func isCurrencyAt(text string) bool {
+	return slices.ContainsFunc(currencies, func(name string) bool {
+		return len(text) >= len(name) && strings.EqualFold(text[:len(name)], name)
+	})
+}
+
+// amount is a price in whole units whose number may as well end the name of a set: "Base Set 2 €".
+type amount struct {
+	after  string // the word before it
+	number string
+}
+
+var wholeAmount = regexp.MustCompile(`(?i)([^\s|,(]+)[\s|,(]+([0-9]{1,3})` +
+	`(?:\s*(?:[$€£¥]|zł)|\s*(?:usd|eur|gbp|pln|chf|euros?|dollars?|bucks)\b|,[-–—])`)
+
+// amountIn is the amount of a text that withoutPrices takes away.
+func amountIn(text string) amount {
+	if !strings.ContainsAny(text, "0123456789") || !hasCurrency(text) {
+		return amount{}
+	}
+	found := wholeAmount.FindStringSubmatch(text)
+	if found == nil {
+		return amount{}
+	}
+	return amount{found[1], found[2]}
+}
+
+// orNumbered adds to the sets that words name, which end in a word, those that they name together with
+// the number of an amount behind it: which of the two was meant is the caller's to say.
+func (a *Appraiser) orNumbered(sets []uint32, key, last string, behind amount) []uint32 {
+	if behind.number == "" || collector.Fold(behind.after) != collector.Fold(last) {
+		return sets
+	}
+	more := a.View.Index.SetNames().Spelt(key + behind.number)
+	if len(more) == 0 {
+		return sets
+	}
+
+	all := slices.Concat(sets, more)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

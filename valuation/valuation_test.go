@@ -29,12 +29,14 @@ func lanes(all ...fixture.Lane) []fixture.Lane {
 }
 
 // smallShop has cards with all that a line may ask for.
-func smallShop(t *testing.T) *shop {
-	t.Helper()
+func smallShop(t testing.TB) *shop { return newShop(t, smallWorld().Catalog()) }
+
+func smallWorld() *fixture.World {
 	raw := func(variant string, cents int64) fixture.Lane {
 		return fixture.Lane{Variant: variant, Condition: snapshot.Ungraded, Cents: cents}
 	}
-	w := &fixture.World{
+
+	return &fixture.World{
 		At:    at,
 		Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}, {Slug: "one-piece", Name: "One Piece"}},
 		Feeds: []fixture.Feed{{Namespace: "shop", Attribution: "The Shop", Partner: "shop"}},
@@ -89,12 +91,10 @@ func smallShop(t *testing.T) *shop {
 			{ID: "card_mew", Slug: "mew", Name: "Mew", Number: "151/165", Set: "set_151", Game: 0},
 		},
 	}
-
-	return newShop(t, w.Catalog())
 }
 
 // newShop is a shop over a catalog.
-func newShop(t *testing.T, c *snapshot.Catalog) *shop {
+func newShop(t testing.TB, c *snapshot.Catalog) *shop {
 	t.Helper()
 	c.ID = "20260314-small"
 	view, err := engine.NewView(c, wire.Site{URL: "https://cards.example", ProductPrefix: "prd"})

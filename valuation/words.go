@@ -47,6 +47,8 @@ type word struct {
 // that it is too long to be a name.
 func readWords(dst []word, name string) (words []word, plain bool) {
 	name = collector.Unescape(name)
+	begins := len(dst)
+	defer func() { words = withoutGold(words, begins) }()
 	groups := int8(0)
 	group := int8(0)
 	letters := 0
@@ -83,6 +85,21 @@ func readWords(dst []word, name string) (words []word, plain bool) {
 	return dst, !strings.ContainsAny(name, signs)
 }
 
+// withoutGold is some words, from a place on, without the first of "gold star": what is printed is a star.
+func withoutGold(words []word, from int) []word {
+	for i := from; i < len(words); i++ {
+		w := &words[i]
+		switch {
+		case w.text == "goldstar":
+			w.text = "star"
+			w.raw = "star"
+		case w.text == "gold" && i+1 < len(words) && words[i+1].text == "star" && words[i+1].group == w.group:
+			words = append(words[:i], words[i+1:]...)
+		}
+	}
+	return words
+}
+
 // endsChunk reports whether a byte ends what stands between spaces. Brackets begin behind a space only
 // (decision 83).
 func endsChunk(b byte, inside, first bool) bool {
@@ -109,6 +126,13 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 	// Divided, "V.1" would be a letter and a number.
 	if isVersion(trimmed) {
 		return append(dst, word{text: collector.Fold(trimmed), raw: trimmed, group: group})
+	}
+
+	// So would a half grade be two numbers.
+	if head, ok := strings.CutSuffix(trimmed, ".5"); ok && isGlued(collector.Fold(head)) {
+		return append(dst, word{text: collector.Fold(head), raw: trimmed, group: group})
+	} else if ok && isGrade(head) {
+		return append(dst, word{text: trimmed, raw: trimmed, group: group})
 	}
 
 	for begin := 0; begin < len(chunk); {
@@ -186,6 +210,10 @@ func isOrdinal(s string) bool {
 
 // isCopies reports whether a text is a number of copies: 2x, x4.
 func isCopies(s string) bool {
+	if s == "" || !collector.IsDigit(s[0]) && !collector.IsDigit(s[len(s)-1]) {
+		return false
+	}
+
 	s = strings.ToLower(s)
 	head, ok := strings.CutSuffix(s, "x")
 	if !ok {

@@ -1,0 +1,111 @@
+package valuation
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ninepocket/collector"
+)
+
+// ErrHeader says that the first row of an export is no header that is known.
+var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, Dragon Shield or Cardmarket")
+
+// ReadExport reads the file that an app writes: a header row, and a row for each line of the list. The
+// header tells the app by the columns that it has, in any order. rows is how many lines there are, of
+// which items are the first most.
+func ReadExport(text string, most int) (items []Item, rows int, err error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+
+	// Some tell spreadsheets their separator in a line of its own.
+	if line, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(strings.Trim(line, "\"\r "), "sep=") {
+		text = rest
+	}
+
+	first, _, _ := strings.Cut(text, "\n")
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma = separatorOf(first)
+	r.LazyQuotes = true
+	r.FieldsPerRecord = -1
+	r.ReuseRecord = true
+
+	header, err := r.Read()
+	if err != nil {
+		return nil, 0, ErrHeader
+	}
+	spelt := slices.Clone(header)
+	header = foldedCells(header)
+	known := layoutOf(header)
+	if known == nil {
+		return nil, 0, ErrHeader
+	}
+	if twice := columnsTwice(header, spelt); len(twice) > 0 {
+		return nil, 0, fmt.Errorf("the header has a column more than once: %s", strings.Join(twice, ", "))
+	}
+
+	for {
+		row, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return items, rows, nil
+		case err != nil:
+			return nil, 0, fmt.Errorf("cannot read row %d: %w", rows+1, err)
+		}
+		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
+			continue
+		}
+
+		rows++
+		if rows <= most {
+			item := known.item(header, row)
+			item.row = true
+			items = append(items, item)
+		}
+	}
+}
+
+// separatorOf is what stands between the cells of a header.
+func separatorOf(header string) rune {
+	best := ','
+	for _, sign := range []rune{';', '\t'} {
+		if strings.Count(header, string(sign)) > strings.Count(header, string(best)) {
+			best = sign
+		}
+	}
+	return best
+}
+
+func foldedCells(row []string) []string {
+	cells := make([]string, len(row))
+	for i, cell := range row {
+		cells[i] = collector.Fold(cell)
+	}
+	return cells
+}
+
+// columnsTwice are the columns that a header has again, as they are spelt: which of them counts is not
+// known.
+func columnsTwice(header, spelt []string) (twice []string) {
+	for i, column := range header {
+		if column != "" && slices.Index(header, column) < i {
+			twice = append(twice, `"`+clip(strings.TrimSpace(spelt[i]))+`"`)
+		}
+	}
+	return twice
+}
+
+// layoutOf is the layout whose own columns a header has, nil for none.
+func layoutOf(header []string) *layout {
+	for i := range layouts {
+		own := layouts[i].own
+		if len(own) > 0 && !slices.ContainsFunc(own, func(column string) bool {
+			return !slices.Contains(header, column)
+		}) {
+			return &layouts[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package valuation
+
+import (
+	"slices"
+	"strings"
+
+	"ninepocket/snapshot"
+)
+
+// readSetWords takes the longest run of told words that is a set's name, and where the name has a core,
+// a set that some card of this core is of.
+func (f *facts) readSetWords(a *Appraiser) {
+	if f.item.Set != "" || f.hasSet {
+		return
+	}
+
+	// The longest name goes first: "base set 2" is another set than "base set".
+	for length := len(f.words) - 1; length > 0; length-- {
+		for i := 0; i+length <= len(f.words); i++ {
+			run := f.words[i : i+length]
+			if !isSetRun(run) && (length > 1 || !a.isSetNumber(f, &run[0])) {
+				continue
+			}
+
+			a.key = a.key[:0]
+			for k := range run {
+				a.key = append(a.key, run[k].text...)
+			}
+
+			sets := a.View.Index.SetNames().Spelt(a.keyText())
+			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
+				sets = a.View.Index.SetNames().Named(run[0].raw)
+			}
+
+			// Where no name is known, a word alone tells no set.
+			if len(sets) == 0 || f.core != "" && !a.anyIn(sets, f.core) || f.core == "" && length == 1 {
+				continue
+			}
+
+			sets = a.orNumbered(sets, a.keyText(), run[len(run)-1].raw, f.item.amount)
+			f.sets = a.orRead(f, sets, i, length)
+			for k := range run {
+				run[k].kind = ofSet
+			}
+			f.hasSet = true
+			f.setRun = run
+			return
+		}
+	}
+}
+
+// orRead adds to the sets that words name those that they name when the line's only number, which ends
+// them or follows them, is read otherwise, as the card's or the set's: "Blastoise Base Set 2" may be
+// number 2 of Base Set, and "Blastoise Base 2" one of Base Set 2.
+func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
+	at := from + length - 1
+	ends := f.words[at].kind == asNumber
+	if !ends {
+		at++
+	}
+	if f.core == "" || f.hasNumber || !f.isOnlyNumber(at) {
+		return sets
+	}
+
+	var shorter []uint32
+	run := f.words[from : from+length]
+	if ends {
+		run = run[:length-1]
+		a.key = a.key[:0]
+		for k := range run {
+			a.key = append(a.key, run[k].text...)
+		}
+		shorter = a.View.Index.SetNames().Spelt(a.keyText())
+	}
+
+	numbered := a.numbered(f.words[at].raw)
+	for _, card := range a.View.Index.Facts().Cored(f.core) {
+		set := a.View.Catalog.Cards.Set[card]
+		_, ok := slices.BinarySearch(numbered, card)
+		if !ok || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
+			continue
+		}
+
+		name := a.View.Catalog.Sets.Name.At(int(set))
+		if slices.Contains(shorter, uint32(set)) || !ends && endsSetName(name, run, f.words[at].text) {
+			sets = append(slices.Clone(sets), uint32(set))
+		}
+	}
+	slices.Sort(sets)
+	return sets
+}
+
+// isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a set's.
+func (f *facts) isOnlyNumber(at int) bool {
+	for i := range f.words {
+		w := &f.words[i]
+		if i != at && w.kind == asNumber && !isYear(w.raw) {
+			return false
+		}
+	}
+	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix
+}
+
+// endsSetName reports whether a set's name has all of some words and ends in a number.
+func endsSetName(name string, run []word, number string) bool {
+	words := foldedWords(nil, name)
+	return len(words) > 1 && words[len(words)-1] == number && !slices.ContainsFunc(run, func(w word) bool {
+		return !slices.Contains(words, w.text)
+	})
+}
+
+// isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
+// number alone. "#2" is the card's.
+func isSetRun(run []word) bool {
+	for k := range run {
+		w := &run[k]
+		if w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix) {
+			return false
+		}
+	}
+
+	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
+}
+
+// isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
+// 205/165", "pikachu ex SV08 238".
+func (a *Appraiser) isSetNumber(f *facts, w *word) bool {
+	if w.kind != asNumber || w.group != 0 || isYear(w.raw) {
+		return false
+	}
+	if !w.isBare() {
+		return a.isSetCode(f, w)
+	}
+	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
+		return other.kind == asNumber && strings.Contains(other.raw, "/")
+	})
+}
+
+// isSetCode reports whether a number is spelt as the code of a set, is of no card with the line's name, and
+// stands beside another number.
+func (a *Appraiser) isSetCode(f *facts, w *word) bool {
+	if len(a.View.Index.SetNames().Spelt(w.text)) == 0 {
+		return false
+	}
+	cards := a.numbered(w.raw)
+	if slices.ContainsFunc(a.View.Index.Facts().Cored(f.core), func(card uint32) bool {
+		_, ok := slices.BinarySearch(cards, card)
+		return ok
+	}) {
+		return false
+	}
+	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
+		return other.kind == asNumber && other.raw != w.raw
+	})
+}

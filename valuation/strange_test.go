@@ -1,0 +1,114 @@
+package valuation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"ninepocket/valuation"
+)
+
+// TestStrangeWords goes through names with more and more words that no card has.
+func TestStrangeWords(t *testing.T) {
+	s := smallShop(t)
+	for _, test := range []struct {
+		name       string
+		candidates bool
+	}{
+		{"Charzard", true},
+		{"Ratatta Charzard", true},
+		{"Charzard blorf zwekl", true},
+		{"Charzard blorf zwekl quomp", false},
+		{"Charzard blorf zwekl quomp drivt", false},
+		{"Charizard blorf zwekl quomp drivt flonk", false},
+		// What tells of the copy or says nothing is no strange word.
+		{"ratatta for sale free shipping collection authentic original vintage", true},
+	} {
+		r := s.Value(valuation.Item{Name: test.name})
+		if r.Status != valuation.Unmatched || len(r.Candidates) > 0 != test.candidates || r.Ask == 0 {
+			t.Errorf("%s is %s with %d candidates: %s", test.name, s.summary(&r), len(r.Candidates), r.Note)
+		}
+
+		// Set and number still tell a card whose name is one of the few.
+		r = s.Value(valuation.Item{Name: test.name, Set: "151", Number: "19/165"})
+		if r.Status == valuation.Priced && !strings.HasPrefix(strings.ToLower(test.name), "ratatta") {
+			t.Errorf("%s is priced as %s", test.name, s.tell(r.Card))
+		}
+	}
+}
+
+// TestLinesAreAlone values lines in a list and each by itself: no line's card, price or question depends
+// on others.
+func TestLinesAreAlone(t *testing.T) {
+	s := smallShop(t)
+	words := strings.Fields("Charizard ex SIR Rattata rattatta 199/165 4/102 151 Base Set blorf zwekl quomp " +
+		"drivt flonk NM Lugia Neo Genesis holo 1st edition MEW 19 2x gold star € 5€ Shadowless lot PSA 10")
+	r := rand.New(rand.NewPCG(21, 1))
+	var items []valuation.Item
+	for range 400 {
+		var line []string
+		for range 1 + r.IntN(9) {
+			line = append(line, words[r.IntN(len(words))])
+		}
+		item := valuation.Item{Line: strings.Join(line, " ")}
+		if r.IntN(3) == 0 {
+			item.Set = words[r.IntN(len(words))]
+		}
+		items = append(items, item)
+	}
+
+	say := func(shop *shop, item valuation.Item) string {
+		got := shop.Value(item)
+		return fmt.Sprint(shop.summary(&got), got.Fitting, got.From, got.To)
+	}
+	var first []string
+	for _, item := range items {
+		first = append(first, say(s, item))
+	}
+
+	seen := map[string]bool{}
+	for i, item := range slices.Backward(items) {
+		alone := &shop{}
+		alone.Reset(s.View)
+		status, _, _ := strings.Cut(first[i], " ")
+		seen[status] = true
+		if got := say(alone, item); got != first[i] || say(s, item) != first[i] {
+			t.Errorf("%+v is %s in the list, %s alone", item, first[i], got)
+		}
+	}
+	if len(seen) < 3 {
+		t.Errorf("only %v", seen)
+	}
+}
+
+// TestManyMisspelt values a list of misspelt names: after so many of them, only set and number say what
+// a misspelt name means.
+func TestManyMisspelt(t *testing.T) {
+	s := &shop{}
+	s.Reset(smallShop(t).View)
+	guessed := 0
+	for i := range 60 {
+		r := s.Value(valuation.Item{Name: "Charzard"})
+		if r.Status != valuation.Unmatched || r.Ask == 0 {
+			t.Fatalf("line %d is %s", i, s.summary(&r))
+		}
+		if len(r.Candidates) > 0 {
+			guessed++
+		}
+	}
+	if guessed != 25 {
+		t.Errorf("%d lines have candidates", guessed)
+	}
+
+	// What is as it was typed still tells candidates, and these settle the line.
+	r := s.Value(valuation.Item{Name: "Charizard Rattata"})
+	if len(r.Candidates) == 0 {
+		t.Errorf("no candidates: %s", s.summary(&r))
+	}
+	r = s.Value(valuation.Item{Name: "Charzard ex", Set: "151", Number: "199/165"})
+	if r.Status != valuation.Priced || s.summary(&r) != "priced card_sir 24950" {
+		t.Errorf("a name that set and number respell is %s", s.summary(&r))
+	}
+}
