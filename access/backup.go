@@ -24,7 +24,7 @@ const keyRecordName = "keys.log"
 // is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
 // who the originals belong to, where this user can do that.
 func BackupState(stateDir, to string) (report StateReport, err error) {
-	if _, err := ReadKeys(stateDir); err != nil {
+	if _, err := ReadKeys(stateDir); err != nil && !errors.Is(err, ErrKeysShared) {
 		return report, err
 	}
 	if err := checkTarget(stateDir, to); err != nil {
@@ -117,7 +117,9 @@ func checkTarget(stateDir, to string) error {
 // put there meanwhile stays.
 func removeCopy(to string, made bool) error {
 	var problems []error
-	for _, name := range []string{keysName, cursorKeyName, keyRecordName, checkpointName, walDirName} {
+	for _, name := range []string{
+		keysName, cursorKeyName, keyRecordName, incarnationName, checkpointName, walDirName,
+	} {
 		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
 	}
 	if made {
@@ -139,7 +141,7 @@ func holdCheckpoint(path string) (*fileLock, error) {
 
 // copyState copies the files of a state directory: the checkpoint before the log, which only grows.
 func copyState(from, to string) error {
-	files := []string{keysName, cursorKeyName, keyRecordName, checkpointName}
+	files := []string{keysName, cursorKeyName, keyRecordName, incarnationName, checkpointName}
 	firsts, err := wal.Segments(filepath.Join(from, walDirName))
 	if err != nil {
 		return err

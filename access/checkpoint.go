@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
+	"ninepocket/internal/ownership"
 	"ninepocket/internal/wal"
 )
 
@@ -43,6 +44,9 @@ type checkpointer struct {
 	torn     bool       // the file had pages that could not be read
 	unsure   bool       // a checkpoint failed while it was written: see settle
 	doubtful []image    // what it had to write
+	// moved are the ledger's rows, without counts, that went into the file since they were asked for;
+	// nil when nobody asks.
+	moved map[LedgerRow]bool
 }
 
 // begin notes that the journal's time goes on from where it stands.
@@ -164,6 +168,9 @@ func (cp *checkpointer) saveTo(db *boltFile) error {
 		return fmt.Errorf("cannot begin a checkpoint: %w", err)
 	}
 
+	// What is prepared is in no account: the new segment has it again.
+	cp.journal.prepared.carry(log)
+
 	// What the images hold beyond last has to be in the log before it is in the file: numbers are
 	// never used twice.
 	state, images := cp.takeImages()
@@ -239,6 +246,7 @@ func (cp *checkpointer) forgetImages() {
 		img.of.mu.Lock()
 		img.of.replies.saved()
 		img.of.mu.Unlock()
+		cp.noteMoved(&img)
 	}
 	cp.doubtful = nil
 	cp.unsure = false
@@ -282,7 +290,7 @@ func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
 				}
 				file, err := os.OpenFile(name, flag, mode)
 				if err == nil && cp.have == 0 {
-					keepOwner(name)
+					ownership.Keep(name) // the next server may be that user's
 				}
 				return file, err
 			},

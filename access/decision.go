@@ -33,6 +33,14 @@ type Policy struct {
 	Reset     int64 // the same instant in Unix seconds, rounded up
 }
 
+// NewPolicy returns the policy of a limit at a wall time: what remains of it, and in how many
+// milliseconds its next unit frees.
+func NewPolicy(limit, remaining, wait, wall int64) Policy {
+	return Policy{
+		Limit: limit, Remaining: max(0, remaining), Wait: secondsUp(wait), Reset: secondsUp(wall + max(0, wait)),
+	}
+}
+
 // Decision is the answer of Admit. It is a value and holds nothing of the request.
 type Decision struct {
 	Verdict    Verdict

@@ -23,6 +23,11 @@ type entry struct {
 	resets    resets // that the admission saw
 
 	reply *replyEntry // Commit only
+
+	// Of a batch whose charge is decided elsewhere: see [Embedded.Prepare].
+	claim    string // names it; "" = none
+	record   string
+	prepared bool // it is not decided yet, and nothing is charged
 }
 
 // replyEntry is the part of an entry that keeps an idempotent reply.
@@ -32,16 +37,23 @@ type replyEntry struct {
 	data []byte // compressed
 }
 
-const entryVersion = 1
+// The versions of an entry. The second one has a claim, and no first server of before reads it.
+const (
+	entryVersion   = 1
+	claimedVersion = 2
+)
 
 // The flags of an entry: what follows its fields.
 const (
 	withReply  = 1
 	withResets = 2
+	withClaim  = 4 // second version
+	undecided  = 8 // second version
 )
 
 // append appends the entry as written to the log.
 func (e *entry) append(dst []byte) []byte {
+	version := byte(entryVersion)
 	flags := byte(0)
 	if e.reply != nil {
 		flags = withReply
@@ -49,8 +61,15 @@ func (e *entry) append(dst []byte) []byte {
 	if e.resets != (resets{}) {
 		flags |= withResets
 	}
+	if e.claim != "" {
+		version = claimedVersion
+		flags |= withClaim
+	}
+	if e.prepared {
+		flags |= undecided
+	}
 
-	dst = append(dst, entryVersion, flags, byte(e.window), byte(e.allowance))
+	dst = append(dst, version, flags, byte(e.window), byte(e.allowance))
 	dst = appendText(dst, e.tenant)
 	dst = appendText(dst, e.key)
 	dst = appendText(dst, string(e.op))
@@ -74,6 +93,10 @@ func (e *entry) append(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(len(e.reply.data)))
 		dst = append(dst, e.reply.data...)
 	}
+	if e.claim != "" {
+		dst = appendText(dst, e.claim)
+		dst = appendText(dst, e.record)
+	}
 	return dst
 }
 
@@ -84,8 +107,12 @@ func decodeEntry(data []byte) (entry, error) {
 	if in.err != nil {
 		return entry{}, in.err
 	}
-	if head[0] != entryVersion || head[1] > withReply|withResets || head[2] > byte(UsageWindow) ||
-		head[3] > byte(PeriodCredits) {
+	most := byte(withReply | withResets)
+	if head[0] == claimedVersion {
+		most |= withClaim | undecided
+	}
+	known := head[0] == entryVersion || head[0] == claimedVersion && head[1]&withClaim != 0
+	if !known || head[1] > most || head[2] > byte(UsageWindow) || head[3] > byte(PeriodCredits) {
 		return entry{}, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
 	}
 
@@ -105,6 +132,11 @@ func decodeEntry(data []byte) (entry, error) {
 		e.reply = &replyEntry{name: in.text()}
 		copy(e.reply.body[:], in.bytes(len(e.reply.body)))
 		e.reply.data = append([]byte(nil), in.bytes(in.length())...)
+	}
+	if head[1]&withClaim != 0 {
+		e.claim = in.text()
+		e.record = in.text()
+		e.prepared = head[1]&undecided != 0
 	}
 	return e, in.end()
 }

@@ -62,6 +62,8 @@ var (
 	ErrPlanDiffers = errors.New("tenant has another plan")
 	// ErrNoKeysFile: the state directory has no keys file yet.
 	ErrNoKeysFile = errors.New("no keys file")
+	// ErrKeysShared: the state directory is of a server of a fleet, whose keys are elsewhere.
+	ErrKeysShared = errors.New("the keys are in the database of the fleet")
 	// ErrKeysGone is an ErrCorrupt: there is no keys file, but what a server metered is there.
 	ErrKeysGone = fmt.Errorf("%w: it is gone, and what a server metered is there", ErrCorrupt)
 )

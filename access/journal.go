@@ -25,6 +25,7 @@ type journal struct {
 
 	mu       sync.Mutex // guards the map; never held with an account
 	accounts map[string]*account
+	prepared prepared
 
 	// The rest is nil in a journal that forgets.
 
@@ -143,8 +144,11 @@ func (j *journal) await(seq uint64, durable bool) error {
 	}
 	err := wait(seq)
 	// What is on disk after all is as good as awaited.
-	if err != nil && !j.log.GiveUp(seq) {
-		err = nil
+	if err != nil {
+		j.meter.doubts.Add(1)
+		if !j.log.GiveUp(seq) {
+			err = nil
+		}
 	}
 	return unavailable(err)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ninepocket/internal/ownership"
 	"ninepocket/internal/wal"
 )
 
@@ -48,6 +49,9 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 		journal: j, path: filepath.Join(stateDir, checkpointName),
 		fault: options.checkpoint, unsynced: options.unsynced,
 	}
+	if options.Export {
+		j.saver.moved = map[LedgerRow]bool{}
+	}
 	stored, err := j.saver.load()
 	if err != nil {
 		return err
@@ -73,7 +77,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 
 	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{
 		Create: options.create, OnSync: j.meter.synced, Inline: options.inline, Now: options.now,
-		Ready: func() error { return j.lock.moved(j.dir) }, Made: keepOwner,
+		Ready: func() error { return j.lock.moved(j.dir) }, Made: ownership.Keep,
 	})
 	if err != nil {
 		return err
@@ -136,6 +140,13 @@ func (j *journal) reapply(seq uint64, payload []byte) error {
 	if err != nil {
 		return err
 	}
+
+	// What is prepared is in no account, and in every segment of the log until it is settled.
+	if e.prepared {
+		j.prepared.add(&e)
+		return nil
+	}
+	j.prepared.remove(e.claim)
 
 	a := j.account(e.tenant)
 	if seq <= a.seq {

@@ -343,7 +343,7 @@ func decodeKeyFile(data []byte) (*KeyFile, error) {
 		f.Tenants = map[string]*Tenant{}
 	}
 
-	if err := f.validate(); err != nil {
+	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
 	}
 	return f, nil
@@ -351,7 +351,7 @@ func decodeKeyFile(data []byte) (*KeyFile, error) {
 
 // encode returns the keys file as stored.
 func (f *KeyFile) encode() ([]byte, error) {
-	if err := f.validate(); err != nil {
+	if err := f.Validate(); err != nil {
 		return nil, err
 	}
 
@@ -377,7 +377,8 @@ func (f *KeyFile) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (f *KeyFile) validate() error {
+// Validate says what is out of place, naming every problem.
+func (f *KeyFile) Validate() error {
 	var problems []error
 	for name, tenant := range f.Tenants {
 		if err := tenant.validate(name); err != nil {

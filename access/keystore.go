@@ -25,7 +25,8 @@ const (
 const keysLockPatience = 10 * time.Second
 
 // ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile in a new
-// directory and ErrKeysGone in one that a server used; a damaged file is ErrCorrupt.
+// directory, ErrKeysGone in one that a server used, and ErrKeysShared where that was one of a fleet; a
+// damaged file is ErrCorrupt.
 func ReadKeys(stateDir string) (*KeyFile, error) {
 	path := filepath.Join(stateDir, keysName)
 	data, err := readKeysFile(path)
@@ -62,8 +63,13 @@ func missingKeys(stateDir string) error {
 		return err
 	}
 	_, err = os.Stat(filepath.Join(stateDir, checkpointName))
+
 	switch {
 	case err == nil || len(segments) > 0:
+		// A server of a fleet meters here, and nobody makes keys here.
+		if _, err := readIncarnation(stateDir); !errors.Is(err, fs.ErrNotExist) {
+			return ErrKeysShared
+		}
 		return ErrKeysGone
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrNoKeysFile

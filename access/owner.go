@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ninepocket/internal/ownership"
 )
 
 // Files of a state directory belong to the user that the server runs as, whoever writes them: a
@@ -45,7 +47,7 @@ func ownerFor(path string) (owner, error) {
 // ownerOf returns who a file belongs to, with a mode.
 func ownerOf(info fs.FileInfo, mode fs.FileMode) owner {
 	of := owner{uid: -1, gid: -1, mode: mode}
-	if uid, gid, known := idsOf(info); known {
+	if uid, gid, known := ownership.Of(info); known {
 		of.uid = uid
 		of.gid = gid
 	}
@@ -84,21 +86,6 @@ func (of owner) givePath(path string) error {
 		return err
 	}
 	return errors.Join(of.give(file), file.Close())
-}
-
-// keepOwner gives what a server that root runs has made to who its directory belongs to, where that is
-// possible: the next server may be that user's.
-func keepOwner(path string) {
-	if os.Geteuid() != 0 {
-		return
-	}
-	info, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return
-	}
-	if of := ownerOf(info, 0); of.uid > 0 {
-		_ = os.Lchown(path, of.uid, of.gid) // else it is root's, as before
-	}
 }
 
 // checkOwner finds out whether this user can make a file that belongs to who it has to belong to. It

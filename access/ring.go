@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -41,11 +42,16 @@ func (p *Principal) PeriodAt(wall int64) Period {
 	return p.period.around(wall)
 }
 
+// Resets returns the instants, in Unix milliseconds, before which an operator wants nothing to count
+// any more: of days and of credits; 0 = none.
+func (p *Principal) Resets() (day, credits int64) { return p.resets.day, p.resets.credits }
+
 // KeyRing is the current reading of a keys file. Readers do one atomic load and never lock; a
 // reload builds a new table and swaps it, and the old one is left to the garbage collector because
 // requests may still hold its principals.
 type KeyRing struct {
-	path    string // "" = fixed
+	path    string    // of the keys file; "" = fixed, or from a source
+	source  KeySource // nil = the keys file, or fixed
 	current atomic.Pointer[keyTable]
 
 	mu    sync.Mutex // guards what follows; never held while a file is read
@@ -81,6 +87,29 @@ func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	}
 
 	ring := &KeyRing{path: filepath.Join(stateDir, keysName), plans: plans}
+	ring.turn = make(chan struct{}, 1)
+	if _, err := ring.Reload(); err != nil {
+		return nil, err
+	}
+	return ring, nil
+}
+
+// KeySource is where keys are kept that no keys file has.
+type KeySource interface {
+	// Read returns all keys, and whether they changed since it was called last. The caller changes
+	// nothing in them, and is done with them when it calls again.
+	Read(ctx context.Context) (f *KeyFile, changed bool, err error)
+	// String names the source for messages.
+	String() string
+}
+
+// KeyRingFrom returns a ring over the keys of a source, which it reads.
+func KeyRingFrom(source KeySource, plans Plans) (*KeyRing, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, err
+	}
+
+	ring := &KeyRing{source: source, plans: plans}
 	ring.turn = make(chan struct{}, 1)
 	if _, err := ring.Reload(); err != nil {
 		return nil, err

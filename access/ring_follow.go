@@ -26,7 +26,7 @@ type following struct {
 	turn chan struct{} // one slot: who fills it reads the file, and has the next three
 
 	bad   []byte // damaged content
-	wrong error  // what is wrong with it; nil when the content is in force
+	wrong error  // what is wrong with it, or with what a source has; nil when the content is in force
 	info  os.FileInfo
 
 	trouble  atomic.Pointer[error] // why the file could not be read; nil when it is in force
@@ -55,18 +55,23 @@ func (f *following) note(err error) {
 // Reload reads the keys file if its content changed, and reports whether it did. On an error the
 // last good reading stays. A file that stays bad is an error each time.
 func (ring *KeyRing) Reload() (changed bool, err error) {
-	if ring.path == "" {
-		return false, nil
-	}
 	return ring.reload(context.Background())
 }
 
 // reload is Reload for a caller that may end while it waits, which is no failure.
 func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
+	// The keys of a demo are in no file.
+	if ring.path == "" && ring.source == nil {
+		return false, nil
+	}
+
 	patience := time.NewTimer(readPatience)
 	defer patience.Stop()
 	hangs := func() (bool, error) {
 		err := fmt.Errorf("cannot read keys file %q: %w", ring.path, ErrKeysHang)
+		if ring.source != nil {
+			err = fmt.Errorf("cannot read keys from %s: %w", ring.source, ErrKeysHang)
+		}
 		ring.note(err)
 		return false, err
 	}
@@ -86,7 +91,13 @@ func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
 	}
 	done := make(chan reading, 1)
 	go func() {
-		changed, err := ring.look()
+		var changed bool
+		var err error
+		if ring.source != nil {
+			changed, err = ring.ask(ctx)
+		} else {
+			changed, err = ring.look()
+		}
 		ring.note(err)
 		<-ring.turn
 		done <- reading{changed, err}
@@ -99,6 +110,22 @@ func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
 	case <-patience.C:
 		return hangs()
 	}
+}
+
+// ask reads the source. The caller has the turn.
+func (ring *KeyRing) ask(ctx context.Context) (bool, error) {
+	f, changed, err := ring.source.Read(ctx)
+	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
+		return false, err
+	}
+
+	// What cannot be used stays wrong until the source has something else.
+	if err := ring.Replace(f); err != nil {
+		ring.wrong = fmt.Errorf("cannot read keys from %s: %w", ring.source, err)
+		return false, ring.wrong
+	}
+	ring.wrong = nil
+	return true, nil
 }
 
 // look reads the file. The caller has the turn.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -114,6 +115,30 @@ func TestKeysHang(t *testing.T) {
 		<-ring.turn
 		if _, err := ring.Reload(); err != nil || !ring.Stats().Readable {
 			t.Error("it answers again:", err)
+		}
+	})
+}
+
+// TestKeysInNoFile watches the keys of a demo, which are in no file: nothing is ever wrong with them.
+func TestKeysInNoFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ring, err := FixedKeyRing(NewKeyFile(), DefaultPlans())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			ring.Watch(ctx, RingPoll, func(changed bool, err error) { t.Errorf("changed %t, %v", changed, err) })
+		}()
+		time.Sleep(time.Minute)
+		cancel()
+		<-done
+
+		if err := ring.Trouble(); err != nil {
+			t.Error(err)
 		}
 	})
 }

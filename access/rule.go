@@ -25,6 +25,7 @@ const (
 	UsageGet       Operation = "usage_get"
 	ProductsList   Operation = "products_list"
 	ProductsGet    Operation = "products_get"
+	Valuations     Operation = "valuations_create"
 )
 
 // MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once per tool, not per

@@ -39,6 +39,7 @@ func VerifyState(stateDir string) (StateReport, error) {
 	switch {
 	case errors.Is(err, ErrCorrupt):
 		report.damaged(err)
+	case errors.Is(err, ErrKeysShared):
 	case err != nil:
 		return report, err
 	default:
@@ -115,6 +116,9 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 // repairKeys writes a keys file again that somebody believes.
 func repairKeys(stateDir string, believe bool, report *RepairReport) error {
 	_, err := ReadKeys(stateDir)
+	if errors.Is(err, ErrKeysShared) {
+		return nil
+	}
 	if !errors.Is(err, ErrCorrupt) || !believe {
 		return err
 	}

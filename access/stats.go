@@ -27,6 +27,7 @@ type meter struct {
 	times      *tally.Durations
 	shard      atomic.Uint32
 	syncErrors atomic.Uint64
+	doubts     atomic.Uint64 // records that were about to be given up
 	failed     atomic.Uint64 // checkpoints that failed
 	lost       atomic.Uint64 // log segments that somebody removed
 	busy       atomic.Uint64 // checkpoints that were put off because the file was being read

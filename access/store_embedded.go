@@ -24,6 +24,8 @@ type EmbeddedOptions struct {
 	// Report is told of a failure when it happens, once, and nil when it is over; nil = nobody. What
 	// wraps ErrUnavailable takes metering down, anything else delays a checkpoint alone.
 	Report func(error)
+	// Export makes the store note which of the ledger's rows change, for Changed.
+	Export bool
 
 	create     func(path string) (wal.Segment, error) // tests: log segments that fail
 	checkpoint func() error                           // tests: called before a checkpoint commits

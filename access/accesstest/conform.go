@@ -396,13 +396,13 @@ func usageWindow(b *bench) {
 // concurrentWindow lets many callers draw ever later times and call; afterwards no span of a minute
 // may hold more admissions than the limit.
 func concurrentWindow(b *bench) {
+	var clock atomic.Int64
 	for _, c := range []struct {
 		key   string
 		limit int
 		calls int
 		step  int64
 	}{{"free", 30, 6_000, 97}, {"wide", 3_000, 20_000, 17}} {
-		var clock atomic.Int64
 		var mu sync.Mutex
 		var admitted []int64
 		p := b.who(c.key, b.now)
@@ -416,7 +416,7 @@ func concurrentWindow(b *bench) {
 					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
 					if decision := b.Admit(p, rule, now); decision.Verdict == access.Admitted {
 						mu.Lock()
-						admitted = append(admitted, now.Mono)
+						admitted = append(admitted, b.admission(decision))
 						mu.Unlock()
 					}
 				}
@@ -435,6 +435,14 @@ func concurrentWindow(b *bench) {
 			b.t.Fatalf("%s: only %d admitted, want at least %d", c.key, len(admitted), least)
 		}
 	}
+}
+
+// admission is when a call was admitted: by the caller's clock, or by the store's own where it has one.
+func (b *bench) admission(decision access.Decision) int64 {
+	if b.h.OneClock {
+		return decision.Ticket.At
+	}
+	return decision.Ticket.Now.Mono
 }
 
 func concurrentQuota(b *bench) {

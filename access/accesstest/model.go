@@ -193,6 +193,7 @@ func (m *model) tick() {
 	if leapt := m.now.Wall - wall; m.h.OneClock {
 		m.now.Wall = wall
 		d += max(leapt, 0)
+		m.landOlder(m.now.Mono + d - day)
 	}
 
 	m.now.Mono += d
@@ -368,6 +369,17 @@ func (m *model) begin(f *flight) bool {
 	m.hold(f)
 	m.replies[f.idem] = &modelReply{body: body}
 	return true
+}
+
+// landOlder ends the calls that came before an instant. No request takes a day, and where clocks may
+// be wrong one that does looks like one of a clock that was: then a span that began meanwhile is not
+// believed. With one clock there is nothing to disbelieve.
+func (m *model) landOlder(mono int64) {
+	for i, one := range slices.Backward(m.flying) {
+		if one.ticket.Now.Mono <= mono {
+			m.landAt(i)
+		}
+	}
 }
 
 // land ends one of the calls in flight.

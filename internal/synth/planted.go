@@ -160,11 +160,11 @@ func one(l lane) []lane                    { return []lane{l} }
 func holo(c int64, s ...func(*lane)) lane  { return tracked("holofoil", "near_mint", c, s...) }
 func plain(c int64, s ...func(*lane)) lane { return tracked("normal", "ungraded", c, s...) }
 
-// allConditions are the six lanes of one variant.
-func allConditions(variant string, cents int64) []lane {
+// allConditions are the six lanes of one variant, which move together.
+func allConditions(variant string, cents int64, script script) []lane {
 	var lanes []lane
 	for _, c := range conditions {
-		l := tracked(variant, c.code, cents*int64(c.perMille)/1000, runs(flat))
+		l := tracked(variant, c.code, cents*int64(c.perMille)/1000, runs(script))
 		lanes = append(lanes, l)
 	}
 	return lanes
@@ -177,8 +177,8 @@ var long = "Pikachu with the Extraordinarily Wide Grey Felt" + strings.Repeat("!
 var plantedPokemon = map[int]planted{
 	0: {name: "Alakazam", rarity: "Rare Holo"},
 	1: {name: "Blastoise", rarity: "Rare Holo"},
-	3: {name: "Charizard", rarity: "Rare Holo", lanes: append(allConditions("unlimited_holofoil", 45_000),
-		allConditions("1st_edition_holofoil", 620_000)...)},
+	3: {name: "Charizard", rarity: "Rare Holo", lanes: append(allConditions("unlimited_holofoil", 45_000, rolling),
+		allConditions("1st_edition_holofoil", 620_000, rolling)...)},
 	4:  {name: "Flabébé", rarity: "Common", lanes: one(plain(35))},
 	5:  {name: "Nidoran ♀", rarity: "Common", lanes: one(plain(120))},
 	6:  {name: "Nidoran ♂", rarity: "Common", lanes: one(plain(110))},
@@ -259,7 +259,7 @@ var plantedOnePiece = map[int]planted{
 	1:   {name: "Bell-mère", rarity: "C", lanes: one(plain(25))},
 	2:   {name: "Eustass&quot;Captain&quot;Kid", rarity: "SR"},
 	3:   {name: "I&#39;m Gonna Be King of the Seas!!", rarity: "R"},
-	4:   {name: "Roronoa Zoro", rarity: "SR", lanes: allConditions("foil", 1_800)},
+	4:   {name: "Roronoa Zoro", rarity: "SR", lanes: allConditions("foil", 1_800, flat)},
 	5:   {name: "Tony Tony.Chopper", number: "EB01-006", rarity: "SR"},
 	6:   {name: "Nami", number: "P-001", rarity: "P"},
 	7:   {name: "Monkey.D.Luffy", number: "ST01-001", rarity: "L"},

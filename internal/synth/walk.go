@@ -93,8 +93,11 @@ const (
 	freeNow          // positive until day zero, which costs nothing: zero is a price
 	freeOnce         // zero before day zero, positive since: a change without a base
 	tenfold          // ten times its level since three days before day zero: still data, not an error
+	rolling          // up and down in waves around a slow rise, to its level on day zero: the showcase
 	scriptEnd = -3
 	scriptRun = 30
+	// scriptYear is how many days a rolling price rises for.
+	scriptYear = 365
 )
 
 // cents is the scripted price of a day.
@@ -118,7 +121,30 @@ func (s script) cents(level int64, day int) int64 { // air: one step
 		if day >= scriptEnd {
 			return level * 10
 		}
+	case rolling:
+		return max(level*int64(1000+wave(day))/1000, 1)
 	case walking, flat:
 	}
 	return level
+}
+
+// A swing goes up and down in straight lines.
+type swing struct{ length, height int }
+
+// at is where a swing is on a day, from nothing to its height.
+func (s swing) at(day int) int {
+	place := ((day % s.length) + s.length) % s.length
+	return s.height * min(place, s.length-place) * 2 / s.length
+}
+
+// swings are what a rolling price is made of.
+var swings = [...]swing{{211, 180}, {61, 96}, {17, 42}, {5, 18}}
+
+// wave is how far a rolling price is from its level, per mille: nothing on day zero.
+func wave(day int) int {
+	sum := min(max(day, -scriptYear), scriptYear) / 3
+	for _, swing := range swings {
+		sum += swing.at(day+swing.length/3) - swing.at(swing.length/3)
+	}
+	return sum
 }

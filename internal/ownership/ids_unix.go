@@ -1,14 +1,14 @@
 //go:build unix
 
-package access
+package ownership
 
 import (
 	"io/fs"
 	"syscall"
 )
 
-// idsOf returns the user and the group that a file belongs to.
-func idsOf(info fs.FileInfo) (uid, gid int, known bool) {
+// Of returns the user and the group that a file belongs to.
+func Of(info fs.FileInfo) (uid, gid int, known bool) {
 	stat, known := info.Sys().(*syscall.Stat_t)
 	if !known {
 		return -1, -1, false

@@ -1,0 +1,447 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ninepocket/internal/wal/waltest"
+)
+
+// TestChangedIsTheLedger charges, writes checkpoints, some of which fail, and restarts. Whoever takes
+// over what changed, whenever it asks, has the ledger.
+func TestChangedIsTheLedger(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	live, preview := faultKeys(t)
+	dir := t.TempDir()
+	now := instant(testTime)
+	failing := false
+	options := EmbeddedOptions{
+		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot,
+		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		checkpoint: func() error {
+			if failing {
+				return waltest.ErrDisk
+			}
+			return nil
+		},
+	}
+	open := func() *Embedded {
+		store, err := OpenEmbedded(dir, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	store := open()
+	defer func() { store.Kill() }()
+
+	told := map[LedgerRow]Counts{}
+	take := func(rows []LedgerRow) {
+		for _, row := range rows {
+			name := row
+			name.Counts = Counts{}
+			if row.Calls < told[name].Calls {
+				t.Fatalf("seed %d: %v went back from %v", seed, row, told[name])
+			}
+			told[name] = row.Counts
+		}
+	}
+	compare := func() {
+		t.Helper()
+		rows, err := store.Ledger("", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[LedgerRow]Counts{}
+		for _, row := range rows {
+			name := row
+			name.Counts = Counts{}
+			want[name] = row.Counts
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Fatalf("seed %d: who takes over what changed has (- ledger, + told)\n%s", seed, diff)
+		}
+	}
+
+	for range 400 {
+		switch random.IntN(8) {
+		case 0:
+			failing = random.IntN(3) == 0
+			_ = store.SaveCheckpoint()
+			failing = false
+		case 1, 2:
+			rows, used, err := store.Changed()
+			if err != nil {
+				// After a checkpoint that failed nobody knows where its rows are.
+				if !errors.Is(err, ErrUnavailable) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			for _, row := range rows {
+				if used[row.Key].IsZero() {
+					t.Fatalf("%v has no last use", row)
+				}
+			}
+			take(rows)
+			compare()
+		case 3:
+			if random.IntN(4) > 0 {
+				continue
+			}
+			store.Kill()
+			options.Now = now
+			store = open()
+			rows, _, err := store.Totals(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(told)
+			take(rows)
+			compare()
+		default:
+			p := live
+			op := CardsGet
+			if random.IntN(2) == 0 {
+				p = preview
+				op = ProductsList
+			}
+			decision := store.Admit(p, RuleFor(p, op), now)
+			if _, err := store.Finish(decision.Ticket, true); err != nil {
+				t.Fatal(err)
+			}
+			if random.IntN(30) == 0 {
+				now.Mono += dayMillis
+				now.Wall += dayMillis
+			}
+			now.Mono += 700
+			now.Wall += 700
+		}
+	}
+}
+
+// TestChangedTellsOnce asks when nothing changed since.
+func TestChangedTellsOnce(t *testing.T) {
+	t.Parallel()
+	live, _ := faultKeys(t)
+	now := instant(testTime)
+	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot,
+		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	decision := store.Admit(live, RuleFor(live, CardsGet), now)
+	if _, err := store.Finish(decision.Ticket, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.SaveCheckpoint(); err != nil {
+		t.Fatal(err)
+	}
+
+	for want := 1; want >= 0; want-- {
+		rows, _, err := store.Changed()
+		if err != nil || len(rows) != want {
+			t.Errorf("%d rows changed, %v, want %d", len(rows), err, want)
+		}
+	}
+}
+
+// TestChangedIsOnDisk lets the log fail while it is asked: a call that no log has is not told of.
+func TestChangedIsOnDisk(t *testing.T) {
+	t.Parallel()
+	live, _ := faultKeys(t)
+	now := instant(testTime)
+	disk := &waltest.Weather{Make: waltest.Kinds(t)["written"]}
+	mending := testTime
+	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot, create: disk.Create,
+		now: func() time.Time { return mending },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Kill()
+	call := func() error {
+		decision := store.Admit(live, RuleFor(live, CardsGet), now)
+		_, err := store.Finish(decision.Ticket, true)
+		return err
+	}
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, verb := range []string{"create", "write", "sync"} {
+		disk.Set(verb, waltest.ErrDisk)
+	}
+	if rows, _, err := store.Changed(); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("while the log fails %v is told, %v", rows, err)
+	}
+	for _, verb := range []string{"create", "write", "sync"} {
+		disk.Set(verb, nil)
+	}
+
+	// In time it is mended.
+	var rows []LedgerRow
+	for range 10 {
+		mending = mending.Add(time.Minute)
+		_ = store.log.Sync()
+		rows, _, err = store.Changed()
+		if err == nil {
+			break
+		}
+	}
+	want, bad := store.Ledger("", 0)
+	if err != nil || bad != nil || !slices.Equal(rows, want) {
+		t.Errorf("%v is told, and the ledger has %v, %v", rows, want, err)
+	}
+}
+
+// TestNothingTakenBackIsTold lets a log fail under callers, again and again, while somebody asks what
+// changed. A counter that only grows ends with what the ledger has: no call was told of and then taken
+// back.
+func TestNothingTakenBackIsTold(t *testing.T) {
+	t.Parallel()
+	live, _ := faultKeys(t)
+	now := instant(testTime)
+	disk := &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])}
+	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+		Now: now, Export: true, unsynced: true, boot: noBoot, create: disk.Create,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	told := map[LedgerRow]Counts{}
+	ask := func() error {
+		rows, _, err := store.Changed()
+		for _, row := range rows {
+			name := row
+			name.Counts = Counts{}
+			have := told[name]
+			told[name] = Counts{Calls: max(have.Calls, row.Calls), Charged: max(have.Charged, row.Charged)}
+		}
+		return err
+	}
+
+	var callers sync.WaitGroup
+	var refused atomic.Int64
+	for range 4 {
+		callers.Go(func() {
+			for range 400 {
+				decision := store.Admit(live, RuleFor(live, CardsGet), now)
+				if decision.Verdict != Admitted {
+					refused.Add(1)
+					continue
+				}
+				if _, err := store.Finish(decision.Ticket, true); err != nil {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { callers.Wait(); close(done) }()
+	for over := false; !over; {
+		for _, verb := range []string{"write", "create"} {
+			disk.Once(verb, waltest.ErrDisk)
+		}
+		_ = ask() // it may fail with the log
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+	}
+
+	// It is mended within a second, or two on a busy machine.
+	for began := time.Now(); ask() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("the log is down for a minute: %v", store.Err())
+		}
+	}
+	rows, err := store.Ledger("", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		name := row
+		name.Counts = Counts{}
+		if told[name] != row.Counts {
+			t.Errorf("%v is told, the ledger has %v; %d calls were refused", told[name], row, refused.Load())
+		}
+	}
+}
+
+// TestIncarnation names a directory once, for whoever asks and for copies of it.
+func TestIncarnation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := CheckIncarnation(dir); err != nil {
+		t.Errorf("a directory without a name: %v", err)
+	}
+	names := make(chan string)
+	for range 4 {
+		go func() {
+			name, err := Incarnation(dir)
+			if err != nil {
+				t.Error(err)
+			}
+			names <- name
+		}()
+	}
+	first := <-names
+	for range 3 {
+		if other := <-names; other != first || len(other) != 16 {
+			t.Errorf("a directory has the names %q and %q", first, other)
+		}
+	}
+	if other, err := Incarnation(t.TempDir()); err != nil || other == first {
+		t.Errorf("another directory has the name %q, %v", other, err)
+	}
+
+	err := UpdateKeys(dir, func(f *KeyFile) error {
+		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "copy")
+	if _, err := BackupState(dir, backup); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := Incarnation(backup); err != nil || name != first {
+		t.Errorf("a copy has the name %q, %v, want %q", name, err, first)
+	}
+
+	path := filepath.Join(dir, incarnationName)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		bad := slices.Clone(good)
+		bad[i] ^= 1
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name, err := Incarnation(dir); !errors.Is(err, ErrIncarnation) || CheckIncarnation(dir) == nil {
+			t.Errorf("with byte %d changed the name is %q, %v", i, name, err)
+		}
+	}
+}
+
+// TestKeysOfAFleet uses a state directory whose keys are elsewhere: it is whole, it can be copied, and
+// nobody makes keys there.
+func TestKeysOfAFleet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysGone) {
+		t.Errorf("a directory of one machine without keys: %v", err)
+	}
+	if _, err := Incarnation(dir); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysShared) {
+		t.Errorf("its keys are read: %v", err)
+	}
+	change := func(f *KeyFile) error {
+		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		return err
+	}
+	if err := UpdateKeys(dir, change); !errors.Is(err, ErrKeysShared) {
+		t.Errorf("keys are made there: %v", err)
+	}
+	if report, err := VerifyState(dir); err != nil || len(report.Damage) > 0 {
+		t.Errorf("it is damaged: %v, %v", report.Damage, err)
+	}
+	if report, err := RepairState(dir, true, testTime); err != nil || len(report.Dropped) > 0 {
+		t.Errorf("a repair dropped %v, %v", report.Dropped, err)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	if report, err := BackupState(dir, to); err != nil || len(report.Damage) > 0 {
+		t.Errorf("a copy of it: %v, %v", report.Damage, err)
+	}
+}
+
+// sourceOf is a source of keys that a test changes.
+type sourceOf struct {
+	file    *KeyFile
+	changed bool
+	err     error
+}
+
+func (s *sourceOf) Read(context.Context) (*KeyFile, bool, error) {
+	changed := s.changed
+	s.changed = false
+	return s.file, changed, s.err
+}
+
+func (s *sourceOf) String() string { return "a source" }
+
+// TestRingOfASource takes over what a source has, and keeps the last good keys while it has nothing
+// good.
+func TestRingOfASource(t *testing.T) {
+	t.Parallel()
+	source := &sourceOf{file: NewKeyFile(), changed: true}
+	_, first := mustCreate(t, source.file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	ring, err := KeyRingFrom(source, DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	look := func(wantChanged bool, wantErr string, keys int) {
+		t.Helper()
+		changed, err := ring.Reload()
+		if changed != wantChanged || fmt.Sprint(err) != wantErr || (err == nil) != (ring.Trouble() == nil) {
+			t.Errorf("changed %t, %v, trouble %v, want %t, %s", changed, err, ring.Trouble(), wantChanged, wantErr)
+		}
+		if _, err := ring.Authenticate([]byte(first), instant(testTime)); err != nil || ring.Len() != keys {
+			t.Errorf("the first key of %d is not taken: %v, want %d", ring.Len(), err, keys)
+		}
+	}
+	look(false, "<nil>", 1)
+	mustCreate(t, source.file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	source.changed = true
+	look(true, "<nil>", 2)
+
+	source.err = errors.New("away")
+	look(false, "away", 2)
+	source.err = nil
+	look(false, "<nil>", 2)
+
+	// What cannot be used stays wrong until there is something else.
+	twice := source.file.Keys[0]
+	source.file.Keys = append(source.file.Keys, twice)
+	source.changed = true
+	const wrong = "cannot read keys from a source: key 2: id or hash occurs twice"
+	look(false, wrong, 2)
+	look(false, wrong, 2)
+	source.file.Keys = source.file.Keys[:2]
+	look(true, "<nil>", 2)
+}

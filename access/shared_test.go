@@ -1,0 +1,123 @@
+package access
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"ninepocket/internal/wal/waltest"
+)
+
+// preparing is a journal with a preview key, for what is decided elsewhere.
+func preparing(t *testing.T, dir string) (*Embedded, Ticket) {
+	t.Helper()
+	now := Instant{Wall: testTime.UnixMilli()}
+	options := EmbeddedOptions{Now: now, CheckpointEvery: time.Hour}
+	store, err := OpenEmbedded(dir, options.Unsynced(waltest.Kinds(t)["written"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+
+	file := NewKeyFile()
+	if _, _, err := file.Create(NewKey{Tenant: "org", Kind: Preview, Plan: "preview"}, testTime); err != nil {
+		t.Fatal(err)
+	}
+	p := newPrincipal(file.Keys[0], file.Tenants["org"], DefaultPlans())
+	p.KeyID = "key_of_org"
+	rule := RuleFor(p, PricesBatch)
+	standing := store.Standing(p, &rule, now)
+	return store, Ticket{Principal: p, Rule: rule, Now: now, Day: standing.Day, Period: standing.Period, At: now.Wall}
+}
+
+// TestPrepared takes a batch through kills and checkpoints: it is charged once it is settled so, and
+// never twice.
+func TestPrepared(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store, ticket := preparing(t, dir)
+	killed := func() {
+		t.Helper()
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		dir = copied
+		store, _ = preparing(t, dir)
+	}
+	holds := func(open int, used int64) {
+		t.Helper()
+		standing := store.Standing(ticket.Principal, &ticket.Rule, ticket.Now)
+		if n := len(store.Unsettled()); n != open || standing.Used != used {
+			t.Fatalf("%d batches are open and %d units used, want %d and %d", n, standing.Used, open, used)
+		}
+	}
+
+	for _, claim := range []string{"a", "b", "c"} {
+		if _, err := store.Prepare(ticket, claim, "record of "+claim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds(3, 0)
+	killed()
+	holds(3, 0)
+
+	// A checkpoint drops the log that they stand in; another one drops the next.
+	for range 2 {
+		if err := store.SaveCheckpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed()
+	holds(3, 0)
+
+	open := store.Unsettled()
+	if open[0].Claim != "a" || open[0].Record != "record of a" || open[0].Tenant != "org" ||
+		open[0].Period != ticket.Period {
+		t.Fatalf("%+v", open[0])
+	}
+	for i, charged := range []bool{true, false} {
+		for range 2 { // the second time says nothing
+			if err := store.Settle(open[i], charged); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	holds(1, 1)
+	killed()
+	holds(1, 1)
+	if err := store.SaveCheckpoint(); err != nil {
+		t.Fatal(err)
+	}
+	killed()
+	holds(1, 1)
+
+	rows, err := store.Ledger("org", 0)
+	if err != nil || len(rows) != 1 || rows[0].Counts != (Counts{Calls: 2, Charged: 1}) {
+		t.Errorf("%+v (%v)", rows, err)
+	}
+}
+
+// TestRecord enters calls whose rights are held elsewhere.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	store, ticket := preparing(t, t.TempDir())
+	for _, charged := range []int64{1, 0, 1} {
+		if err := store.Record(ticket, charged); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used := store.Standing(ticket.Principal, &ticket.Rule, ticket.Now).Used; used != 2 {
+		t.Errorf("%d used, want 2", used)
+	}
+
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Record(ticket, 1); err == nil {
+		t.Error("a closed journal records")
+	}
+	if _, err := store.Prepare(ticket, "a", "r"); err == nil {
+		t.Error("a closed journal prepares")
+	}
+}

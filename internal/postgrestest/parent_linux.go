@@ -1,0 +1,9 @@
+package postgrestest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// endWithParent lets the system end a process when this one dies.
+func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT }

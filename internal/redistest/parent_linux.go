@@ -1,0 +1,9 @@
+package redistest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// endWithParent lets the system end a process when this one dies.
+func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
