@@ -1,0 +1,433 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ninepocket/access"
+)
+
+const (
+	// chunk is how many rows go into one statement: a few hundred milliseconds of the database at most.
+	chunk = 5_000
+	// Late is when the ledger is told to be behind.
+	Late = 5 * time.Minute
+	// keptDays is how many days the rows of each server are kept apart.
+	keptDays = 35
+	// rollEvery is how often a server looks for days to sum up.
+	rollEvery = time.Hour
+)
+
+// ErrTaken means: this run is not the one that reports by its incarnation.
+var ErrTaken = errors.New("another server does, or the database is an older copy: two state directories must not be " +
+	"copies of each other; restart the right one")
+
+// ErrOld means: calls were made on days that are summed up already.
+var ErrOld = errors.New("they are of days more than a month ago: look at the clocks of this machine and the database")
+
+// Source is whose charges are exported; access.Embedded is one.
+type Source interface {
+	// Changed returns the totals of rows that changed since it was called last, and when their keys
+	// were last used.
+	Changed() ([]access.LedgerRow, map[string]time.Time, error)
+	// Totals returns the totals of all rows from a day on.
+	Totals(since access.Day) ([]access.LedgerRow, map[string]time.Time, error)
+}
+
+// ExportOptions configure an Exporter. All but Report and Behind are required.
+type ExportOptions struct {
+	Incarnation string
+	Host        string // names this machine for people
+	Version     string // of the program
+	Source      Source
+	Now         func() time.Time
+	// Serving returns the snapshot that is served, and its epoch.
+	Serving func() (snapshot string, epoch uint64)
+	// Report is told of what goes wrong when it begins, and nil when it is over.
+	Report func(error)
+	// Behind is told once that the ledger has been behind for Late.
+	Behind func(by time.Duration, err error)
+}
+
+// Exporter sends what a server charged to the ledger. One goroutine calls Export.
+type Exporter struct {
+	db      *DB
+	options ExportOptions
+	session string
+
+	rolled  access.Day // days up to it are summed up: their rows are not sent again
+	pending map[access.LedgerRow]access.Counts
+	sent    map[access.LedgerRow]access.Counts // of the rows that changed last
+	used    map[string]time.Time
+	looked  time.Time // for days to sum up
+	failing error     // that was told
+	refused int       // rows of days that are summed up
+	late    bool      // that was told
+
+	good   atomic.Int64 // when nothing was pending last, Unix nanoseconds
+	rows   atomic.Int64 // pending
+	silent atomic.Int64 // servers that do not report
+}
+
+// NewExporter begins the reports of a server. What the ledger knows of its state directory and the
+// directory itself does not is counted on from, as when it was restored from an older copy.
+func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter, error) {
+	ex := &Exporter{
+		db: db, options: options, session: rand.Text(), pending: map[access.LedgerRow]access.Counts{},
+		used: map[string]time.Time{}, sent: map[access.LedgerRow]access.Counts{},
+	}
+	if err := ex.claim(ctx); err != nil {
+		return nil, err
+	}
+
+	rows, used, err := options.Source.Totals(ex.rolled + 1)
+	if err != nil {
+		return nil, err
+	}
+	differ, less, err := ex.compare(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(less, chunk) {
+		err := db.within(ctx, func(ctx context.Context, tx pgx.Tx) error { return ex.settle(ctx, tx, part) })
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	ex.keep(differ, used)
+	ex.good.Store(options.Now().UnixNano())
+	return ex, nil
+}
+
+// compare returns the rows that the ledger does not have so, and those that it has more of than the
+// state directory, with what that says.
+func (ex *Exporter) compare(ctx context.Context, rows []access.LedgerRow) (differ, less []access.LedgerRow, err error) {
+	theirs, err := ex.reported(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	for _, row := range rows {
+		name := row
+		name.Counts = access.Counts{}
+		have := theirs[name]
+		delete(theirs, name)
+		switch {
+		case have.Calls > row.Calls || have.Charged > row.Charged:
+			less = append(less, row)
+		case have != row.Counts:
+			differ = append(differ, row)
+		}
+	}
+	for name, have := range theirs {
+		if have != (access.Counts{}) {
+			less = append(less, name)
+		}
+	}
+	slices.SortFunc(less, inOrder)
+	return append(differ, less...), less, nil
+}
+
+// reported are the rows of this incarnation as the ledger has them, without what is known to be lost.
+func (ex *Exporter) reported(ctx context.Context) (map[access.LedgerRow]access.Counts, error) {
+	theirs := map[access.LedgerRow]access.Counts{}
+	err := ex.db.bound(ctx, exportPatience, func(ctx context.Context) error {
+		rows, err := ex.db.pool.Query(ctx, `select tenant, day - date '1970-01-01', key, op, calls - lost_calls,
+			charged - lost_charged from ninepocket.ledger
+			where incarnation = $1 and day > date '1970-01-01' + $2::integer`, ex.options.Incarnation, int32(ex.rolled))
+		if err != nil {
+			return err
+		}
+		var row access.LedgerRow
+		var counts access.Counts
+
+		into := []any{
+			&row.Tenant, (*int32)(&row.Day), &row.Key, (*string)(&row.Operation), &counts.Calls, &counts.Charged,
+		}
+		_, err = pgx.ForEachRow(rows, into, func() error { theirs[row] = counts; return nil })
+		return err
+	})
+	return theirs, err
+}
+
+// claim enters this run as the one that reports by the incarnation.
+func (ex *Exporter) claim(ctx context.Context) error {
+	return ex.db.ask(ctx, func(ctx context.Context) error {
+		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers (incarnation, session, host, version)
+			values ($1, $2, $3, $4)
+			on conflict (incarnation) do update set session = excluded.session, host = excluded.host,
+				version = excluded.version, started_at = now(), seen_at = now(), forgotten_at = null
+			returning rolled - date '1970-01-01'`,
+			ex.options.Incarnation, ex.session, ex.options.Host, ex.options.Version).Scan((*int32)(&ex.rolled))
+	})
+}
+
+// settle makes good for what a state directory lost: where the ledger has more than it says, the rest
+// is added to what it says from now on.
+func (ex *Exporter) settle(ctx context.Context, tx pgx.Tx, rows []access.LedgerRow) error {
+	_, err := tx.Exec(ctx, `update ninepocket.ledger l set
+		lost_calls = greatest(l.lost_calls, l.calls - x.calls),
+		lost_charged = greatest(l.lost_charged, l.charged - x.charged)
+		from `+given+` where l.incarnation = $1 and l.tenant = x.tenant and l.day = x.day and l.key = x.key
+		and l.op = x.op and (l.calls > x.calls + l.lost_calls or l.charged > x.charged + l.lost_charged)`,
+		arguments(rows, ex.options.Incarnation)...)
+	return err
+}
+
+// given is rows that come as arguments, from $2 on.
+const given = `(select t as tenant, date '1970-01-01' + d as day, k as key, o as op, c as calls, h as charged
+	from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
+	as u (t, d, k, o, c, h)) x`
+
+// arguments are an incarnation and rows as columns.
+func arguments(rows []access.LedgerRow, incarnation string) []any {
+	n := len(rows)
+	tenants := make([]string, n)
+	days := make([]int32, n)
+	keys := make([]string, n)
+	operations := make([]string, n)
+	calls := make([]int64, n)
+	charged := make([]int64, n)
+
+	for i, row := range rows {
+		tenants[i] = row.Tenant
+		days[i] = int32(row.Day)
+		keys[i] = row.Key
+		operations[i] = string(row.Operation)
+		calls[i] = row.Calls
+		charged[i] = row.Charged
+	}
+	return []any{incarnation, tenants, days, keys, operations, calls, charged}
+}
+
+// unsent leaves out what was sent so before: the source tells a row until a checkpoint has it.
+func (ex *Exporter) unsent(rows []access.LedgerRow) []access.LedgerRow {
+	known := map[access.LedgerRow]access.Counts{}
+	fresh := slices.DeleteFunc(rows, func(row access.LedgerRow) bool {
+		name := row
+		name.Counts = access.Counts{}
+		counts, is := ex.sent[name]
+		if is {
+			known[name] = counts
+		}
+		return is && counts == row.Counts
+	})
+	ex.sent = known
+	return fresh
+}
+
+// keep takes rows over that have to be sent: their latest totals.
+func (ex *Exporter) keep(rows []access.LedgerRow, used map[string]time.Time) {
+	for _, row := range rows {
+		counts := row.Counts
+		row.Counts = access.Counts{}
+		switch {
+		case counts == access.Counts{}:
+		case row.Day <= ex.rolled:
+			ex.refused++
+		default:
+			ex.pending[row] = counts
+		}
+	}
+
+	for key, at := range used {
+		if at.UnixMilli() > 0 {
+			ex.used[key] = at
+		}
+	}
+	ex.rows.Store(int64(len(ex.pending)))
+}
+
+// Run exports every so often until ctx is done.
+func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		err := ex.Export(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		ex.tell(err)
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tell reports what begins and what is over.
+func (ex *Exporter) tell(err error) {
+	if (err == nil) != (ex.failing == nil) && ex.options.Report != nil {
+		ex.options.Report(err)
+	}
+	ex.failing = err
+
+	by := ex.options.Now().Sub(ex.Good())
+	late := err != nil && by >= Late
+	if late && !ex.late && ex.options.Behind != nil {
+		ex.options.Behind(by, err)
+	}
+	ex.late = late
+}
+
+// Export sends what changed. What could not be sent is sent the next time, with what changed since.
+func (ex *Exporter) Export(ctx context.Context) error {
+	now := ex.options.Now()
+	rows, used, err := ex.options.Source.Changed()
+	if err != nil {
+		return fmt.Errorf("cannot read what was charged: %w", err)
+	}
+	ex.keep(ex.unsent(rows), used)
+
+	// In order, so that two servers never wait for each other.
+	names := make([]access.LedgerRow, 0, len(ex.pending))
+	for row, counts := range ex.pending {
+		row.Counts = counts
+		names = append(names, row)
+	}
+	slices.SortFunc(names, inOrder)
+	for part := range slices.Chunk(names, chunk) {
+		if err := ex.send(ctx, part); err != nil {
+			return err
+		}
+	}
+	if err := ex.beat(ctx); err != nil {
+		return err
+	}
+
+	ex.good.Store(now.UnixNano())
+	if n := ex.refused; n > 0 {
+		ex.refused = 0
+		return fmt.Errorf("cannot report %d rows to %s: %w", n, ex.db, ErrOld)
+	}
+	if now.Sub(ex.looked) < rollEvery {
+		return nil
+	}
+	ex.looked = now
+	return ex.db.rollUp(ctx, access.DayOf(now.UnixMilli())-keptDays)
+}
+
+// inOrder is the order of the ledger's primary key.
+func inOrder(a, b access.LedgerRow) int {
+	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Key, b.Key),
+		cmp.Compare(a.Operation, b.Operation))
+}
+
+// send sends rows in one statement, with the last uses of their keys.
+func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
+	err := ex.db.bound(ctx, exportPatience, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, ex.db.pool, func(tx pgx.Tx) error {
+			if err := ex.hold(ctx, tx); err != nil {
+				return err
+			}
+
+			var more int64
+			err := tx.QueryRow(ctx, merge, arguments(rows, ex.options.Incarnation)...).Scan(&more)
+			if err == nil && more > 0 {
+				// The state directory lost something while it was in use.
+				err = ex.settle(ctx, tx, rows)
+			}
+			if err == nil {
+				err = sendUses(ctx, tx, ex.usesOf(rows))
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+
+	for _, row := range rows {
+		if row.Day <= ex.rolled {
+			ex.refused++
+		}
+		delete(ex.used, row.Key)
+		name := row
+		name.Counts = access.Counts{}
+		delete(ex.pending, name)
+		ex.sent[name] = row.Counts
+	}
+	ex.rows.Store(int64(len(ex.pending)))
+	return nil
+}
+
+// merge enters rows, and returns how many of them the ledger had more of. What comes late or twice
+// changes nothing.
+const merge = `with entered as (
+	insert into ninepocket.ledger as l (tenant, day, key, op, incarnation, calls, charged)
+	select x.tenant, x.day, x.key, x.op, $1::text, x.calls, x.charged from ` + given + `
+	where x.day > (select rolled from ninepocket.servers where incarnation = $1)
+	order by x.tenant, x.day, x.key, x.op
+	on conflict (tenant, day, key, op, incarnation) do update set
+		calls = greatest(l.calls, excluded.calls + l.lost_calls),
+		charged = greatest(l.charged, excluded.charged + l.lost_charged)
+	returning l.tenant, l.day, l.key, l.op, l.calls - l.lost_calls as calls, l.charged - l.lost_charged as charged)
+	select count(*) from entered e join ` + given + ` using (tenant, day, key, op)
+	where e.calls > x.calls or e.charged > x.charged`
+
+// hold keeps the row of this server for a transaction, and finds out whether it still reports, and
+// which days are summed up.
+func (ex *Exporter) hold(ctx context.Context, tx pgx.Tx) error {
+	var session string
+	var rolled int32
+	err := tx.QueryRow(ctx, `select session, rolled - date '1970-01-01' from ninepocket.servers
+		where incarnation = $1 for update`, ex.options.Incarnation).Scan(&session, &rolled)
+	// A database that was restored from a copy may not know it.
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && session != ex.session {
+		return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrTaken)
+	}
+	ex.rolled = max(ex.rolled, access.Day(rolled))
+	return err
+}
+
+// usesOf are the last uses of the keys of rows.
+func (ex *Exporter) usesOf(rows []access.LedgerRow) map[string]time.Time {
+	uses := map[string]time.Time{}
+	for _, row := range rows {
+		if at, known := ex.used[row.Key]; known {
+			uses[row.Key] = at
+		}
+	}
+	return uses
+}
+
+// sendUses sends when keys were last used.
+func sendUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) error {
+	keys := slices.Sorted(maps.Keys(uses))
+	times := make([]time.Time, len(keys))
+	for i, key := range keys {
+		times[i] = uses[key]
+	}
+	_, err := tx.Exec(ctx, `insert into ninepocket.key_uses as u (key, used_at)
+		select k, t from unnest($1::text[], $2::timestamptz[]) as x (k, t) order by k
+		on conflict (key) do update set used_at = greatest(u.used_at, excluded.used_at)`, keys, times)
+	return err
+}
+
+// Good returns when nothing was left to be sent last.
+func (ex *Exporter) Good() time.Time { return time.Unix(0, ex.good.Load()) }
+
+// Pending returns how many rows wait to be sent.
+func (ex *Exporter) Pending() int64 { return ex.rows.Load() }
+
+// Silent returns how many servers have not reported for a while and are not forgotten.
+func (ex *Exporter) Silent() int64 { return ex.silent.Load() }
+
+// Behind says that the ledger is behind by a while, and why.
+func Behind(by time.Duration, err error) string {
+	why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cannot reach "), "cannot use ")
+	return fmt.Sprintf("the ledger is %s behind: %s; nothing is lost while the state directory lasts", spoken(by), why)
+}

@@ -1,0 +1,81 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ninepocket/access"
+)
+
+// ReadLedger returns the rows of a tenant ("" = all) from a day to another, both included: sums over
+// all servers, in the order of access.ReadLedger.
+func (db *DB) ReadLedger(
+	ctx context.Context, tenant string, since, until access.Day,
+) (rows []access.LedgerRow, err error) {
+	const query = `select tenant, key, day - date '1970-01-01', op, calls, charged from ninepocket.usage
+		where ($1 = '' or tenant = $1) and day - date '1970-01-01' between $2::integer and $3::integer
+		order by tenant collate "C", key collate "C", day, op collate "C"`
+
+	err = db.bound(ctx, exportPatience, func(ctx context.Context) error {
+		found, err := db.pool.Query(ctx, query, tenant, int32(since), int32(until))
+		if err != nil {
+			return err
+		}
+
+		rows, err = pgx.CollectRows(found, func(row pgx.CollectableRow) (out access.LedgerRow, err error) {
+			err = row.Scan(&out.Tenant, &out.Key, (*int32)(&out.Day), (*string)(&out.Operation), &out.Calls,
+				&out.Charged)
+			return out, err
+		})
+		return err
+	})
+	return rows, err
+}
+
+// ChargedTo returns what each server reported that it charged to a tenant between two instants, in Unix
+// milliseconds, to days or to credits. Days that are touched count as a whole; "" are servers whose days
+// are summed up.
+func (db *DB) ChargedTo(
+	ctx context.Context, tenant string, allowance access.Allowance, from, till int64,
+) (map[string]int64, error) {
+	const query = `select l.incarnation, sum(l.charged)::bigint
+		from ninepocket.ledger l left join ninepocket.keys k on k.id = l.key
+		where l.tenant = $1 and (coalesce(k.record->>'surface', '') = $2) = $3
+			and l.day - date '1970-01-01' between $4::integer and $5::integer
+		group by 1`
+
+	charged := map[string]int64{}
+	err := db.ask(ctx, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, query, tenant, access.Preview.String(), allowance == access.PeriodCredits,
+			int32(access.DayOf(from)), int32(access.DayOf(till-1)))
+		if err != nil {
+			return err
+		}
+		var incarnation string
+		var units int64
+		_, err = pgx.ForEachRow(rows, []any{&incarnation, &units}, func() error {
+			charged[incarnation] = units
+			return nil
+		})
+		return err
+	})
+	return charged, err
+}
+
+// ReadLastUse returns when each key last made a call, by its id. Keys never used are not in it.
+func (db *DB) ReadLastUse(ctx context.Context) (map[string]time.Time, error) {
+	used := map[string]time.Time{}
+	err := db.ask(ctx, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, "select key, used_at from ninepocket.key_uses")
+		if err != nil {
+			return err
+		}
+		var key string
+		var at time.Time
+		_, err = pgx.ForEachRow(rows, []any{&key, &at}, func() error { used[key] = at.UTC(); return nil })
+		return err
+	})
+	return used, err
+}

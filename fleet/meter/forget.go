@@ -1,0 +1,170 @@
+package meter
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"ninepocket/access"
+)
+
+const (
+	// livesFor is how long a server is taken to live after it last reached Redis, which it tries each
+	// second. It is longer than a machine is held for a copy of it.
+	livesFor = 2 * time.Minute
+	// scanCount is how many keys one step of a scan looks at.
+	scanCount = 1000
+)
+
+// ErrLives means: the server reached Redis a while ago, and may hold what it claims.
+var ErrLives = errors.New("it asks redis still")
+
+//go:embed scripts/forget.lua
+var forgetSource string
+
+// Freed is what Forget gave back.
+type Freed struct {
+	Tenants int   `json:"tenants"`
+	Units   int64 `json:"units"`
+}
+
+// Charged returns what a server charged a tenant from an instant on, in Unix milliseconds: to days, all
+// of the one day that begins then; or to credits. It is false where nobody knows.
+type Charged func(tenant string, allowance access.Allowance, from int64) (units int64, known bool)
+
+// Lives returns [ErrLives] for a server that reached Redis within two minutes.
+func Lives(ctx context.Context, options Options, incarnation string) error {
+	options.setDefaults()
+	return withRedis(&options, func(conn rueidis.DedicatedClient, _ *link) error {
+		name := livesKey(options.Prefix, incarnation)
+		left, err := conn.Do(ctx, conn.B().Pttl().Key(name).Build()).AsInt64()
+		if err == nil && left > 0 {
+			ago := livesFor - time.Duration(left)*time.Millisecond
+			err = fmt.Errorf("cannot forget %q: %w: %d s ago", incarnation, ErrLives, max(0, ago/time.Second))
+		}
+		return err
+	})
+}
+
+// Forget gives back the units that a server held when it was gone for good: what it claims in Redis is
+// what it charged, from then on. Who calls it asks [Lives] before. It may be called again.
+func Forget(ctx context.Context, options Options, incarnation string, charged Charged) (Freed, error) {
+	return visit(ctx, options, incarnation, charged, false)
+}
+
+// Held is what Forget would give back.
+func Held(ctx context.Context, options Options, incarnation string, charged Charged) (Freed, error) {
+	return visit(ctx, options, incarnation, charged, true)
+}
+
+// visit gives back what a server holds of each allowance, or only looks.
+func visit(
+	ctx context.Context, options Options, incarnation string, charged Charged, look bool,
+) (freed Freed, err error) {
+	options.setDefaults()
+	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *link) error {
+		tenants := map[string]bool{}
+		scan := rueidis.ScanEntry{}
+		for more := true; more; more = scan.Cursor != 0 {
+			var err error
+			scan, err = conn.Do(ctx, conn.B().Scan().Cursor(scan.Cursor).Match(options.Prefix+":{*}:q:*").
+				Count(scanCount).Build()).AsScanEntry()
+			if err != nil {
+				return err
+			}
+
+			for _, key := range scan.Elements {
+				units, err := free(ctx, conn, &options, key, incarnation, charged, look)
+				if err != nil {
+					return err
+				}
+				if tenant, _, _, _ := readAllowance(options.Prefix, key); units > 0 {
+					tenants[tenant] = true
+				}
+				freed.Units += units
+			}
+		}
+		freed.Tenants = len(tenants)
+		return nil
+	})
+	return freed, err
+}
+
+// free gives back what a server claims of one allowance and did not charge.
+func free(
+	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, incarnation string, charged Charged,
+	look bool,
+) (int64, error) {
+	tenant, allowance, from, ok := readAllowance(options.Prefix, key)
+	if !ok {
+		return 0, nil
+	}
+	if allowance == access.PeriodCredits {
+		incarnation += creditsMark
+	}
+	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+incarnation).Build()).AsBool()
+	if err != nil || !there {
+		return 0, err
+	}
+
+	units, known := charged(tenant, allowance, from)
+	if !known {
+		return 0, nil
+	}
+	only := "0"
+	if look {
+		only = "1"
+	}
+	script := conn.B().Eval().Script(forgetSource).Numkeys(1).Key(key).Arg(incarnation, number(units), only).Build()
+	out, err := conn.Do(ctx, script).AsIntSlice()
+	if err != nil || len(out) != 1 {
+		return 0, errors.Join(err, errScript)
+	}
+	return out[0], nil
+}
+
+// readAllowance reads the key of an allowance: the inverse of spanOf.
+func readAllowance(prefix, key string) (tenant string, allowance access.Allowance, from int64, ok bool) {
+	rest, ok := strings.CutPrefix(key, prefix+":{")
+	at := strings.LastIndex(rest, "}:q:")
+	if !ok || at < 0 {
+		return "", 0, 0, false
+	}
+	tenant = rest[:at]
+	name, _, _ := strings.Cut(rest[at+len("}:q:"):], ".") // what an operator reset is counted from its begin
+	if name == "" {
+		return "", 0, 0, false
+	}
+
+	from, err := strconv.ParseInt(name[1:], 10, 64)
+	switch name[0] {
+	case 'd':
+		return tenant, access.DayQuota, access.Day(from).Start(), err == nil
+	case 'p':
+		return tenant, access.PeriodCredits, from, err == nil
+	}
+	return "", 0, 0, false
+}
+
+// withRedis does something on a connection of its own.
+func withRedis(options *Options, do func(rueidis.DedicatedClient, *link) error) error {
+	l, err := newLink(options, newMeters(), nil)
+	if err != nil {
+		return err
+	}
+	client, err := rueidis.NewClient(l.target)
+	if err != nil {
+		return fmt.Errorf("cannot reach redis at %s: %w", l.host, err)
+	}
+	defer client.Close()
+	conn, release := client.Dedicate()
+	defer release()
+
+	return l.explain(do(conn, l))
+}

@@ -1,0 +1,84 @@
+package meter
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"ninepocket/access"
+)
+
+// TestForget gives back what a server held: a unit of a day and one of credits. What it charged stays,
+// and a server that lives all the same loses nothing.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	r, prefix := commonRedis(t)
+	age(t, r, prefix)
+	s := startServer(t, r.URL(), prefix, nil)
+	live := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 4}, "one").who(t, "one")
+	preview := newTenants(t, access.Preview, access.Plan{PerMinute: 300, Credits: 4}, "one").who(t, "one")
+	options := Options{URL: r.URL(), Prefix: prefix}
+	if err := Lives(t.Context(), options, s.options.Incarnation); !errors.Is(err, ErrLives) {
+		t.Errorf("a server that lives: %v", err)
+	}
+	if err := Lives(t.Context(), options, "none"); err != nil {
+		t.Errorf("one that never was: %v", err)
+	}
+
+	held := map[*access.Principal]access.Decision{}
+	kinds := map[*access.Principal]access.Operation{live: access.CardsGet, preview: access.ProductsList}
+	for p, op := range kinds {
+		for range 2 {
+			if !s.do(p, op) {
+				t.Fatal("refused")
+			}
+		}
+		held[p] = s.admit(p, op)
+		if held[p].Verdict != access.Admitted {
+			t.Fatalf("%+v", held[p])
+		}
+	}
+	claimed := func(field string) (sum int64) {
+		day := "d" + strconv.Itoa(int(access.DayOf(s.now().Wall)))
+		period := "p" + number(preview.PeriodAt(s.now().Wall).Start)
+		for _, of := range []string{day, period} {
+			n, _ := strconv.ParseInt(r.Try("HGET", prefix+":{one}:q:"+of, field), 10, 64)
+			sum += n
+		}
+		return sum
+	}
+
+	// Nobody knows what it charged: nothing is free.
+	unknown := func(string, access.Allowance, int64) (int64, bool) { return 0, false }
+	freed, err := Forget(t.Context(), options, s.options.Incarnation, unknown)
+	if err != nil || freed != (Freed{}) || claimed("t") != 6 {
+		t.Errorf("%+v are free, %d claimed (%v)", freed, claimed("t"), err)
+	}
+	two := func(tenant string, _ access.Allowance, from int64) (int64, bool) {
+		return 2, tenant == "one" && from <= s.now().Wall
+	}
+	freed, err = Forget(t.Context(), options, s.options.Incarnation, two)
+	if err != nil || freed != (Freed{Tenants: 1, Units: 2}) || claimed("t") != 4 {
+		t.Errorf("%+v are free, %d claimed (%v)", freed, claimed("t"), err)
+	}
+	other := startServer(t, r.URL(), prefix, nil)
+	for p, op := range kinds {
+		if !other.do(p, op) {
+			t.Error("a unit that is free is refused")
+		}
+	}
+
+	// It lives: what it held is charged, and counted.
+	for p, op := range kinds {
+		if receipt, err := s.Finish(held[p].Ticket, true); err != nil || receipt.Charged != 1 {
+			t.Errorf("%+v (%v)", receipt, err)
+		}
+		if s.do(p, op) {
+			t.Error("a call beyond the limit is admitted")
+		}
+	}
+	eventually(t, "all that is charged is claimed", func() bool { return claimed("t") == 8 })
+	if s.lost.Load()+other.lost.Load() != 0 {
+		t.Error("a loss is seen")
+	}
+}

@@ -1,0 +1,144 @@
+package meter
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+
+	"ninepocket/access"
+)
+
+const (
+	minuteMillis = int64(60_000)
+	// replyMillis is how long a reply is kept (decision 30).
+	replyMillis = int64(600_000)
+	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
+	claimMillis = int64(15_000)
+	// leaseRefusal is how long a window that is leased is taken for full, in milliseconds.
+	leaseRefusal = int64(100)
+	// creditsMark ends the name of an incarnation where credits are counted: a key may be in the day and
+	// in the credits.
+	creditsMark = "c"
+	// exactMost is the highest limit whose calls are granted one by one (decision 12).
+	exactMost = 1000
+)
+
+// The scripts. Each is named by its hash: old ones and new ones run side by side, so that what they
+// store may only grow.
+var (
+	//go:embed scripts/take.lua
+	takeSource string
+	//go:embed scripts/lease.lua
+	leaseSource string
+	//go:embed scripts/begin.lua
+	beginSource string
+	//go:embed scripts/commit.lua
+	commitSource string
+	//go:embed scripts/abort.lua
+	abortSource string
+	//go:embed scripts/restore.lua
+	restoreSource string
+	//go:embed scripts/offer.lua
+	offerSource string
+)
+
+// script names one of the scripts.
+type script uint8
+
+const (
+	scriptTake script = iota
+	scriptLease
+	scriptBegin
+	scriptCommit
+	scriptAbort
+	scriptRestore
+	scriptOffer
+	scriptCount
+)
+
+func sources() [scriptCount]string {
+	return [...]string{
+		scriptTake: takeSource, scriptLease: leaseSource, scriptBegin: beginSource, scriptCommit: commitSource,
+		scriptAbort: abortSource, scriptRestore: restoreSource,
+		scriptOffer: offerSource,
+	}
+}
+
+// command is one call of a script.
+type command struct {
+	script script
+	keys   []string
+	args   []string
+}
+
+// names spells what a tenant has in Redis. All of its keys share a hash tag, so that a script finds
+// them in one place.
+type names struct {
+	prefix, tenant, incarnation string
+	life                        string // of the process: one before it may have used the same numbers
+}
+
+func (n *names) key(parts ...string) string {
+	return n.prefix + ":{" + n.tenant + "}:" + strings.Join(parts, ":")
+}
+
+// keys are those of take and lease; the last one is lease's alone.
+func (n *names) keys(o *order) []string {
+	return []string{
+		n.key("q", o.span.name), n.key("w", o.subject), n.key("m", o.subject), n.key("z"), n.key("W", o.subject),
+	}
+}
+
+// command makes a command of take or lease. The script knows the incarnation by its first argument.
+func (n *names) command(which script, keys, args []string) command {
+	if which == scriptTake {
+		keys = keys[:4]
+	}
+	return command{script: which, keys: keys, args: append([]string{n.incarnation}, args...)}
+}
+
+// livesKey is the key that a server keeps in Redis while it reaches it.
+func livesKey(prefix, incarnation string) string { return prefix + ":lives:" + incarnation }
+
+// record is the key of an idempotency record.
+func (n *names) record(name string) string { return n.key("i", name) }
+
+// times is the key of the times of a tenant's replies.
+func (n *names) times() string { return n.key("r") }
+
+// spanOf names the day or period that a principal's calls are charged to. What an operator reset has
+// a name of its own: all servers begin it at nothing.
+func spanOf(p *access.Principal, allowance access.Allowance, standing *access.Standing) span {
+	out := span{
+		name: "d" + strconv.FormatInt(int64(standing.Day), 10),
+		from: standing.Day.Start(), till: (standing.Day + 1).Start(),
+	}
+	if allowance == access.PeriodCredits {
+		period := standing.Period
+		out = span{name: "p" + strconv.FormatInt(period.Start, 10), from: period.Start, till: period.End}
+	}
+	if reset := resetOf(p, allowance); reset != 0 {
+		out.name += "." + strconv.FormatInt(reset, 10)
+	}
+	return out
+}
+
+// resetOf is when an operator reset an allowance last; 0 = never.
+func resetOf(p *access.Principal, allowance access.Allowance) int64 {
+	day, credits := p.Resets()
+	if allowance == access.PeriodCredits {
+		return credits
+	}
+	return day
+}
+
+// subjectOf names the window that a call passes: a key's, or one of its tenant.
+func subjectOf(p *access.Principal, rule *access.Rule) string {
+	switch {
+	case rule.Window == access.UsageWindow:
+		return "u"
+	case p.Kind == access.Preview:
+		return "t"
+	}
+	return p.KeyID
+}

@@ -1,0 +1,84 @@
+package meter
+
+import (
+	"strings"
+	"testing"
+
+	"ninepocket/access"
+	"ninepocket/internal/redistest"
+)
+
+// TestKeptRepliesAreOffered empties Redis after two batches: the server that answered them enters their
+// replies again before anybody may call, so that sent again they are answered as before, for nothing. A
+// key that another call has by then stays with it.
+func TestKeptRepliesAreOffered(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	age(t, r, "np")
+	s := startServer(t, r.URL(), "np", nil)
+	p := newTenants(t, access.Preview, access.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
+	for _, key := range []string{"kept", "taken"} {
+		call := s.admit(p, access.PricesBatch)
+		claim, err := s.Begin(call.Ticket, key, access.BodyHash{1}, s.now())
+		if err != nil || claim.Outcome != access.Fresh {
+			t.Fatal(claim, err)
+		}
+		if _, err := s.Commit(call.Ticket, claim, []byte("the answer to "+key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Try("FLUSHALL")
+	n := s.names("one")
+	r.Try("HSET", n.record(nameRecord(access.PricesBatch, "taken")), "h", "other", "o", "other", "c", "99999999999999")
+	eventually(t, "the replies are offered", func() bool {
+		return r.Try("HGET", n.record(nameRecord(access.PricesBatch, "kept")), "d") != ""
+	})
+
+	other := startServer(t, r.URL(), "np", nil)
+	var claim access.Claim
+	eventually(t, "it is answered as before", func() bool {
+		r.Try("DEL", n.key("z")) // a minute later
+		other.link.state.Load().shut.Store(0)
+		call := other.admit(p, access.PricesBatch)
+		if call.Verdict != access.Admitted {
+			return false
+		}
+		var err error
+		claim, err = other.Begin(call.Ticket, "kept", access.BodyHash{1}, other.now())
+		return err == nil
+	})
+	if claim.Outcome != access.Replay || string(claim.Reply) != "the answer to kept" {
+		t.Errorf("%+v", claim)
+	}
+	eventually(t, "usage is what was charged", func() bool {
+		usage, err := other.Usage(p, access.RuleFor(p, access.UsageGet), other.now())
+		return err == nil && usage.Used == 2
+	})
+	if has := r.Try("HGET", n.record(nameRecord(access.PricesBatch, "taken")), "o"); has != "other" {
+		t.Errorf("a key that another call has is taken from it: %q", has)
+	}
+}
+
+// TestOffersAreBounded keeps no reply longer than Redis does, and no more than fit.
+func TestOffersAreBounded(t *testing.T) {
+	t.Parallel()
+	var os offers
+	f := &flight{claim: "c", record: "r"}
+
+	for i := range int64(100) {
+		os.keep(f, "times", i*replyMillis/50, "x")
+	}
+	if n := len(os.all); n != 50 {
+		t.Errorf("%d are kept, 50 are of ten minutes", n)
+	}
+	if n := len(os.commands(2*replyMillis + replyMillis/2)); n != 24 {
+		t.Errorf("%d are offered, 24 are of ten minutes", n)
+	}
+	big := strings.Repeat("x", offersMost/8)
+	for range 20 {
+		os.keep(f, "times", 3*replyMillis, big)
+	}
+	if n := len(os.all); n != 7 || os.size > offersMost {
+		t.Errorf("%d of an eighth are kept, %d bytes", n, os.size)
+	}
+}

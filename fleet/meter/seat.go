@@ -1,0 +1,182 @@
+package meter
+
+import (
+	"hash/maphash"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"ninepocket/access"
+)
+
+// sweepEvery is how often shares that are not used are looked for.
+const sweepEvery = time.Minute
+
+// seatName names a share. A tenant's day and its credits have nothing in common.
+type seatName struct {
+	tenant    string
+	allowance access.Allowance
+}
+
+// seat is a share with what several goroutines need.
+type seat struct {
+	mu sync.Mutex
+	*share
+	restive bool // it is in the store's list
+	left    bool // nobody uses it any more: there may be another one
+
+	standing access.Standing // that span was named from
+	reset    int64
+	named    span
+	charged  func() int64 // to that span, as the journal has it
+}
+
+// seatShards is how many parts the shares are in, so that cores seldom meet.
+const seatShards = 64
+
+// seats are shares by their names.
+type seats [seatShards]struct {
+	mu  sync.RWMutex
+	all map[seatName]*seat
+}
+
+var seatSeed = maphash.MakeSeed()
+
+func (name *seatName) shard() int { return int(maphash.String(seatSeed, name.tenant) % seatShards) }
+
+// find returns a share, or nil.
+func (ss *seats) find(name seatName) *seat {
+	shard := &ss[name.shard()]
+	shard.mu.RLock()
+	defer shard.mu.RUnlock()
+	return shard.all[name]
+}
+
+// put enters a share, unless there is one, and returns the one there is.
+func (ss *seats) put(name seatName, made *seat) *seat {
+	shard := &ss[name.shard()]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if found := shard.all[name]; found != nil {
+		return found
+	}
+	if shard.all == nil {
+		shard.all = map[seatName]*seat{}
+	}
+	shard.all[name] = made
+	return made
+}
+
+func (ss *seats) drop(name seatName) {
+	shard := &ss[name.shard()]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	delete(shard.all, name)
+}
+
+// each visits all shares. What comes or goes meanwhile may be visited, or not.
+func (ss *seats) each(visit func(seatName, *seat)) {
+	for i := range ss {
+		shard := &ss[i]
+		shard.mu.RLock()
+		all := maps.Clone(shard.all)
+		shard.mu.RUnlock()
+		for name, st := range all {
+			visit(name, st)
+		}
+	}
+}
+
+// seat returns a tenant's share.
+func (store *Store) seat(p *access.Principal, allowance access.Allowance) *seat {
+	name := seatName{tenant: p.Tenant, allowance: allowance}
+	if found := store.seats.find(name); found != nil {
+		return found
+	}
+
+	n := names{prefix: store.options.Prefix, tenant: p.Tenant, incarnation: store.options.Incarnation}
+	n.life = store.life + "x" + strconv.FormatUint(store.seated.Add(1), 36) // one before it may have used the numbers
+	if allowance == access.PeriodCredits {
+		n.incarnation += creditsMark
+	}
+	made := &seat{}
+	made.share = newShare(n, store.options.Lease.Milliseconds(), store.now(), func(of span) *account {
+		// What the journal has of the span is asked before any call of this process is in it.
+		store.adopting.Lock()
+		defer store.adopting.Unlock()
+		acc := &account{adopted: store.unsettled(p.Tenant, of)}
+		if of == made.named {
+			acc.charged = made.charged()
+		}
+		return acc
+	})
+	return store.seats.put(name, made)
+}
+
+// locked returns a tenant's share, and its caller unlocks it.
+func (store *Store) locked(p *access.Principal, allowance access.Allowance) *seat {
+	for {
+		st := store.seat(p, allowance)
+		st.mu.Lock()
+		if !st.left {
+			return st
+		}
+		st.mu.Unlock()
+	}
+}
+
+// sweep lets shares go that nobody has used for a while: of a year of tenants few call today. What they
+// have charged is in the journal, and Redis has it as claimed.
+func (store *Store) sweep(now access.Instant) {
+	store.seats.each(func(name seatName, st *seat) {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		if !st.restive && st.idle(now) {
+			st.left = true
+			store.seats.drop(name)
+		}
+	})
+}
+
+// leasedUnits counts the units that are taken ahead and not used.
+func (store *Store) leasedUnits() (units int64) {
+	now := store.now()
+	store.seats.each(func(_ seatName, st *seat) {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		for _, w := range st.windows {
+			if w.seq != 0 && !w.leaseOver(now) {
+				units += w.left
+			}
+		}
+	})
+	return units
+}
+
+// span is spanOf, for a day or period that mostly is the one of the call before. The caller holds the
+// seat.
+func (st *seat) span(p *access.Principal, allowance access.Allowance, standing *access.Standing) span {
+	same := st.standing.Day == standing.Day && st.standing.Period == standing.Period
+	if same && st.reset == resetOf(p, allowance) && st.named.name != "" {
+		return st.named
+	}
+	return spanOf(p, allowance, standing)
+}
+
+// order is what a rule asks for. The caller holds the seat.
+func (store *Store) order(st *seat, p *access.Principal, rule *access.Rule, now access.Instant) order {
+	standing := store.journal.Standing(p, rule, now)
+	if of := st.span(p, rule.Allowance, &standing); of != st.named {
+		own := *rule // a call's stays where it is
+		st.named = of
+		st.charged = func() int64 { return store.journal.Standing(p, &own, now).Used }
+	}
+	st.reset = resetOf(p, rule.Allowance)
+	st.standing = standing
+	return order{
+		subject: subjectOf(p, rule), perMinute: int64(rule.PerMinute), limit: rule.Limit, span: st.named,
+		window: rule.Window != access.NoWindow,
+		leased: rule.Window == access.KeyWindow && rule.PerMinute > exactMost && store.options.Lease > 0,
+	}
+}

@@ -1,0 +1,573 @@
+package meter
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"ninepocket/access"
+)
+
+// span is an allowance of a tenant: the day or the credit period that calls are charged to.
+type span struct {
+	name       string // in Redis; with the operator's reset when there was one
+	from, till int64  // Unix milliseconds
+}
+
+// order is what a call asks for. Calls with equal orders go to Redis together.
+type order struct {
+	subject   string // whose window it passes
+	perMinute int64
+	limit     int64 // of the allowance
+	cost      int64 // units of the allowance: 0 or 1
+	window    bool  // takes a unit of the window
+	leased    bool  // units of the window are taken ahead
+	question  bool  // takes nothing, and wants the figures
+	span      span
+}
+
+// fate is what became of a call.
+type fate uint8
+
+const (
+	undecided fate = iota
+	admitted
+	windowFull
+	quotaFull
+	closed    // writes were lost: the window is not known for a minute
+	otherSpan // the day or period is another by the clock of Redis
+)
+
+// call is one that waits for its right. Its share decides it; then the fields below are set.
+type call struct {
+	order
+	now  access.Instant
+	gone bool          // its caller waits no more
+	done chan struct{} // for the caller; the share does not know it
+
+	fate
+	at     int64 // instant of the admission, by the clock of Redis in Unix milliseconds
+	count  int64 // calls in the window, this one included when it was admitted
+	wait   int64 // milliseconds until the next unit of the window frees
+	used   int64 // of the allowance: charges of this server, and what others claim
+	charge *account
+}
+
+// account is what one server has charged to and holds of a span.
+type account struct {
+	span
+	charged int64 // recorded in the journal
+	held    int64 // by calls in flight
+	adopted int64 // by batches that a process before this one left undecided
+	claimed int64 // by this server, as Redis has it
+	others  int64 // claimed by other servers, as of the last answer
+	last    int64 // number that is known to be stored, 0 = none
+	known   bool  // there was an answer
+
+	whole   string // the mark of the data that has what others charged
+	filling *gap   // what is under way for that
+	tryAt   int64  // monotonic: when it may be tried again
+}
+
+// lease is units of a window that this server may use until an end.
+type lease struct {
+	seq        int64
+	left, used int64
+	free       int64 // units that nobody had when it was granted
+	begin, end access.Instant
+	of         *account
+}
+
+// window is what a share knows of a subject's window.
+type window struct {
+	lease
+	full      int64 // monotonic: until then, no unit frees
+	perMinute int64 // the limit it is full by
+
+	keys   []string // of what is asked of it
+	keysOf string   // span that they are of
+}
+
+// share is the part of a tenant's rights that one server has: a state machine that knows no clock,
+// no goroutine and no network. Its caller locks, sends what ask returns until there is an answer,
+// the same bytes each time, and gives the answer to answer.
+//
+// What keeps the limits exact, whatever is lost, late or repeated:
+//
+//   - A grant of take is used only by calls that waited when it was sent.
+//   - One ask of a share is under way. Calls that come meanwhile go together into the next.
+//   - A lease is used until its time has passed since it was first sent, by the monotonic and by the
+//     wall clock, and not beyond the day or period that it was granted in.
+//   - What was granted and not used goes back with the next ask, which says what is charged and held.
+//   - last goes on only to a number that an answer says is stored: a refusal stores nothing.
+type share struct {
+	names    names
+	leaseFor int64 // milliseconds
+	open     func(span) *account
+
+	seq      int64
+	accounts map[string]*account
+	current  *account
+	windows  map[string]*window
+	shut     int64 // monotonic: until then, all windows are closed
+	waiting  []*call
+	under    *ask
+	latest   order // of the last ask
+	used     access.Instant
+}
+
+// ask is a command that is sent until it is answered.
+type ask struct {
+	command
+	seq     int64
+	order   order
+	account *account
+	base    int64
+	want    int64 // units of the window or the allowance
+	calls   []*call
+	sent    access.Instant // for the first time
+	refused bool           // nobody answers it: it is to be sent again
+}
+
+// newShare returns the share of a tenant. open says what the journal has of a span. The first number
+// is above all that a process before may have used; where it is not, an answer says so.
+func newShare(n names, leaseFor int64, now access.Instant, open func(span) *account) *share {
+	return &share{
+		names: n, leaseFor: leaseFor, open: open, seq: now.Wall, used: now,
+		accounts: map[string]*account{}, windows: map[string]*window{},
+	}
+}
+
+func (s *share) account(of span) *account {
+	acc := s.accounts[of.name]
+	if acc == nil {
+		acc = s.open(of)
+		acc.span = of
+		s.accounts[of.name] = acc
+		s.drop(acc)
+	}
+	s.current = acc
+	return acc
+}
+
+// drop forgets the spans before the last two: their calls have ended.
+func (s *share) drop(newest *account) {
+	for len(s.accounts) > 3 {
+		var oldest *account
+		for _, acc := range s.accounts {
+			if acc != newest && (oldest == nil || acc.till < oldest.till) {
+				oldest = acc
+			}
+		}
+		delete(s.accounts, oldest.name)
+	}
+}
+
+func (s *share) window(subject string) *window {
+	w := s.windows[subject]
+	if w == nil {
+		w = &window{}
+		s.windows[subject] = w
+	}
+	return w
+}
+
+// base is what this server has of a span: what it tells Redis, and what that claims for it then.
+func (s *share) base(acc *account) int64 {
+	sum := acc.charged + acc.held + acc.adopted
+	for _, w := range s.windows {
+		if w.of == acc {
+			sum += w.left
+		}
+	}
+	return sum
+}
+
+// join decides a call at once where that needs no question, or makes it wait.
+func (s *share) join(c *call, now access.Instant) {
+	if !s.decides(c, now) {
+		s.waiting = append(s.waiting, c)
+	}
+}
+
+// decides decides a call at once where that needs no question.
+func (s *share) decides(c *call, now access.Instant) bool {
+	s.used = now
+	w := s.window(c.subject)
+	switch {
+	case c.question:
+		return false
+	case c.window && now.Mono < s.shut:
+		s.decide(c, closed, now.Wall, c.perMinute, s.shut-now.Mono)
+		return true
+	case c.leased && s.useLease(w, c, now):
+		return true
+	case c.window && now.Mono < w.full && w.perMinute == c.perMinute:
+		s.decide(c, windowFull, now.Wall, c.perMinute, w.full-now.Mono)
+		return true
+	}
+	return false
+}
+
+// decide settles a call.
+func (s *share) decide(c *call, how fate, at, count, wait int64) {
+	acc := s.account(c.span)
+	c.fate = how
+	c.at = at
+	c.count = count
+	c.wait = wait
+	c.charge = acc
+	c.used = acc.others + acc.charged
+	if how == admitted && !c.question {
+		acc.held += c.cost
+	}
+}
+
+// useLease admits a call by the open lease, if that has a unit.
+func (s *share) useLease(w *window, c *call, now access.Instant) bool {
+	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.of.name != c.span.name {
+		return false
+	}
+	w.left--
+	w.used++
+	count := c.perMinute - w.free - w.left
+	s.decide(c, admitted, max(now.Wall, w.begin.Wall), count, minuteMillis)
+	return true
+}
+
+// leaseOver reports whether a lease is to be settled: its time is over, and its use is not told.
+func (w *window) leaseOver(now access.Instant) bool {
+	return w.seq != 0 && (now.Mono >= w.end.Mono || now.Wall >= w.end.Wall)
+}
+
+// ask returns what is to be sent now, or nil. settle says that what nobody waits for is due, too, and
+// what was sent in vain.
+func (s *share) ask(now access.Instant, settle bool) *ask {
+	if s.under != nil {
+		if !settle || !s.under.refused {
+			return nil
+		}
+		s.under.refused = false
+		return s.under
+	}
+
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *call) bool { return c.gone })
+	if len(s.waiting) == 0 {
+		return s.settlement(now, settle)
+	}
+
+	// Of one order each: the first one's, and all that want the same.
+	want := s.waiting[0].order
+	var calls []*call
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *call) bool {
+		same := c.order == want
+		if same {
+			calls = append(calls, c)
+		}
+		return same
+	})
+	return s.send(want, calls, now)
+}
+
+// settlement asks for nothing and tells what is charged and held, when Redis has it otherwise.
+func (s *share) settlement(now access.Instant, settle bool) *ask {
+	if !settle || s.current == nil || s.latest.subject == "" {
+		return nil
+	}
+
+	// In order, so that a simulation does the same each time.
+	for _, subject := range slices.Sorted(maps.Keys(s.windows)) {
+		w := s.windows[subject]
+		if w.leaseOver(now) && w.of == s.current {
+			want := s.latest
+			want.subject = subject
+			want.leased = true
+			want.perMinute = w.perMinute
+			want.span = w.of.span
+			return s.send(want, nil, now)
+		}
+	}
+	if s.current.known && s.base(s.current) == s.current.claimed {
+		return nil
+	}
+
+	want := s.latest
+	want.leased = false
+	want.span = s.current.span
+	return s.send(want, nil, now)
+}
+
+// unsettled reports whether settlement has something to say, now or when a lease is over.
+func (s *share) unsettled() bool {
+	if s.under != nil && s.under.refused {
+		return true
+	}
+	if s.current == nil || s.latest.subject == "" {
+		return false
+	}
+	for _, w := range s.windows {
+		if w.seq != 0 {
+			return true
+		}
+	}
+	return !s.current.known || s.base(s.current) != s.current.claimed
+}
+
+// idle reports whether a share may be forgotten: nothing is under way or held, Redis has what it has, and
+// it is longer unused than windows and losses are looked at.
+func (s *share) idle(now access.Instant) bool {
+	if s.under != nil || len(s.waiting) > 0 || now.Mono < s.shut || now.Mono-s.used.Mono <= 3*minuteMillis {
+		return false
+	}
+	for _, acc := range s.accounts {
+		if acc.held != 0 || acc.adopted != 0 {
+			return false
+		}
+	}
+	return !s.unsettled()
+}
+
+// reassert is what to send to a Redis that may have lost something: what is under way, or what there
+// is. It is nil for a share that has taken nothing within a minute.
+func (s *share) reassert(now access.Instant) *ask {
+	if s.under != nil || s.current == nil || s.latest.subject == "" || now.Mono-s.used.Mono > 2*minuteMillis {
+		return s.under
+	}
+	want := s.latest
+	want.span = s.current.span
+	return s.send(want, nil, now)
+}
+
+// send makes the ask of an order for calls.
+func (s *share) send(want order, calls []*call, now access.Instant) *ask {
+	s.seq++
+	s.latest = want
+	acc := s.account(want.span)
+	w := s.window(want.subject)
+	a := &ask{seq: s.seq, order: want, account: acc, calls: calls, sent: now}
+
+	n := int64(len(calls))
+	if want.question {
+		n = 0
+	}
+	settled := w.lease
+	if want.leased || n > 0 && settled.left > 0 {
+		w.lease = lease{} // what is left of it goes back
+	}
+	a.base = s.base(acc)
+
+	if w.keysOf != want.span.name {
+		w.keys = s.names.keys(&want)
+		w.keysOf = want.span.name
+	}
+	ints := func(numbers ...int64) (out []string) {
+		out = make([]string, 0, len(numbers)+1)
+		for _, number := range numbers {
+			out = append(out, strconv.FormatInt(number, 10))
+		}
+		return out
+	}
+	if want.leased {
+		if n > 0 {
+			n += max(16, 2*settled.used) // as many again as came since the last one
+		}
+		a.want = n
+		w.perMinute = want.perMinute
+		a.command = s.names.command(scriptLease, w.keys, ints(a.seq, acc.last, want.perMinute, n, want.limit, a.base,
+			want.span.from, want.span.till, s.leaseFor, settled.seq, settled.used))
+	} else {
+		unit := int64(0)
+		if want.window {
+			unit = 1
+		}
+		a.want = n
+		a.command = s.names.command(scriptTake, w.keys, ints(a.seq, acc.last, want.perMinute, n, unit, want.cost,
+			want.limit, a.base, want.span.from, want.span.till, s.leaseFor))
+	}
+
+	a.args = append(a.args, s.names.life)
+	s.under = a
+	return a
+}
+
+// The statuses of take and lease.
+const (
+	statusGranted = iota
+	statusWindowFull
+	statusQuotaFull
+	statusRepeated
+	statusStale
+	statusLost
+	statusClosed
+	statusOtherSpan
+)
+
+var fates = [...]fate{
+	statusGranted: undecided, statusWindowFull: windowFull, statusQuotaFull: quotaFull, statusRepeated: undecided,
+	statusStale: undecided, statusLost: closed, statusClosed: closed, statusOtherSpan: otherSpan,
+}
+
+// grant is the answer of take and lease.
+type grant struct {
+	status, at, granted, count, wait, others, stored int64
+
+	void int64 // granted, and not to be used
+}
+
+// grantFields is how many numbers an answer of take and lease has.
+const grantFields = 7
+
+// farthest is beyond all times and counts: a script has no exact numbers above it.
+const farthest = int64(1) << 53
+
+// readGrant reads the answer of an ask. What no script of ours says is an error: whoever says it is not
+// believed that it granted something.
+func (a *ask) readGrant(out reply) (grant, error) {
+	g := grant{
+		status: out.at(0), at: out.at(1), granted: out.at(2), count: out.at(3), wait: out.at(4), others: out.at(5),
+		stored: out.at(6),
+	}
+	far := func(n int64) bool { return n < -farthest || n > farthest }
+	switch {
+	case len(out.ints) != grantFields || out.text != "":
+	case g.status < 0 || g.status >= int64(len(fates)):
+	case g.granted < 0 || g.granted > a.want || g.count < 0 || g.stored < 0:
+	case slices.ContainsFunc(out.ints, far):
+	default:
+		return g, nil
+	}
+	return grant{}, fmt.Errorf("%w: it answered %v to a question for %d units", errScript, out.ints, a.want)
+}
+
+// close shuts a share for a while, because nobody knows what others were granted before: what was
+// granted now is not used. The units are claimed in Redis all the same, and go back with the next ask.
+func (s *share) close(g *grant, now access.Instant, wait int64) {
+	s.shut = max(s.shut, now.Mono+wait)
+	g.void = g.granted
+	g.granted = 0
+}
+
+// answer takes the answer of what is under way. It returns the calls that are decided; others go
+// into the next ask.
+func (s *share) answer(g grant, now access.Instant) (decided []*call) {
+	a := s.under
+	s.under = nil
+	if g.status != statusOtherSpan {
+		s.note(a, &g)
+	}
+
+	switch {
+	case g.status == statusLost || g.status == statusClosed:
+		s.shut = max(s.shut, a.sent.Mono+g.wait)
+	case g.status == statusWindowFull && a.order.leased:
+		// Others may give units back before.
+		s.refuse(a, min(g.wait, leaseRefusal))
+	case g.status == statusWindowFull:
+		s.refuse(a, g.wait)
+	}
+
+	granted := g.granted
+	if a.order.leased && granted > 0 {
+		s.begin(a, &g)
+	}
+	w := s.window(a.order.subject)
+	var again []*call
+	for _, c := range a.calls {
+		switch {
+		case c.gone:
+			continue
+		case a.order.question && (g.status == statusGranted || g.status == statusRepeated):
+			s.decide(c, admitted, g.at, g.count, g.wait)
+		case a.order.leased && s.useLease(w, c, now):
+		case !a.order.leased && granted > 0:
+			granted--
+			s.decide(c, admitted, g.at, g.count-granted, g.wait)
+		case fates[g.status] == undecided:
+			again = append(again, c)
+			continue
+		default:
+			s.decide(c, fates[g.status], g.at, g.count, g.wait)
+		}
+		decided = append(decided, c)
+	}
+	s.waiting = append(again, s.waiting...)
+	return append(decided, s.turnAway(now)...)
+}
+
+// turnAway decides the calls that wait for units of a share that is shut.
+func (s *share) turnAway(now access.Instant) (decided []*call) {
+	if now.Mono >= s.shut {
+		return nil
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *call) bool {
+		if c.gone || c.question || !c.window && c.cost == 0 {
+			return false
+		}
+		s.decide(c, closed, now.Wall, c.perMinute, s.shut-now.Mono)
+		decided = append(decided, c)
+		return true
+	})
+	return decided
+}
+
+// broken gives up what is under way, because Redis cannot do it: what it has of the tenant is damaged.
+func (s *share) broken() (decided []*call) {
+	a := s.under
+	s.under = nil
+	for _, c := range a.calls {
+		if !c.gone {
+			s.decide(c, closed, a.sent.Wall, 0, 0)
+			decided = append(decided, c)
+		}
+	}
+	return decided
+}
+
+// note takes over what an answer says of the account.
+func (s *share) note(a *ask, g *grant) {
+	acc := a.account
+	acc.known = true
+	acc.others = g.others
+	acc.last = g.stored
+
+	switch {
+	case g.status == statusStale:
+		s.seq = max(s.seq, g.stored)
+		acc.claimed = -1 // a process before this one said it
+		g.granted = 0
+	case g.stored != a.seq:
+		acc.claimed = a.base // which it was already
+	case a.order.leased:
+		acc.claimed = a.base + g.granted + g.void
+	default:
+		acc.claimed = a.base + (g.granted+g.void)*a.order.cost
+	}
+}
+
+// refuse remembers that a window is full for a while: until then nothing can free.
+func (s *share) refuse(a *ask, wait int64) {
+	w := s.window(a.order.subject)
+	w.full = a.sent.Mono + wait
+	w.perMinute = a.order.perMinute
+}
+
+// begin opens a lease. It ends when its time has passed since it was first asked for: Redis counted
+// from later on. A clock of ours may be slow by a thousandth.
+func (s *share) begin(a *ask, g *grant) {
+	length := min(s.leaseFor, a.order.span.till-g.at)
+	length -= length/1000 + 1
+	w := s.window(a.order.subject)
+	w.lease = lease{
+		seq: a.seq, left: g.granted, free: max(0, a.order.perMinute-g.count), begin: a.sent, of: a.account,
+		end: access.Instant{Mono: a.sent.Mono + length, Wall: a.sent.Wall + length},
+	}
+}
+
+// finish ends an admitted call: a unit that it held is charged now, or given back with the next ask.
+func (s *share) finish(acc *account, cost int64, charged bool) {
+	acc.held -= cost
+	if charged {
+		acc.charged += cost
+	}
+}

@@ -1,0 +1,309 @@
+package meter
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// event is something that happens at a true time, in microseconds.
+type event struct {
+	at     int64
+	number int
+	do     func()
+}
+
+type events []event
+
+func (es *events) Len() int { return len(*es) }
+func (es *events) Less(i, j int) bool {
+	a := &(*es)[i]
+	b := &(*es)[j]
+	return a.at < b.at || a.at == b.at && a.number < b.number
+}
+func (es *events) Swap(i, j int) { (*es)[i], (*es)[j] = (*es)[j], (*es)[i] } // air: a swap is one thing
+func (es *events) Push(x any)    { *es = append(*es, x.(event)) }
+func (es *events) Pop() any {
+	last := len(*es) - 1
+	e := (*es)[last]
+	*es = (*es)[:last]
+	return e
+}
+
+// flaws are the mistakes that a simulation has to find.
+type flaws struct {
+	script     func(string) string
+	receipt    bool // a lease counts from its answer
+	forget     bool // a killed server forgets its journal
+	late       bool // a grant is used by calls that came after it was sent
+	blind      bool // writes that are lost are not looked for, and acknowledged before replicas have them
+	unprepared bool // a batch is in no journal before it is committed
+}
+
+// simEpoch is when runs begin, in Unix microseconds.
+const simEpoch = int64(1_773_144_000_000_000)
+
+// world is one run of servers, clients, Redis with a replica, and what goes wrong with them, all out
+// of one seed, in one goroutine.
+type world struct {
+	*rand.Rand
+	t      testing.TB
+	seed   uint64
+	flaws  flaws
+	acks   bool
+	now    int64
+	queue  events
+	number int
+	calm   bool // nothing goes wrong any more
+	quiet  bool // and few call
+
+	// Of Redis.
+	redis  *simRedis
+	skew   int64 // of its clock
+	down   bool
+	trap   bool
+	run    int // goes up with each fail-over
+	writes []simWrite
+	newest int64 // when the replica has all that was written
+
+	// Swarm parameters: they differ by seed, for a fault that one setting hides another shows.
+	perMinute, limit         int64
+	leased                   bool
+	ttl                      int64
+	tail, tailMost           int64
+	retry, patience, lag     int64
+	claimFor                 int64
+	found                    []string
+	servers                  []*simServer
+	admissions               map[string][]int64 // true microseconds, by window
+	charged, answered, inAir map[string]int     // units, by tenant
+	keys                     map[string]*simKey
+	notes                    simNotes
+}
+
+// simNotes are what a run has seen, to show that it saw something.
+type simNotes struct {
+	admitted, refused, unavailable, kills, failovers, undone, lost, batches, replays, voids int
+}
+
+// simWrite is a script that wrote, and when the replica has it.
+type simWrite struct {
+	at   int64
+	undo func()
+}
+
+// simKey is an idempotency key, with what became of it.
+type simKey struct {
+	charges  int
+	reply    string
+	told     int
+	unbilled bool
+}
+
+func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
+	w := &world{
+		Rand: rand.New(rand.NewPCG(seed, 7)), t: t, seed: seed, flaws: f, acks: acks, leased: leased,
+		now: simEpoch, admissions: map[string][]int64{}, charged: map[string]int{},
+		answered: map[string]int{}, inAir: map[string]int{}, keys: map[string]*simKey{},
+	}
+	pick := func(numbers ...int64) int64 { return numbers[w.IntN(len(numbers))] }
+	w.perMinute = pick(10, 30, 60)
+	w.limit = w.perMinute * (2 + w.Int64N(10))
+	w.tail = pick(5, 20, 50)
+	w.tailMost = pick(400_000, 3_000_000)
+	w.retry = pick(100_000, 1_000_000, 4_000_000)
+	w.patience = pick(50_000, 1_000_000)
+	w.lag = pick(300, 5_000, 50_000, 500_000)
+	w.ttl = pick(50, 500, 2000)
+	w.claimFor = pick(300, 15_000)
+	if f.receipt {
+		// What it does shows where answers are slow.
+		w.tail = 2
+		w.tailMost = 3_000_000
+		w.retry = 4_000_000
+		w.patience = 1_000_000
+		w.ttl = 2000
+	}
+	w.redis = newSimRedis(t, func() int64 { return w.now + w.skew }, f.script)
+
+	for i := range 2 + w.IntN(3) {
+		w.servers = append(w.servers, newSimServer(w, i))
+	}
+	return w
+}
+
+func (w *world) after(d int64, do func()) {
+	w.number++
+	heap.Push(&w.queue, event{w.now + d, w.number, do})
+}
+
+// runUntil lets things happen for a while.
+func (w *world) runUntil(end int64) {
+	for len(w.queue) > 0 && w.queue[0].at < end {
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		e.do()
+	}
+	w.now = end
+}
+
+// delay is how long a message takes.
+func (w *world) delay() int64 {
+	if !w.calm && w.Int64N(w.tail) == 0 {
+		return w.Int64N(w.tailMost)
+	}
+	return 100 + w.Int64N(1500)
+}
+
+// sometimes is true once in n, while something may go wrong.
+func (w *world) sometimes(n int) bool { return !w.calm && w.IntN(n) == 0 }
+
+// deliver runs a command in Redis, and calls answer when who sent it may have the answer.
+func (w *world) deliver(c *command, run int, answer func(reply)) {
+	if w.down || run != w.run {
+		return
+	}
+	out, undo := w.redis.eval(c)
+	lag := w.lag
+	if w.calm {
+		lag = 300
+	}
+	arrives := max(w.newest, w.now+w.Int64N(lag)+50)
+	if undo != nil {
+		w.newest = arrives
+		w.writes = append(w.writes, simWrite{at: arrives, undo: undo})
+		if len(w.writes) > 400 {
+			w.writes = slices.Clone(w.writes[100:])
+		}
+		if w.trap {
+			w.trap = false
+			w.after(w.Int64N(lag), w.failOver)
+		}
+	}
+
+	wait := int64(0)
+	if w.acks && undo != nil {
+		wait = arrives - w.now
+	}
+	w.after(wait+w.delay(), func() {
+		// A primary that is gone acknowledges nothing any more.
+		if run == w.run || !w.acks {
+			answer(out)
+		}
+	})
+}
+
+// failOver makes the replica the primary: what it has not is gone.
+func (w *world) failOver() {
+	if w.down || w.calm {
+		return
+	}
+	w.notes.failovers++
+	w.down = true
+	for len(w.writes) > 0 && w.writes[len(w.writes)-1].at > w.now {
+		w.writes[len(w.writes)-1].undo()
+		w.writes = w.writes[:len(w.writes)-1]
+		w.notes.undone++
+	}
+	w.newest = 0
+	w.run++
+	w.skew = w.Int64N(400_001) - 200_000
+	w.after(500_000+w.Int64N(2_000_000), func() { w.down = false })
+}
+
+// chaos does something bad now and then.
+func (w *world) chaos() {
+	if w.calm {
+		return
+	}
+
+	s := w.servers[w.IntN(len(w.servers))]
+	switch w.IntN(8) {
+	case 0, 1:
+		s.kill(false)
+	case 2:
+		s.cut = w.now + w.Int64N(3_000_000) // what Redis answers does not arrive
+	case 3:
+		s.mute = w.now + w.Int64N(3_000_000) // nor what it is asked
+	case 4:
+		s.pause(w.Int64N(4_000_000))
+	case 5:
+		s.step += w.Int64N(4_000_001) - 2_000_000
+	case 6:
+		if w.IntN(6) == 0 {
+			s.kill(true)
+		}
+	default:
+		w.trap = true // it fails with the next write, when the replica has that, or before
+	}
+	w.after(int64(w.ExpFloat64()*5e6), w.chaos)
+}
+
+// over returns how many admissions are too many in 60 seconds of the time that they are counted by.
+func (w *world) over() (n int) {
+	const skew = 400 // two fail-overs may set the clock by as much, in milliseconds
+	for _, times := range w.admissions {
+		slices.Sort(times)
+		for i := int(w.perMinute); i < len(times); i++ {
+			if times[i]/1000-times[i-int(w.perMinute)]/1000 < minuteMillis-skew {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// judge checks the invariants at the end of a run. What it finds is told with the seed.
+func (w *world) judge() (found []string) {
+	if w.acks {
+		found = append(found, w.found...)
+	}
+
+	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	if n := w.over(); n > 0 && w.acks {
+		say("I1: %d admissions over %d a minute", n, w.perMinute)
+	}
+	for tenant, charged := range w.charged {
+		answered := w.answered[tenant]
+		if int64(charged) > w.limit && w.acks {
+			say("I2: %d charged of %d", charged, w.limit)
+		}
+		if answered > charged || charged-answered > w.inAir[tenant] {
+			say("I3: %d charged, %d answered, %d in flight at kills", charged, answered, w.inAir[tenant])
+		}
+	}
+	for name, key := range w.keys {
+		if w.acks && (key.charges > 1 || key.told > 0 && key.charges != 1) && !key.unbilled {
+			say("I4: key %s has %d charges and was answered %d times", name, key.charges, key.told)
+		}
+	}
+	return found
+}
+
+// simulate runs a world for some seconds, heals it, and returns what is wrong.
+func (w *world) simulate(seconds int64) (found []string) {
+	w.after(3_000_000, w.chaos)
+	for _, s := range w.servers {
+		w.after(w.Int64N(1_000_000), s.clients)
+	}
+	w.runUntil(w.now + seconds*1_000_000)
+
+	// After the last fault, all recover.
+	w.calm = true
+	w.quiet = true // windows that a loss closed open again
+	w.runUntil(w.now + 60_000_000)
+	w.quiet = false
+	w.runUntil(w.now + 30_000_000)
+	for _, s := range w.servers {
+		if s.lastServed < w.now-25_000_000 {
+			since := (w.now - s.lastServed) / 1e6
+			found = append(found, fmt.Sprintf("I8: server %d has served nobody for %d s", s.id, since))
+		}
+		if n := len(s.prepared); n > 0 {
+			found = append(found, fmt.Sprintf("I8: server %d has %d batches that nobody decided", s.id, n))
+		}
+	}
+	return append(found, w.judge()...)
+}

@@ -1,0 +1,220 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	// poll is how often a server asks what is published; each time a fifth more or less, so that
+	// many servers do not ask together.
+	poll = 2 * time.Second
+	// firstWait and longestWait bound the time between two tries after a failure.
+	firstWait   = 250 * time.Millisecond
+	longestWait = 30 * time.Second
+)
+
+// Follow pulls until ctx is done. A failure is logged once while it stays the same, and tried again
+// for ever.
+func (c *Cache) Follow(ctx context.Context) {
+	c.followWith(ctx, func(ctx context.Context) (Pulled, error) { return c.pull(ctx, true) })
+}
+
+func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pulled, error)) {
+	reported := ""
+	var failing time.Duration
+	for {
+		done, err := pull(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && err.Error() != reported:
+			reported = err.Error()
+			c.o.Log.Error("cannot follow the snapshot store, serving on", slog.Any("cause", err))
+		case err == nil && reported != "":
+			reported = ""
+			c.o.Log.Info("the snapshot store is followed again")
+		}
+		if done.Changed && err == nil {
+			c.o.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID), slog.Uint64("epoch", done.Epoch),
+				slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
+		}
+
+		wait := poll
+		failing = min(max(firstWait, 2*failing), longestWait)
+		if err == nil {
+			failing = 0
+		} else {
+			wait = failing
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// pause waits for a time, a fifth more or less. It reports false when ctx is done first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	//nolint:gosec // it spreads load, and hides nothing
+	timer := time.NewTimer(wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// trustFile is the file of the cache's folder that keeps which TRUST was taken up.
+const trustFile = "TRUST"
+
+// remembered is the content of the file. Other publishers in the configuration are a new beginning:
+// an operator who lost all keys names others.
+type remembered struct {
+	Publishers []Publisher `json:"publishers"`
+	Trust      string      `json:"trust"`
+}
+
+// restore reads what was trusted here last.
+func (c *Cache) restore() error {
+	if c.ring != nil {
+		return nil
+	}
+
+	begin := &keyring{keys: c.o.Publishers}
+	b, err := os.ReadFile(filepath.Join(c.dir.Root(), trustFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		c.ring = begin
+		return nil
+	}
+	var last remembered
+	if err == nil {
+		err = json.Unmarshal(b, &last)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
+	}
+
+	same := func(a, b Publisher) bool { return a.String() == b.String() }
+	if !slices.EqualFunc(last.Publishers, c.o.Publishers, same) {
+		c.ring = begin
+		return nil
+	}
+	t, _, err := parseTrust([]byte(last.Trust))
+	if err != nil {
+		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
+	}
+	c.ring = &keyring{t.Version, t.Keys, t.Retired}
+	c.stats.trusted.Store(t.Version)
+	return nil
+}
+
+// follow takes up the TRUST of the bucket, version by version. An older one than that which holds
+// here is passed over, for stores may answer what they had a moment ago.
+func (c *Cache) follow(ctx context.Context) error {
+	newest, tag, err := c.bucket.get(ctx, trustName, c.seen)
+	if errors.Is(err, errAbsent) || errors.Is(err, errUnchanged) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t, _, err := parseTrust(newest)
+	if err != nil {
+		return err
+	}
+
+	ring, last, err := c.chain(ctx, &t, newest)
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		if err := c.remember(last); err != nil {
+			return err
+		}
+		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.version))
+	}
+	c.ring = &ring
+	c.seen = tag
+	c.stats.trusted.Store(ring.version)
+	return nil
+}
+
+// chain follows the versions of TRUST up to the newest one. last is nil when there was nothing to
+// take up.
+func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring keyring, last []byte, err error) {
+	ring = *c.ring
+	if newest.Version > ring.version+mostVersions {
+		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.version,
+			ErrTrustBroken)
+	}
+
+	begun := ring.version > 0
+	for version := ring.version + 1; version <= newest.Version; version++ {
+		next := content
+		if version < newest.Version {
+			next, _, err = c.bucket.get(ctx, trustVersion(version), "")
+			if err != nil {
+				return ring, nil, err
+			}
+		}
+
+		// The configured publishers may have begun with a later version than the first.
+		taken, err := ring.next(next)
+		if _, untrusted := errors.AsType[*UntrustedError](err); untrusted && !begun && version < newest.Version {
+			continue
+		}
+		if err == nil && taken.version != version {
+			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", taken.version, version, ErrTrustBroken)
+		}
+		if err != nil {
+			return ring, nil, err
+		}
+		begun = true
+		ring = taken
+		last = bytes.Clone(next)
+	}
+	return ring, last, nil
+}
+
+// remember writes down which TRUST holds, so that no older one is taken up after a restart.
+func (c *Cache) remember(trust []byte) error {
+	b, err := json.Marshal(remembered{c.o.Publishers, string(trust)})
+	if err == nil {
+		err = os.MkdirAll(c.dir.Root(), 0o755) //nolint:gosec // published data is public
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep which keys are trusted: %w", err)
+	}
+
+	path := filepath.Join(c.dir.Root(), trustFile)
+	file, err := os.CreateTemp(c.dir.Root(), trustFile+".*")
+	if err != nil {
+		return fmt.Errorf("cannot keep which keys are trusted: %w", err)
+	}
+	_, err = file.Write(append(b, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("cannot keep which keys are trusted: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package mirror
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fixedKey is always the same key.
+func fixedKey(id string) *Key {
+	return &Key{id, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))}
+}
+
+func samplePointer() *Pointer {
+	return &Pointer{
+		Format: 1, Epoch: 42, ID: "20260401T120000Z-0123456789abcdef", ManifestSHA256: strings.Repeat("0f", 32),
+		PublishedAt: day, ActivateAt: day.Add(time.Minute), Previous: "20260331T120000Z-0123456789abcdef",
+		PreviousUntil: day.Add(time.Minute), Hold: true,
+	}
+}
+
+// FuzzCurrent reads any bytes as a CURRENT. What is taken is spelt again as it was, and no other
+// bytes with the same signature are taken.
+func FuzzCurrent(f *testing.F) {
+	key := fixedKey("ops-2026")
+	publishers := []Publisher{key.Publisher()}
+	sealed, err := samplePointer().seal(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	f.Add(sealed)
+	f.Add(sealed[:len(sealed)-1])
+	f.Add(append(bytes.Clone(sealed), '\n'))
+	f.Add(bytes.Replace(sealed, []byte("42"), []byte("43"), 1))
+	f.Add(bytes.Replace(sealed, []byte("ops-2026"), []byte("ops-2027"), 1))
+	f.Add([]byte("{}\ned25519::\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		text, err := cutSigned(kindCurrent, b)
+		if err != nil {
+			return
+		}
+		_, err = text.signer(publishers)
+		if err == nil && !bytes.HasPrefix(b, sealed[:bytes.Index(sealed, []byte(algorithm))]) {
+			t.Fatalf("%q passes for what was signed", b)
+		}
+
+		// The text itself is read when a trusted key signed it: here every one is.
+		p, err := parsePointer(text.body)
+		if err != nil {
+			return
+		}
+		again, err := p.seal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := cutSigned(kindCurrent, again)
+		if err == nil {
+			_, err = back.signer(publishers)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := parsePointer(back.body)
+		if err != nil || !q.PublishedAt.Equal(p.PublishedAt) || q.Epoch != p.Epoch || q.ID != p.ID || q.Hold != p.Hold {
+			t.Fatalf("%+v became %+v (%v)", p, q, err)
+		}
+	})
+}
+
+// FuzzFlip changes one byte of a CURRENT that is signed: it must not be taken.
+func FuzzFlip(f *testing.F) {
+	key := fixedKey("ops-2026")
+	publishers := []Publisher{key.Publisher()}
+	sealed, err := samplePointer().seal(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	for at := 0; at < len(sealed); at += 16 {
+		f.Add(uint(at), byte(1))
+	}
+	f.Fuzz(func(t *testing.T, at uint, with byte) {
+		changed := bytes.Clone(sealed)
+		changed[at%uint(len(changed))] ^= with
+		text, err := cutSigned(kindCurrent, changed)
+		if err == nil {
+			_, err = text.signer(publishers)
+		}
+		if (err == nil) != (with == 0) {
+			t.Errorf("byte %d changed by %d: %v", at, with, err)
+		}
+	})
+}
+
+// FuzzTrust reads any bytes as a TRUST, signed by a key that it names.
+func FuzzTrust(f *testing.F) {
+	key := fixedKey("a")
+	good := Trust{
+		Format: 1, Version: 3, At: day, Keys: []Publisher{key.Publisher()}, Retired: []Retired{{"b", 2}},
+	}
+	body, err := spell(&good)
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	f.Add(body)
+	f.Add(bytes.Replace(body, []byte(`"b"`), []byte(`"a"`), 1))
+	f.Add([]byte(`{"format":1,"version":1,"keys":[]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if len(body) == 0 || body[len(body)-1] != '\n' {
+			body = append(bytes.Clone(body), '\n')
+		}
+		read, _, err := parseTrust(sign(kindTrust, body, key))
+		if err != nil {
+			return
+		}
+		if fault := read.fault(); fault != "" {
+			t.Fatalf("a TRUST was taken that %s", fault)
+		}
+
+		// Without a signature, or as another object, it is none.
+		if _, _, err := parseTrust(body); err == nil && !bytes.Contains(body, []byte(algorithm)) {
+			t.Fatal("a TRUST was taken without a signature")
+		}
+		if _, _, err := parseTrust(sign(kindCurrent, body, key)); err == nil {
+			t.Fatal("what was signed as a CURRENT passes for a TRUST")
+		}
+	})
+}
+
+// FuzzPlace reads any text as the URL of a store. Its errors hold no password.
+func FuzzPlace(f *testing.F) {
+	for _, text := range []string{
+		"s3://cards/prod?endpoint=https://s3.example&region=eu-central-1", "s3://cards", "s3://cards/a/b/",
+		"s3://user:secret-word@cards/prod", "s3://cards/../x", "https://cards/prod", "s3://c?endpoint=ftp://x",
+		"s3://cards/?endpoint=https://u:secret-word@h", "s3://cards?x=1",
+	} {
+		f.Add(text)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		place, err := ParsePlace(text)
+		if err != nil {
+			if strings.HasPrefix(text, "s3://user:secret-word@") && strings.Contains(err.Error(), "secret-word") {
+				t.Errorf("%v tells a password", err)
+			}
+			return
+		}
+		if !bucketName.MatchString(place.Bucket) || strings.Contains(place.Prefix, "..") ||
+			place.Prefix != "" && !strings.HasSuffix(place.Prefix, "/") {
+			t.Errorf("%q is taken as %+v", text, place)
+		}
+	})
+}

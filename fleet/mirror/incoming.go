@@ -1,0 +1,192 @@
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"ninepocket/snapshot"
+)
+
+const (
+	// tries is how often a section is asked for before the whole pull waits.
+	tries = 3
+	// progress is how many bytes a try must bring to be none of these: a line that breaks now and
+	// then is slow, and not broken.
+	progress = 64 << 10
+)
+
+// ErrWrongBytes means: a section came whole, and with other bytes than were published.
+var ErrWrongBytes = errors.New("the store gave other bytes than were published")
+
+// incoming is the folder with what came of sections so far. It outlives a crash: what is there is
+// hashed, and the rest is asked for.
+type incoming struct {
+	bucket *Bucket
+	dir    *snapshot.Dir
+	folder string
+	bytes  *atomic.Int64 // counts what was downloaded
+}
+
+// incoming makes the folder.
+func (c *Cache) incoming() (*incoming, error) {
+	folder := filepath.Join(c.dir.Root(), "incoming")
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // published data is public
+		return nil, fmt.Errorf("cannot keep what is pulled: %w", err)
+	}
+	return &incoming{c.bucket, c.dir, folder, &c.stats.bytes}, nil
+}
+
+func (in *incoming) path(section *snapshot.Section) string {
+	return filepath.Join(in.folder, section.SHA256)
+}
+
+// open opens a section that was fetched.
+func (in *incoming) open(section snapshot.Section) (io.ReadCloser, error) {
+	return os.Open(in.path(&section))
+}
+
+// clear removes the folder. What stays is used by the next pull, or removed by it.
+func (in *incoming) clear() { _ = os.RemoveAll(in.folder) }
+
+// fetch brings the sections of a snapshot here, each from another snapshot of the directory store
+// where one has it.
+func (in *incoming) fetch(ctx context.Context, m *snapshot.Manifest) error {
+	known := in.known()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, section := range distinct(m) {
+		group.Go(func() error { return in.section(ctx, &section, known[section.SHA256]) })
+	}
+	return group.Wait()
+}
+
+// distinct are the served sections of a snapshot, each content once.
+func distinct(m *snapshot.Manifest) []snapshot.Section {
+	seen := map[string]bool{}
+	var all []snapshot.Section
+	for _, section := range m.Served() {
+		if !seen[section.SHA256] {
+			seen[section.SHA256] = true
+			all = append(all, section)
+		}
+	}
+	return all
+}
+
+// known are the files of sections that the directory store has, by their strong checksums.
+func (in *incoming) known() map[string]string {
+	// Without any, everything is downloaded.
+	all, _ := in.dir.List()
+	files := map[string]string{}
+	for _, m := range all {
+		for _, section := range m.Served() {
+			files[section.SHA256] = filepath.Join(in.dir.Path(m.ID), section.File)
+		}
+	}
+	return files
+}
+
+// section brings one section here.
+func (in *incoming) section(ctx context.Context, section *snapshot.Section, here string) (err error) {
+	if here != "" && in.copied(section, here) {
+		return nil
+	}
+
+	for failed := 0; failed < tries; {
+		var came int64
+		came, err = in.download(ctx, section)
+		if err == nil || ctx.Err() != nil || errors.Is(err, errAbsent) {
+			return err
+		}
+		if came < progress || errors.Is(err, ErrWrongBytes) {
+			failed++
+		}
+	}
+	return err
+}
+
+// copied copies a section that another snapshot has. Where that one is damaged, it is downloaded.
+func (in *incoming) copied(section *snapshot.Section, here string) bool {
+	from, err := os.Open(here)
+	if err != nil {
+		return false
+	}
+	defer from.Close() //nolint:errcheck // only read
+
+	b, err := io.ReadAll(io.LimitReader(from, section.Bytes+1))
+	sum := sha256.Sum256(b)
+	if err != nil || hex.EncodeToString(sum[:]) != section.SHA256 {
+		return false
+	}
+	return os.WriteFile(in.path(section), b, 0o644) == nil //nolint:gosec // published data is public
+}
+
+// download asks for what is missing of a section, and returns how many bytes came.
+func (in *incoming) download(ctx context.Context, section *snapshot.Section) (came int64, err error) {
+	file, err := os.OpenFile(in.path(section), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // published data is public
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+
+	sum := sha256.New()
+	have, err := io.Copy(sum, file)
+	if err == nil && have > section.Bytes {
+		// It is of no section of this name.
+		have = 0
+		err = startOver(file, sum)
+	}
+	if err == nil && have < section.Bytes {
+		came, err = in.append(ctx, file, sum, section, have)
+		have += came
+	}
+	if err != nil {
+		return came, err
+	}
+
+	if have != section.Bytes || hex.EncodeToString(sum.Sum(nil)) != section.SHA256 {
+		err = fmt.Errorf("section %q: %w", section.Name, ErrWrongBytes)
+		return came, errors.Join(err, startOver(file, sum))
+	}
+	return came, nil
+}
+
+// startOver empties a file.
+func startOver(file *os.File, sum hash.Hash) error {
+	sum.Reset()
+	_, err := file.Seek(0, io.SeekStart)
+	return errors.Join(err, file.Truncate(0))
+}
+
+// append downloads what follows the first bytes of a section. The object's name follows from its
+// bytes, so that it is the same one as before, and the hash at the end says whether it was.
+func (in *incoming) append(
+	ctx context.Context, file io.Writer, sum hash.Hash, section *snapshot.Section, have int64,
+) (came int64, err error) {
+	body, err := in.bucket.rest(ctx, blobs+section.SHA256, have)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close() //nolint:errcheck // only read
+
+	came, err = io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, section.Bytes-have))
+	in.bytes.Add(came)
+	if err == nil && have+came < section.Bytes {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return came, fmt.Errorf("section %q broke off after %d of %d bytes: %w", section.Name, have+came,
+			section.Bytes, err)
+	}
+	return came, nil
+}

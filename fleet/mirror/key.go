@@ -1,0 +1,105 @@
+package mirror
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// keyID is the form of a key's name, such as ops-2026.
+var keyID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// keyForm begins the file of a private key.
+const keyForm = "ninepocket-publisher-key"
+
+// ErrKey means: a text is no key of a publisher.
+var ErrKey = errors.New("it is no key of a publisher")
+
+// Publisher is the public half of a key. Its text is ID:KEY, the key in base64.
+type Publisher struct {
+	ID  string
+	Key ed25519.PublicKey
+}
+
+// ParsePublisher reads the text of a publisher.
+func ParsePublisher(text string) (Publisher, error) {
+	id, encoded, _ := strings.Cut(text, ":")
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !keyID.MatchString(id) || err != nil || len(key) != ed25519.PublicKeySize {
+		return Publisher{}, fmt.Errorf("cannot use publisher %q: want ID:KEY, as `snapshot trust init` prints: %w",
+			text, ErrKey)
+	}
+	return Publisher{id, key}, nil
+}
+
+func (p Publisher) String() string { return p.ID + ":" + base64.StdEncoding.EncodeToString(p.Key) }
+
+// MarshalText spells the publisher as ParsePublisher reads it.
+func (p Publisher) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is ParsePublisher.
+func (p *Publisher) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePublisher(string(text))
+	return err
+}
+
+// Key signs what is published.
+type Key struct {
+	ID      string
+	private ed25519.PrivateKey
+}
+
+// Publisher is the half of the key that servers know.
+func (k *Key) Publisher() Publisher {
+	return Publisher{k.ID, ed25519.PublicKey(k.private[ed25519.SeedSize:])}
+}
+
+// CreateKey makes a new key and writes it into a file that must not exist. Only its owner can read
+// the file.
+func CreateKey(path, id string) (*Key, error) {
+	if !keyID.MatchString(id) {
+		const text = "cannot name a key %q: want lower-case letters, digits, '.', '_' and '-', 64 at most: %w"
+		return nil, fmt.Errorf(text, id, ErrKey)
+	}
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a key: %w", err)
+	}
+
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write a key: %w", err)
+	}
+	_, err = fmt.Fprintf(file, "%s %s %s\n", keyForm, id, base64.StdEncoding.EncodeToString(private.Seed()))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("cannot write a key: %w", err)
+	}
+
+	return &Key{id, private}, nil
+}
+
+// ReadKey reads the file of a key. No error holds what is in it.
+func ReadKey(path string) (*Key, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the key of a publisher: %w", err)
+	}
+
+	fields := strings.Fields(string(b))
+	if len(fields) != 3 || fields[0] != keyForm || !keyID.MatchString(fields[1]) {
+		return nil, fmt.Errorf("cannot read the key of a publisher from %q: %w", path, ErrKey)
+	}
+	seed, err := base64.StdEncoding.Strict().DecodeString(fields[2])
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("cannot read the key of a publisher from %q: %w", path, ErrKey)
+	}
+
+	return &Key{fields[1], ed25519.NewKeyFromSeed(seed)}, nil
+}

@@ -1,0 +1,292 @@
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// keepPulled is how many snapshots a server keeps of those that it pulled: the one it serves, the
+// one before, and one to go back to without a network.
+const keepPulled = 3
+
+// epochsBack is how many epochs a server looks back for the publication before.
+const epochsBack = 8
+
+// ErrNothing means: nothing is published in the store.
+var ErrNothing = errors.New("nothing is published there")
+
+// ErrManifest means: a manifest is not the one that CURRENT names.
+var ErrManifest = errors.New("its manifest is not the one that CURRENT names")
+
+// CacheOptions say whom a cache believes.
+type CacheOptions struct {
+	// Publishers are the keys that are trusted before any TRUST was taken up.
+	Publishers []Publisher
+	// Recent keeps a snapshot that was current less than this time ago: a cursor may still lead to
+	// it.
+	Recent time.Duration
+	Log    *slog.Logger
+}
+
+// Cache follows a bucket into a directory store. Its methods may be called by several goroutines.
+type Cache struct {
+	bucket *Bucket
+	dir    *snapshot.Dir
+	o      CacheOptions
+
+	mu   sync.Mutex // held while pulling; guards the next four
+	ring *keyring   // nil before it was read
+	tag  string     // of the CURRENT that was taken up last
+	seen string     // tag of the TRUST that was looked at last
+	turn turn
+
+	stats struct {
+		asked   atomic.Int64 // Unix milliseconds of the last answer about CURRENT
+		bytes   atomic.Int64
+		took    atomic.Int64 // nanoseconds of downloads
+		trusted atomic.Uint64
+		seen    atomic.Pointer[snapshot.Current] // what is published, whether it is here or not
+		epoch   atomic.Uint64
+	}
+}
+
+// NewCache returns a follower of the bucket into a directory store.
+func NewCache(bucket *Bucket, dir *snapshot.Dir, options CacheOptions) *Cache {
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Cache{bucket: bucket, dir: dir, o: options}
+}
+
+// Stats are figures of a cache.
+type Stats struct {
+	Asked      time.Time // when the store last answered what is published; zero: never
+	Downloaded int64     // bytes
+	Took       time.Duration
+	Trust      uint64 // version of the TRUST that holds
+	Epoch      uint64 // that was taken up last
+	Published  uint64 // epoch that the store told last
+}
+
+// Stats returns the figures.
+func (c *Cache) Stats() Stats {
+	s := Stats{
+		Downloaded: c.stats.bytes.Load(), Took: time.Duration(c.stats.took.Load()), Trust: c.stats.trusted.Load(),
+		Epoch: c.stats.epoch.Load(),
+	}
+	if seen := c.stats.seen.Load(); seen != nil {
+		s.Published = seen.Epoch
+	}
+	if asked := c.stats.asked.Load(); asked > 0 {
+		s.Asked = time.UnixMilli(asked)
+	}
+	return s
+}
+
+// Published is what the store said last, before its bytes are here; zero: it never said anything.
+func (c *Cache) Published() (cur snapshot.Current, asked time.Time) {
+	if seen := c.stats.seen.Load(); seen != nil {
+		cur = *seen
+	}
+	return cur, c.Stats().Asked
+}
+
+// Pulled is what became of a pull.
+type Pulled struct {
+	Pointer
+	By         string // key that signed it
+	Changed    bool   // false: nothing new is published
+	Downloaded int64  // bytes of sections
+}
+
+// Pull asks once what is published and takes it up: first the signature, then the epoch, the
+// manifest, and the sections one by one. Whatever is wrong leaves the directory store as it was.
+func (c *Cache) Pull(ctx context.Context) (Pulled, error) {
+	return c.pull(ctx, false)
+}
+
+// pull is Pull, which a patient server puts off until its turn.
+func (c *Cache) pull(ctx context.Context, patient bool) (Pulled, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done, tag, err := c.look(ctx)
+	if err != nil || !done.Changed {
+		return done, err
+	}
+	if patient && c.awaits(tag, &done.Pointer, time.Now()) {
+		done.Changed = false
+		return done, nil
+	}
+
+	began := time.Now()
+	before := c.stats.bytes.Load()
+	err = c.take(ctx, &done.Pointer, done.By)
+	done.Downloaded = c.stats.bytes.Load() - before
+	c.stats.took.Add(int64(time.Since(began)))
+	if err != nil {
+		return done, fmt.Errorf("cannot pull epoch %d, snapshot %q, from %s: %w", done.Epoch, done.ID, c.bucket, err)
+	}
+
+	c.tag = tag
+	c.stats.epoch.Store(done.Epoch)
+	return done, nil
+}
+
+// look reads CURRENT and decides whether it is to be taken up.
+func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
+	if err := c.restore(); err != nil {
+		return done, "", err
+	}
+	content, tag, err := c.bucket.get(ctx, currentName, c.tag)
+	switch {
+	case errors.Is(err, errUnchanged):
+		c.stats.asked.Store(time.Now().UnixMilli())
+		return done, "", nil
+	case errors.Is(err, errAbsent):
+		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, ErrNothing)
+	case err != nil:
+		return done, "", err
+	}
+	c.stats.asked.Store(time.Now().UnixMilli())
+
+	text, err := cutSigned(kindCurrent, content)
+	if err != nil {
+		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
+	}
+	// A new CURRENT may be the first that a new key signs, or the last that an old one did.
+	if err := c.follow(ctx); err != nil {
+		return done, "", err
+	}
+	done.By, err = c.ring.signer(&text)
+	if err == nil {
+		done.Pointer, err = parsePointer(text.body)
+	}
+	if err != nil {
+		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
+	}
+
+	here, err := c.dir.Current()
+	switch {
+	case errors.Is(err, snapshot.ErrNoCurrent), errors.Is(err, snapshot.ErrDamaged):
+		done.Changed = true
+	case err != nil:
+		return done, "", err
+	case done.Epoch < here.Epoch, done.Epoch == here.Epoch && done.ID != here.ID:
+		err := &snapshot.EpochError{Published: done.current(), Here: here}
+		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
+	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
+		c.tag = tag
+		c.stats.epoch.Store(done.Epoch)
+	default:
+		done.Changed = true
+	}
+	seen := done.current()
+	c.stats.seen.Store(&seen)
+	return done, tag, nil
+}
+
+// turn is when this server downloads a publication.
+type turn struct {
+	tag string // of its CURRENT
+	at  time.Time
+}
+
+// awaits reports whether this server downloads a publication later: a thousand servers must not ask
+// the store for the same sections in the same second. It goes on asking what is published meanwhile.
+func (c *Cache) awaits(tag string, next *Pointer, now time.Time) bool {
+	if c.turn.tag != tag {
+		c.turn = turn{tag, now.Add(spread(next, now))}
+	}
+	return now.Before(c.turn.at)
+}
+
+// spread is a part of the time until all servers begin with a publication, another one on each.
+func spread(next *Pointer, now time.Time) time.Duration {
+	lead := next.ActivateAt.Sub(now)
+	if next.ActivateAt.IsZero() || lead <= 0 {
+		return 0
+	}
+	return time.Duration(rand.Int64N(int64(lead)/4 + 1)) //nolint:gosec // it spreads load, and hides nothing
+}
+
+// take brings a snapshot into the directory store and makes it current there.
+func (c *Cache) take(ctx context.Context, next *Pointer, by string) error {
+	cur := next.current()
+	if before, ok := c.before(ctx, next); ok {
+		cur.PreviousEpoch = before.Epoch
+		if err := c.bring(ctx, &before); err != nil {
+			c.o.Log.Warn("cannot pull the snapshot before: its cursors go on in the next one, or must start again",
+				slog.String("snapshot_id", before.ID), slog.Any("cause", err))
+		}
+	}
+
+	if err := c.bring(ctx, next); err != nil {
+		return err
+	}
+	return c.dir.Adopt(cur, by, snapshot.Retention{Keep: keepPulled, Recent: c.o.Recent})
+}
+
+// before finds the publication before, when it is not here and cursors may still lead to it, or all
+// other servers still serve it. Its manifest is named by the CURRENT that was signed then.
+func (c *Cache) before(ctx context.Context, next *Pointer) (before Pointer, found bool) {
+	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.o.Recent || c.dir.Has(next.Previous) {
+		return Pointer{}, false
+	}
+
+	// Epochs may have been passed over, or be of the same snapshot.
+	for epoch := next.Epoch - 1; epoch > 0 && epoch+epochsBack >= next.Epoch; epoch-- {
+		content, _, err := c.bucket.get(ctx, epochName(epoch), "")
+		var text signedText
+		if err == nil {
+			text, err = cutSigned(kindCurrent, content)
+		}
+		if err == nil {
+			_, err = c.ring.signer(&text)
+		}
+		if err == nil {
+			before, err = parsePointer(text.body)
+		}
+		if err == nil && before.ID == next.Previous && before.Epoch == epoch {
+			return before, true
+		}
+	}
+	return Pointer{}, false
+}
+
+// bring brings a snapshot into the directory store, unless it is there.
+func (c *Cache) bring(ctx context.Context, next *Pointer) error {
+	manifest, _, err := c.bucket.get(ctx, manifests+next.ID, "")
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(manifest); hex.EncodeToString(sum[:]) != next.ManifestSHA256 {
+		return ErrManifest
+	}
+	m, err := snapshot.ParseManifest(manifest, next.ID)
+	if err != nil || c.dir.Has(next.ID) {
+		return err
+	}
+
+	in, err := c.incoming()
+	if err != nil {
+		return err
+	}
+	if err := in.fetch(ctx, m); err != nil {
+		return err
+	}
+	if err := c.dir.Import(next.ID, manifest, in.open); err != nil {
+		return err
+	}
+	in.clear()
+	return nil
+}

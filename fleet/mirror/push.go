@@ -1,0 +1,371 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"ninepocket/snapshot"
+)
+
+// atOnce is how many sections are sent or fetched at the same time.
+const atOnce = 4
+
+// What keeps a push from being published.
+var (
+	ErrUnconditional = errors.New("the snapshot store ignores conditional writes")
+	ErrHeld          = errors.New("publications are on hold")
+	ErrTooLate       = errors.New("somebody else published meanwhile")
+	ErrNotPublisher  = errors.New("servers would refuse what it signs")
+	ErrUnknown       = errors.New("nobody knows whether it is published")
+	ErrOtherBytes    = errors.New("the store has other bytes there")
+)
+
+// Pushing says how a snapshot is pushed.
+type Pushing struct {
+	Now time.Time
+	Key *Key
+	// Lead is how long after Now all servers begin to serve the snapshot; 0 is as soon as they have
+	// it.
+	Lead time.Duration
+	// Hold keeps the next push out, and Release goes on although the last one did.
+	Hold, Release bool
+	// Above is an epoch that servers name and the store lost: what is pushed is above it.
+	Above uint64
+	// Replace goes on although no trusted key signed the CURRENT that is there: all keys were lost.
+	Replace bool
+}
+
+// Pushed is what became of a push.
+type Pushed struct {
+	Pointer
+	Changed bool  // false: it was published before
+	Sent    int64 // bytes of sections
+	Had     int64 // bytes of sections that the store had
+}
+
+// Push publishes a snapshot of a directory store to all servers that follow the bucket. What was
+// published before stays until CURRENT is written, which is the last step. Push writes CURRENT
+// only where it is still the one that Push read.
+func (b *Bucket) Push(ctx context.Context, dir *snapshot.Dir, id string, o Pushing) (Pushed, error) {
+	manifest, err := dir.ManifestBytes(id)
+	if err == nil && !dir.Has(id) {
+		err = fmt.Errorf("snapshot %q: %w", id, snapshot.ErrDamaged)
+	}
+	var m *snapshot.Manifest
+	if err == nil {
+		m, err = snapshot.ParseManifest(manifest, id)
+	}
+	if err != nil {
+		return Pushed{}, fmt.Errorf("cannot push a snapshot: %w", err)
+	}
+
+	if err := b.probe(ctx); err != nil {
+		return Pushed{}, err
+	}
+	ring, err := b.publishers(ctx, o.Key)
+	if err != nil {
+		return Pushed{}, err
+	}
+
+	// A hold is told before anything is sent, and looked at again below.
+	old, _, err := b.published(ctx, &ring, &o)
+	if err != nil {
+		return Pushed{}, err
+	}
+	// Where CURRENT went back, by an accident or by a thief, servers refuse it: it is no publication.
+	floor, err := b.lastEpoch(ctx, old.Epoch)
+	if err != nil {
+		return Pushed{}, err
+	}
+	floor = max(floor, o.Above)
+	if old.ID == id && old.by == o.Key.ID && old.Hold == o.Hold && old.Epoch >= floor {
+		return Pushed{Pointer: old.Pointer}, nil
+	}
+
+	done := Pushed{Changed: true}
+	if err := b.sendSections(ctx, dir, m, &done); err != nil {
+		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
+	}
+	if err := b.once(ctx, manifests+id, manifest); err != nil {
+		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
+	}
+
+	old, tag, err := b.published(ctx, &ring, &o)
+	if err != nil {
+		return done, err
+	}
+	done.Pointer, err = old.successor(m.ID, manifest, floor, &o)
+	if err != nil {
+		return done, err
+	}
+	return done, b.publish(ctx, &ring, &done.Pointer, tag, o.Key)
+}
+
+// probe asks whether the store minds the conditions of writes. One that does not would let two
+// publishers overwrite each other.
+func (b *Bucket) probe(ctx context.Context) error {
+	name := probes + rand.Text()
+	tag, err := b.put(ctx, name, []byte("1\n"), condition{absent: true})
+	if err != nil {
+		return err
+	}
+	defer b.remove(context.WithoutCancel(ctx), name) //nolint:errcheck // what stays does no harm
+
+	refused := func(header string, only condition) error {
+		switch _, err := b.put(ctx, name, []byte("2\n"), only); {
+		case err == nil:
+			const text = "%w (%s was answered 200): two publishers would overwrite each other"
+			return fmt.Errorf("cannot publish to %s: "+text, b, ErrUnconditional, header)
+		case !errors.Is(err, errChanged):
+			return err
+		}
+		return nil
+	}
+	if err := refused("If-None-Match", condition{absent: true}); err != nil {
+		return err
+	}
+
+	// The tag of an object that was replaced is a stale one.
+	if _, err := b.put(ctx, name, []byte("3\n"), condition{tag: tag}); err != nil {
+		return err
+	}
+	return refused("If-Match", condition{tag: tag})
+}
+
+// publishers reads which keys may sign. The own key must be one of them.
+func (b *Bucket) publishers(ctx context.Context, key *Key) (keyring, error) {
+	own := keyring{keys: []Publisher{key.Publisher()}}
+	newest, _, err := b.get(ctx, trustName, "")
+	if errors.Is(err, errAbsent) {
+		return own, nil
+	}
+	if err != nil {
+		return own, err
+	}
+
+	t, _, err := parseTrust(newest)
+	if err != nil {
+		return own, err
+	}
+	if t.names(key.Publisher()) {
+		return keyring{t.Version, t.Keys, t.Retired}, nil
+	}
+	return own, fmt.Errorf("cannot publish with key %q: TRUST %d does not name it: %w", key.ID, t.Version,
+		ErrNotPublisher)
+}
+
+// signedPointer is a CURRENT and who signed it.
+type signedPointer struct {
+	Pointer
+	by string
+}
+
+// published reads what is published, and whether somebody holds it. Its tag is "" when nothing is
+// published.
+func (b *Bucket) published(ctx context.Context, ring *keyring, o *Pushing) (old signedPointer, tag string, err error) {
+	content, tag, err := b.get(ctx, currentName, "")
+	if errors.Is(err, errAbsent) {
+		return signedPointer{}, "", nil
+	}
+	if err != nil {
+		return signedPointer{}, "", err
+	}
+
+	text, err := cutSigned(kindCurrent, content)
+	if err == nil {
+		old.by, err = ring.signer(&text)
+	}
+	if err == nil {
+		old.Pointer, err = parsePointer(text.body)
+	}
+	switch {
+	case err != nil && o.Replace:
+		return signedPointer{}, tag, nil
+	case err != nil:
+		return signedPointer{}, "", fmt.Errorf("cannot publish after what is there: %w", err)
+	case old.Hold && !o.Release:
+		return old, tag, fmt.Errorf("cannot publish after epoch %d, which %q published at %s: %w", old.Epoch, old.by,
+			old.PublishedAt.Format(time.RFC3339), ErrHeld)
+	}
+	return old, tag, nil
+}
+
+// successor is the pointer that follows old, above every epoch that there was.
+func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o *Pushing) (Pointer, error) {
+	now := o.Now.UTC().Truncate(time.Millisecond)
+	sum := sha256.Sum256(manifest)
+	next := Pointer{
+		Format: pointerForm, Epoch: max(old.Epoch, floor) + 1, ID: id, ManifestSHA256: hex.EncodeToString(sum[:]),
+		PublishedAt: now, Previous: old.ID, Hold: o.Hold,
+	}
+
+	if o.Lead > 0 {
+		next.ActivateAt = now.Add(o.Lead)
+	}
+	if old.ID != "" {
+		next.PreviousUntil = now.Add(o.Lead)
+	}
+	if old.ID == id {
+		// Only the signature or the hold is new.
+		next.Previous = old.Previous
+		next.PreviousUntil = old.PreviousUntil
+		next.ActivateAt = time.Time{}
+		if old.ActivateAt.After(now) {
+			next.ActivateAt = old.ActivateAt
+		}
+	}
+	if fault := next.fault(); fault != "" {
+		return Pointer{}, fmt.Errorf("cannot publish a CURRENT that %s: %w", fault, ErrForm)
+	}
+	return next, nil
+}
+
+// lastEpoch is the newest epoch after another one that was ever published; 0 when there is none.
+func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
+	name, err := b.last(ctx, epochs, epochName(after))
+	if err != nil || name == "" {
+		return 0, err
+	}
+
+	epoch, err := strconv.ParseUint(strings.TrimPrefix(name, epochs), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the epochs of %s: %q is none: %w", b, name, ErrForm)
+	}
+	return epoch, nil
+}
+
+// publish writes CURRENT where it still has the tag, and keeps a copy of it.
+func (b *Bucket) publish(ctx context.Context, ring *keyring, next *Pointer, tag string, key *Key) error {
+	sealed, err := next.seal(key)
+	if err != nil {
+		return err
+	}
+
+	_, err = b.put(ctx, currentName, sealed, condition{absent: tag == "", tag: tag})
+	if err != nil {
+		err = b.afterwards(ctx, ring, next, sealed, tag, err)
+	}
+	if err != nil {
+		return err
+	}
+
+	// It explains, and a lost CURRENT goes on from it. The publication stands without.
+	err = b.once(ctx, epochName(next.Epoch), sealed)
+	if errors.Is(err, ErrOtherBytes) {
+		const text = "%w (two writes of epoch %d were answered 200): publish again, and mend the store"
+		return fmt.Errorf("cannot tell what is published: "+text, ErrUnconditional, next.Epoch)
+	}
+	if err != nil {
+		return fmt.Errorf("epoch %d is published, but it is not kept for later: %w", next.Epoch, err)
+	}
+	return nil
+}
+
+// afterwards looks at what CURRENT is after a write that was refused, or whose answer was lost.
+func (b *Bucket) afterwards(
+	ctx context.Context, ring *keyring, next *Pointer, sealed []byte, tag string, cause error,
+) error {
+	content, now, err := b.get(ctx, currentName, "")
+	switch {
+	case err != nil && !errors.Is(err, errAbsent):
+		return fmt.Errorf("cannot tell whether epoch %d is published: %w: %w; then %w", next.Epoch, ErrUnknown, cause,
+			err)
+	case bytes.Equal(content, sealed):
+		return nil
+	case now == tag && !errors.Is(cause, errChanged):
+		return fmt.Errorf("cannot publish epoch %d: %w", next.Epoch, cause)
+	}
+
+	who := "somebody without a trusted key"
+	text, err := cutSigned(kindCurrent, content)
+	if err == nil {
+		var by string
+		by, err = ring.signer(&text)
+		who = strconv.Quote(by)
+	}
+	var other Pointer
+	if err == nil {
+		other, err = parsePointer(text.body)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot publish epoch %d: %s wrote CURRENT: %w: %w", next.Epoch, who, ErrTooLate, err)
+	}
+	return fmt.Errorf("cannot publish epoch %d: %s published epoch %d, snapshot %q, at %s: %w", next.Epoch, who,
+		other.Epoch, other.ID, other.PublishedAt.Format(time.RFC3339), ErrTooLate)
+}
+
+// sendSections sends the sections that the store does not have.
+func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Dir, m *snapshot.Manifest, done *Pushed) error {
+	all := distinct(m)
+	sent := make([]bool, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, section := range all {
+		group.Go(func() (err error) {
+			sent[i], err = b.sendSection(ctx, filepath.Join(dir.Path(m.ID), section.File), &section)
+			return err
+		})
+	}
+	err := group.Wait()
+
+	for i, section := range all {
+		if sent[i] {
+			done.Sent += section.Bytes
+		} else {
+			done.Had += section.Bytes
+		}
+	}
+	return err
+}
+
+// sendSection sends a section unless the store has an object of its name and length.
+func (b *Bucket) sendSection(ctx context.Context, path string, section *snapshot.Section) (sent bool, err error) {
+	name := blobs + section.SHA256
+	length, err := b.head(ctx, name)
+	if err == nil && length == section.Bytes {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, errAbsent) {
+		return false, err
+	}
+
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+
+	// The name follows from the bytes, so that whoever writes it writes the same.
+	_, err = b.upload(ctx, name, file, section.Bytes, condition{})
+	return true, err
+}
+
+// once writes an object that never changes. One of the same bytes may be there.
+func (b *Bucket) once(ctx context.Context, name string, content []byte) error {
+	_, err := b.put(ctx, name, content, condition{absent: true})
+	if err == nil {
+		return nil
+	}
+
+	// It was there, or the answer was lost.
+	there, _, second := b.get(ctx, name, "")
+	switch {
+	case second == nil && bytes.Equal(there, content):
+		return nil
+	case errors.Is(err, errChanged) && second == nil:
+		return fmt.Errorf("cannot write %s: %w", name, ErrOtherBytes)
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	// trustForm is the form of TRUST that this program writes, and the newest that it reads.
+	trustForm = 1
+	// mostKeys bounds the keys of a TRUST, and those that it retired: each text stays well below
+	// the bound of signed texts.
+	mostKeys = 200
+	// mostVersions bounds how many versions a server follows at once: a rotation a week for 20
+	// years.
+	mostVersions = 1000
+)
+
+// Trust is what TRUST says: which keys may sign CURRENT and the next TRUST.
+type Trust struct {
+	Format  int         `json:"format"`
+	Version uint64      `json:"version"` // one above the version before
+	At      time.Time   `json:"at"`
+	Keys    []Publisher `json:"keys"`
+	Retired []Retired   `json:"retired,omitempty"`
+}
+
+// Retired is a key that may no longer sign.
+type Retired struct {
+	ID      string `json:"id"`
+	Version uint64 `json:"version"` // of the TRUST that left it out first
+}
+
+// ErrTrustBroken means: a TRUST does not follow from the one before.
+var ErrTrustBroken = errors.New("it does not follow from what is trusted here")
+
+func trustVersion(version uint64) string { return fmt.Sprintf("%s%012d", trustLog, version) }
+
+// seal spells a TRUST with its signatures.
+func (t *Trust) seal(keys ...*Key) ([]byte, error) {
+	body, err := spell(t)
+	return sign(kindTrust, body, keys...), err
+}
+
+// parseTrust reads a TRUST. One of its own keys must have signed it.
+func parseTrust(b []byte) (Trust, signedText, error) {
+	text, err := cutSigned(kindTrust, b)
+	if err != nil {
+		return Trust{}, text, err
+	}
+
+	var t Trust
+	if err := json.Unmarshal(text.body, &t); err != nil {
+		return Trust{}, text, fmt.Errorf("cannot read TRUST: %w: %w", ErrForm, err)
+	}
+	if fault := t.fault(); fault != "" {
+		return Trust{}, text, fmt.Errorf("cannot read TRUST: it %s: %w", fault, ErrForm)
+	}
+
+	_, err = text.signer(t.Keys)
+	return t, text, err
+}
+
+// fault says what is wrong with a TRUST; "" means nothing.
+func (t *Trust) fault() string {
+	switch {
+	case t.Format != trustForm:
+		return fmt.Sprintf("has format %d instead of %d", t.Format, trustForm)
+	case t.Version < 1 || t.Version > mostEpoch:
+		return fmt.Sprintf("has version %d", t.Version)
+	case len(t.Keys) == 0 || len(t.Keys) > mostKeys || len(t.Retired) > mostKeys:
+		return fmt.Sprintf("names %d keys and %d retired ones", len(t.Keys), len(t.Retired))
+	}
+
+	seen := map[string]bool{}
+	for _, key := range t.Keys {
+		if seen[key.ID] {
+			return fmt.Sprintf("names key %q twice", key.ID)
+		}
+		seen[key.ID] = true
+	}
+	for _, retired := range t.Retired {
+		if seen[retired.ID] {
+			return fmt.Sprintf("names key %q twice", retired.ID)
+		}
+		seen[retired.ID] = true
+	}
+	return ""
+}
+
+// names reports whether a key may sign.
+func (t *Trust) names(key Publisher) bool {
+	same := func(other Publisher) bool { return other.ID == key.ID && other.Key.Equal(key.Key) }
+	return slices.ContainsFunc(t.Keys, same)
+}
+
+// keyring is what somebody trusts: the keys of a TRUST, or before the first one those that the
+// configuration names.
+type keyring struct {
+	version uint64 // 0 before the first TRUST
+	keys    []Publisher
+	retired []Retired
+}
+
+// signer returns which trusted key signed a text.
+func (r *keyring) signer(text *signedText) (string, error) {
+	by, err := text.signer(r.keys)
+	if untrusted, ok := errors.AsType[*UntrustedError](err); ok {
+		for _, retired := range r.retired {
+			if retired.ID == untrusted.Key {
+				untrusted.Retired = retired.Version
+			}
+		}
+	}
+	return by, err
+}
+
+// next takes a TRUST up. It must be signed by a key that was trusted until now, and by one of its
+// own. A TRUST that is not newer is none to take up.
+func (r *keyring) next(b []byte) (keyring, error) {
+	t, text, err := parseTrust(b)
+	if err != nil {
+		return *r, err
+	}
+	if t.Version <= r.version {
+		return *r, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", t.Version, r.version, ErrTrustBroken)
+	}
+
+	if _, err := r.signer(&text); err != nil {
+		return *r, fmt.Errorf("cannot take up TRUST %d: %w: %w", t.Version, ErrTrustBroken, err)
+	}
+	return keyring{t.Version, t.Keys, t.Retired}, nil
+}
+
+// without is the TRUST after t that leaves a key out.
+func (t *Trust) without(id string, now time.Time) (Trust, error) {
+	kept := slices.DeleteFunc(slices.Clone(t.Keys), func(key Publisher) bool { return key.ID == id })
+	if len(kept) == len(t.Keys) {
+		return *t, fmt.Errorf("cannot retire key %q: TRUST %d does not name it", id, t.Version)
+	}
+
+	version := t.Version + 1
+	return Trust{trustForm, version, now.UTC(), kept, append(slices.Clone(t.Retired), Retired{id, version})}, nil
+}
+
+// with is the TRUST after t that names one key more.
+func (t *Trust) with(key Publisher, now time.Time) (Trust, error) {
+	next := Trust{trustForm, t.Version + 1, now.UTC(), append(slices.Clone(t.Keys), key), t.Retired}
+	if fault := next.fault(); fault != "" {
+		return *t, fmt.Errorf("cannot add key %q: TRUST %s", key.ID, fault)
+	}
+	return next, nil
+}
