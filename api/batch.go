@@ -56,7 +56,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(value
 	switch {
 	case list == nil && len(unknown) > 0:
 	case list == nil:
-		r.problem("%s is required: send %s", member, r.sample())
+		r.problem("%s is required%s: send %s", member, r.gotMembers(body), r.sample())
 	case list.Kind() != '[':
 		r.problem("%s must be an array (got %s): send %s", member, jsonwalk.KindName(list.Kind()), r.sample())
 	case int64(n) > bounds.Max || n == 0 && len(unknown) == 0:
@@ -66,8 +66,11 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(value
 
 // sample is a body that the operation takes.
 func (r *Request) sample() string {
-	if r.Strict {
+	switch {
+	case r.Strict:
 		return `{"items":[{"kind":"sealed","product_id":"` + r.View.Site().ProductPrefix + `_…"}]}`
+	case r.Path == valuationsPath:
+		return `{"items":[{"line":"2x Charizard 4/102"}]}`
 	}
 	return `{"ids":["card_…"]}`
 }

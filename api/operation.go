@@ -8,6 +8,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/mcp"
+	"ninepocket/valuation"
 	"ninepocket/wire"
 )
 
@@ -26,6 +27,8 @@ type Operation struct {
 	Scope access.Scope
 	// Params are the query parameters that it knows.
 	Params []string
+	// TakesCSV says that its body may be text/csv instead of JSON.
+	TakesCSV bool
 	// Identity, where set, says that the operation is idempotent (decision 30): it reads the
 	// request and returns the hash of its normalised body. The pipeline claims the caller's key
 	// before Run and keeps the reply after it. The answer of such an operation begins with
@@ -51,6 +54,8 @@ type Service struct {
 	// Retained finds the View that a cursor began in, nil when it is gone; see
 	// engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
+	// MayCome reports whether a snapshot that is not here will be soon; see engine.Engine.MayCome.
+	MayCome func(hash uint64, issued time.Time) bool
 	// BaseURL is what clients reach the service by, without a slash at the end.
 	BaseURL string
 	// Tools answers MCP.
@@ -81,8 +86,9 @@ type Request struct {
 	Key string
 	// Args are the query parameters; see ReadQuery.
 	Args Args
-	// Body is the body as sent.
+	// Body is the body as sent, and CSV says that it is no JSON.
 	Body []byte
+	CSV  bool
 	// Strict makes unknown parameters and members errors (decisions 5 and 7).
 	Strict bool
 	// Message is the MCP call, for a tool.
@@ -95,6 +101,7 @@ type Request struct {
 	// Parts of the body.
 	ids        []string
 	selections []wire.Selection
+	appraiser  *valuation.Appraiser // nil until one is needed
 }
 
 // Reset begins a request anew in the same memory.
@@ -103,7 +110,7 @@ func (r *Request) Reset() {
 	clear(r.selections)
 	*r = Request{
 		Args: r.Args.reset(), problems: r.problems.reset(), text: r.text[:0], cards: r.cards[:0], ids: r.ids[:0],
-		selections: r.selections[:0],
+		selections: r.selections[:0], appraiser: r.appraiser,
 	}
 }
 

@@ -107,6 +107,9 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},
 		"live market_movers":    {ask{query: "direction=up&min_price_cents=0"}, `"direction":"up"`},
 		"live prices_batch":     {ask{body: `{"ids":["` + card + `"]}`}, `"id":"` + card},
+		"live valuations_create": {
+			ask{body: `{"items":[{"id":"` + card + `"},{"name":"nothing of this name"}]}`}, `"totals":{"exact_cents":`,
+		},
 		"live usage_get":        {ask{}, `"request_credits_remaining":7`},
 		"preview products_list": {ask{query: "limit=1"}, `"pagination":{"next_cursor":`},
 		"preview products_get":  {ask{ref: product}, `"id":"` + product},

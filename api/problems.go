@@ -25,6 +25,9 @@ func (p *problems) reset() problems {
 // any reports whether something is wrong.
 func (p *problems) any() bool { return len(p.named) > 0 }
 
+// count is how many problems there are.
+func (p *problems) count() int { return len(p.named) + p.unnamed }
+
 // problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf
 // does.
 func (r *Request) problem(format string, args ...any) {

@@ -30,7 +30,10 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 	// The preview contract binds the tenant and the limit too.
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("products", r.Tenant, string(r.text), wire.Decimal(int64(limit)))
-	after := r.openProducts(bound)
+	after, coming := r.openProducts(bound)
+	if coming {
+		return &wire.Fault{Code: wire.TemporarilyUnavailable, Detail: notHereYet, RetryAfter: 1}
+	}
 	if f := r.invalid(); f != nil {
 		return f
 	}
@@ -76,26 +79,33 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	out.Body = append(out.Body, '"')
 }
 
+// notHereYet is said of a cursor that another server issued a moment ago (decision 2308).
+const notHereYet = "the catalog of this cursor is on its way to this server: send the same request again in a second"
+
 // openProducts reads the cursor and turns the request to the catalog that the walk began in: the
 // View while it is kept, else the current one when its products are the same (decision 29). It
-// returns the last tail shown.
-func (r *Request) openProducts(bound uint64) (after string) {
+// returns the last tail shown. coming says that another server has that catalog and this one will.
+func (r *Request) openProducts(bound uint64) (after string, coming bool) {
 	token, page, ok := r.readCursor(cursor.Products, bound, wire.PreviewCursorText)
 	if !ok {
-		return ""
+		return "", false
 	}
 	if len(page.Position) <= 8 {
 		r.badCursor(token, cursor.ErrMalformed)
-		return ""
+		return "", false
 	}
 
 	// A walk must not mix two catalogs, but a publication may leave all products as they are.
-	if kept := r.Retained(page.Snapshot); kept != nil {
+	switch kept := r.Retained(page.Snapshot); {
+	case kept != nil:
 		r.View = kept
-	} else if r.View.ProductsHash != binary.BigEndian.Uint64(page.Position) {
+	case r.View.ProductsHash == binary.BigEndian.Uint64(page.Position):
+	case r.MayCome(page.Snapshot, page.Issued):
+		return "", true
+	default:
 		r.problem("the catalog of this cursor has been replaced: leave it out to start again from the first page")
 	}
-	return string(page.Position[8:])
+	return string(page.Position[8:]), false
 }
 
 func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

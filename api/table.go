@@ -27,6 +27,7 @@ func Operations() []*Operation {
 		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
 		live(post, pricesPath, access.PricesBatch, batchPrices),
+		csvOf(live(post, valuationsPath, access.Valuations, createValuation)),
 		usageOf(live(get, "/v1/usage", access.UsageGet, getUsage)),
 
 		preview(get, "/v1/products", access.ProductsList, access.CatalogRead, listProducts,
@@ -41,6 +42,8 @@ func Operations() []*Operation {
 const (
 	searchPath = "/v1/cards"
 	pricesPath = "/v1/prices/batch" // of both surfaces
+
+	valuationsPath = "/v1/valuations"
 )
 
 // live is an operation of the live surface.
@@ -67,6 +70,12 @@ func usageOf(op *Operation) *Operation {
 	op.ShowsUsage = true
 	op.Meta = true
 	op.Cacheable = false
+	return op
+}
+
+// csvOf makes an operation one whose body may be an app's export.
+func csvOf(op *Operation) *Operation {
+	op.TakesCSV = true
 	return op
 }
 

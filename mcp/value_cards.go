@@ -21,7 +21,7 @@ func valueCardsTool() *tool {
 		aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`,
 			wire.VariantText),
 		aText("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`, wire.VariantText),
-		anInteger("quantity", "Copies.", wire.Range{Min: 1, Max: 9999}, 1),
+		anInteger("quantity", "Copies.", wire.Copies, 1),
 	}
 
 	counts := object(
@@ -30,8 +30,8 @@ func valueCardsTool() *tool {
 	)
 	// A concise candidate names its set; a detailed one is a card as everywhere.
 	candidate := object(slices.Concat([]string{
-		"id", schemaString, "name", schemaString, "number", nullString,
-		"set", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
+		"id", schemaString, "name", schemaString, "number?", nullString,
+		"set?", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
 		"market_price_cents", nullInteger, "game?", nullString, "game_name?", nullString, "url?", nullString,
 		"price_updated_at?", schemaTime,
 	}, extras)...)
@@ -42,6 +42,8 @@ func valueCardsTool() *tool {
 		"assumed?", array(object("field", schemaString, "given", schemaString, "used", schemaString)),
 		"fitting?", schemaInteger, "range?", object("from_cents", schemaInteger, "to_cents", schemaInteger),
 		"ask?", nullable(oneOf("name", "number", "set", "variant")), "message?", schemaString,
+		"same?", described(object("number?", schemaString, "set?", schemaString),
+			"What all candidates have, which then do not have it by themselves."),
 		"candidates?", arrayTo(valuation.MaxCandidates, candidate),
 	))
 
@@ -168,8 +170,8 @@ func (list *valuedList) sayTotal(out *reply) {
 	out.sayAsOf()
 }
 
-// mostLine is how long the JSON of a concise line is that more cards fit than there are candidates: it
-// has those that there is room for, and the first in any case. Where all can be shown, all are.
+// mostLine is how long the JSON of a concise line without a price may be: it has the candidates that there
+// is room for, and the first in any case.
 const mostLine = 500
 
 // writeLine writes the k-th line.
@@ -181,6 +183,21 @@ func (list *valuedList) writeLine(out *reply, k int) {
 // putLine writes the JSON of a line and returns the candidates that it has room for. There is no member
 // that says nothing.
 func (list *valuedList) putLine(out *reply, k int) (shown []uint32) {
+	r := &list.lines[k]
+	begin := len(out.json)
+
+	// The prices of all cards that fit say more than their range.
+	all := !out.detailed && r.Card < 0 && r.Fitting > 0 && r.Fitting <= list.candidates
+	shown = list.putLineWith(out, k, !all)
+	if all && len(shown) < r.Fitting {
+		out.json = out.json[:begin]
+		shown = list.putLineWith(out, k, true)
+	}
+	return shown
+}
+
+// putLineWith is putLine with the range of what fits or without.
+func (list *valuedList) putLineWith(out *reply, k int, ranged bool) (shown []uint32) {
 	r := &list.lines[k]
 	begin := len(out.json)
 	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, valuation.StatusNames[r.Status], `"`)
@@ -197,14 +214,14 @@ func (list *valuedList) putLine(out *reply, k int) (shown []uint32) {
 	if r.Lane >= 0 {
 		putValue(out, r)
 	}
-	putQuestion(out, r)
+	putQuestion(out, r, ranged)
 	if r.Note != "" {
 		out.json = wire.AppendText(out.json, `,"message":`, r.Note)
 	}
 
 	if r.Card < 0 {
 		room := maxResult
-		if !out.detailed && r.Fitting > valuation.MaxCandidates {
+		if !out.detailed {
 			room = mostLine - (len(out.json) - begin)
 		}
 		shown = putCandidates(out, r.Candidates[:min(len(r.Candidates), list.candidates)], room)
@@ -289,11 +306,11 @@ func sayValue(out *reply, r *valuation.Result) {
 
 // putQuestion writes what of a line is open: how many cards fit, what they cost, and what would tell
 // them apart.
-func putQuestion(out *reply, r *valuation.Result) {
+func putQuestion(out *reply, r *valuation.Result, ranged bool) {
 	if r.Fitting > 1 {
 		out.put(`,"fitting":`, strconv.Itoa(r.Fitting))
 	}
-	if r.From >= 0 {
+	if r.From >= 0 && ranged {
 		out.put(`,"range":{"from_cents":`, wire.Decimal(r.From), `,"to_cents":`, wire.Decimal(r.To), "}")
 	}
 	if ask := r.Ask.First(); ask != "" {
@@ -342,11 +359,13 @@ func sayLane(out *reply, r *valuation.Result) {
 func putCandidates(out *reply, cards []uint32, room int) []uint32 {
 	const end = len("]}")
 	begin := len(out.json)
+	same := putSame(out, cards)
+
 	out.put(`,"candidates":[`)
 	for i, card := range cards {
 		before := len(out.json)
 		out.comma()
-		putCandidate(out, card)
+		putCandidate(out, card, same)
 		if i > 0 && len(out.json)-begin+end > room {
 			out.json = out.json[:before]
 			cards = cards[:i]
@@ -357,7 +376,43 @@ func putCandidates(out *reply, cards []uint32, room int) []uint32 {
 	return cards
 }
 
-func putCandidate(out *reply, card uint32) {
+// shared says what all candidates of a line have, which stands there once.
+type shared struct{ number, set bool }
+
+// putSame writes what all of several concise candidates have.
+func putSame(out *reply, cards []uint32) (same shared) {
+	if out.detailed || len(cards) < 2 {
+		return same
+	}
+
+	c := out.c
+	first := cards[0]
+	number := c.Cards.Number.At(int(first))
+	of := c.Cards.Set[first]
+	same = shared{number: number != "", set: of != snapshot.NoSet}
+	for _, card := range cards[1:] {
+		same.number = same.number && c.Cards.Number.At(int(card)) == number
+		same.set = same.set && c.Cards.Set[card] == of
+	}
+	if !same.number && !same.set {
+		return same
+	}
+
+	out.put(`,"same":{`)
+	if same.number {
+		out.json = wire.AppendText(out.json, `"number":`, number)
+	}
+	if same.number && same.set {
+		out.put(",")
+	}
+	if same.set {
+		out.json = wire.AppendText(out.json, `"set":`, c.Sets.Name.At(int(of)))
+	}
+	out.put("}")
+	return same
+}
+
+func putCandidate(out *reply, card uint32, same shared) {
 	if out.detailed {
 		out.putCard(int(card))
 		out.putPrice(int(card))
@@ -366,12 +421,20 @@ func putCandidate(out *reply, card uint32) {
 		return
 	}
 
-	out.json = wire.AppendName(out.json, out.c, int(card))
-	set := ""
-	if of := out.c.Cards.Set[card]; of != snapshot.NoSet {
-		set = out.c.Sets.Name.At(int(of))
+	c := out.c
+	out.json = wire.AppendText(out.json, `{"id":`, c.Cards.ID.At(int(card)))
+	out.json = wire.AppendText(out.json, `,"name":`, c.Cards.Name.At(int(card)))
+	if !same.number {
+		out.json = wire.AppendNullable(out.json, `,"number":`, c.Cards.Number.At(int(card)))
 	}
-	out.json = wire.AppendNullable(out.json, `,"set":`, set)
+
+	if !same.set {
+		set := ""
+		if of := c.Cards.Set[card]; of != snapshot.NoSet {
+			set = c.Sets.Name.At(int(of))
+		}
+		out.json = wire.AppendNullable(out.json, `,"set":`, set)
+	}
 	out.json = wire.AppendCents(out.json, `,"market_price_cents":`, out.c.DisplayCents(int(card)))
 	out.put("}")
 }

@@ -2,7 +2,9 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,11 +133,63 @@ func TestValueSizes(t *testing.T) {
 	var v struct{ Lines []json.RawMessage }
 	r.decode(t, &v)
 	for i, line := range v.Lines {
-		if len(line) > 600 {
+		if len(line) > 500 {
 			t.Errorf("line %d has %d bytes: %s", i+1, len(line), line)
 		}
 	}
 	if n := len(r.StructuredContent) / len(lines); n > 500 {
 		t.Errorf("%d bytes a line", n)
+	}
+}
+
+// TestOpenLinesFit holds open lines of real cards against 500 bytes each: an ambiguous one always, another
+// unless one candidate is too much. Where two or three cards fit, nearly all lines have room for all.
+func TestOpenLinesFit(t *testing.T) {
+	depth.OnlyWhole(t)
+	d := realDesk(t)
+	c := d.view.Catalog
+	few := 0
+	whole := 0
+	for seed, m := range mistakes {
+		r := rand.New(rand.NewPCG(uint64(seed), 77))
+		var lines []args
+		for len(lines) < 500 {
+			card := r.IntN(c.Cards.ID.Len())
+			if c.Cards.Set[card] < 0 || c.Cards.Number.At(card) == "" {
+				continue
+			}
+			line := args{
+				"name": c.Cards.Name.At(card), "number": c.Cards.Number.At(card),
+				"set": c.Sets.Name.At(int(c.Cards.Set[card])), "game": c.Games.Slug.At(int(c.Cards.Game[card])),
+			}
+			m.make(r, line)
+			lines = append(lines, line)
+		}
+
+		for part := range slices.Chunk(lines, 50) {
+			r := d.ok(t, "catalog_value_cards", args{"cards": part})
+			var v struct{ Lines []json.RawMessage }
+			r.decode(t, &v)
+			for i, text := range v.Lines {
+				var l valuedLine
+				if err := json.Unmarshal(text, &l); err != nil {
+					t.Fatal(err)
+				}
+				if l.Card == nil && len(text) > 500 && (l.Status == "ambiguous" || len(l.Candidates) > 1) {
+					t.Errorf("%v has %d bytes: %s", part[i], len(text), text)
+				}
+				if l.Fitting == 2 || l.Fitting == 3 {
+					few++
+					if len(l.Candidates) == l.Fitting {
+						whole++
+					}
+				}
+			}
+		}
+	}
+
+	t.Logf("%d of %d lines that two or three cards fit have all of them", whole, few)
+	if few < 100 || whole*100 < few*85 {
+		t.Errorf("only %d of %d lines that two or three cards fit have all of them", whole, few)
 	}
 }

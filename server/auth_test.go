@@ -24,6 +24,7 @@ var matrixPaths = map[pathKind][]string{
 	liveOnly: {
 		"/v1/games", "/v1/cards", "/v1/cards/x", "/v1/cards/x/prices", "/v1/cards/x/price-stats",
 		"/v1/sets", "/v1/sets/x", "/v1/market/movers", "POST /v1/cards/batch",
+		"POST /v1/valuations",
 	},
 	previewOnly: {"/v1/products", "/v1/products/prd_abc"},
 	sharedPath:  {"POST /v1/prices/batch", "/v1/usage"},

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -109,6 +110,7 @@ func TestRequestsInFlightAreWaitedFor(t *testing.T) {
 		if _, err := io.WriteString(second, post+`{"i`); err != nil { // half a body
 			t.Fatal(err)
 		}
+		synctest.Wait() // until the server has all of it
 
 		done := make(chan struct{})
 		go func() {

@@ -24,6 +24,7 @@ func FuzzRequest(f *testing.F) {
 		{"GET", "//", ""},
 		{"GET", "/v1/products?kind=card&limit=1", "preview"},
 		{"POST", "/v1/prices/batch", oneItem},
+		{"POST", "/v1/valuations", `{"items":[{"line":"2x Charizard 4/102 NM"},{"name":"Pikachu","quantity":3}]}`},
 		{"GET", "/v1/cards?number=4%2F102&rarity=%00&set=x", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2])

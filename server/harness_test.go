@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,11 +24,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/synth"
-	"ninepocket/loader"
 	"ninepocket/server/front"
-	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 const (
@@ -59,50 +54,6 @@ func TestMain(m *testing.M) {
 	_ = os.RemoveAll(scratchDir)
 	os.Exit(code)
 }
-
-// edition is one day of the demo catalog: the files it was made of, and the View of it.
-type edition struct {
-	dir     string
-	summary synth.Summary
-	view    *engine.View
-}
-
-func makeEdition(cards, day int, base *edition) *edition {
-	must := func(err error) {
-		if err != nil {
-			panic(err)
-		}
-	}
-
-	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprintf("%d-day%d", cards, day))}
-	var err error
-	e.summary, err = synth.Summarize(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
-	must(err)
-	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: e.dir}}}
-	if base != nil {
-		o.Base = base.view.Catalog
-	}
-
-	result, err := loader.Build(context.Background(), o)
-	must(err)
-	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
-	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{
-		Quarantine:       result.Quarantine,
-		QuarantineCounts: result.QuarantineCounts,
-	})
-	must(err)
-	catalog, err := store.Load(context.Background(), manifest.ID, nil)
-	must(err)
-	e.view, err = engine.NewView(catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
-	must(err)
-	return e
-}
-
-// today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and moves prices.
-var (
-	today    = sync.OnceValue(func() *edition { return makeEdition(demoCards, 0, nil) })
-	tomorrow = sync.OnceValue(func() *edition { return makeEdition(demoCards, 1, today()) })
-)
 
 // world is a server over an in-memory listener, with keys of every kind.
 type world struct {
@@ -268,7 +219,11 @@ func newWorld(tb testing.TB, s setup) *world {
 // validators (decision 9).
 func (w *world) stop() {
 	const turn = cursor.Lifetime / 3
-	at := time.Now().Truncate(turn).Add(turn + turn/2)
+	w.stopAt(time.Now().Truncate(turn).Add(turn + turn/2))
+}
+
+// stopAt lets all requests come at one instant.
+func (w *world) stopAt(at time.Time) {
 	w.clock = func() time.Time { return at }
 	w.instant = func(time.Time) (time.Time, access.Instant) { return at, w.Clock.At(at) }
 }

@@ -27,7 +27,10 @@ var imageTypes = map[string]string{
 }
 
 // Images is the operator's folder of card images. No name leads out of it.
-type Images struct{ root *os.Root }
+type Images struct {
+	root  *os.Root
+	small *SmallCopies // nil without a folder for them
+}
 
 // OpenImages opens an image folder.
 func OpenImages(dir string) (*Images, error) {
@@ -35,7 +38,7 @@ func OpenImages(dir string) (*Images, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open image folder %q: %w", dir, err)
 	}
-	return &Images{root}, nil
+	return &Images{root: root}, nil
 }
 
 // List reads the folder once and returns which files are images in it, as of now.
@@ -46,6 +49,7 @@ func (images *Images) List() (has func(file string) bool, err error) {
 	}
 
 	files := make(map[string]struct{}, len(entries))
+	versions := map[string]string{}
 	for _, entry := range entries {
 		if !isImage(entry.Name()) {
 			continue
@@ -55,7 +59,15 @@ func (images *Images) List() (has func(file string) bool, err error) {
 		info, err := images.root.Stat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
 			files[entry.Name()] = struct{}{}
+			if version := versionOf(entry.Name(), info); version != "" {
+				versions[entry.Name()] = version
+			}
 		}
+	}
+
+	// What cannot be tidied up is in nobody's way.
+	if images.small != nil {
+		_ = images.small.note(versions)
 	}
 	return func(file string) bool { _, ok := files[file]; return ok }, nil
 }

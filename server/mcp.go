@@ -268,5 +268,5 @@ func (x *exchange) answerMCP(status int) {
 		x.SendPacked(body, 0, encoding, false)
 		return
 	}
-	x.SendCopy(body)
+	x.reply.Body = x.SendOwned(body)
 }

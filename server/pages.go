@@ -17,12 +17,18 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// embedPolicy is pagePolicy for the small cards that pages of others show in a frame.
+const embedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors *"
+
 // How long pages and files may be kept. A page changes with the snapshot, at most once every few
 // minutes; an asset's path holds a hash of its content.
 const (
 	pageCache  = "public, max-age=60"
 	assetCache = "public, max-age=31536000, immutable"
 	plainCache = "public, max-age=3600"
+	// pictureCache is of pictures with a price in them.
+	pictureCache = "public, max-age=3600"
 )
 
 const (
@@ -39,13 +45,15 @@ const (
 // withPages adds the public pages to the route table. They take no key and no meter, and are no
 // part of the API.
 func (s *Server) withPages(table []*path) []*path {
-	add := func(pattern, name string, open func(*exchange)) {
+	answer := func(method, pattern, name string, open func(*exchange)) {
 		table = append(table, &path{
-			pattern: pattern, method: fasthttp.MethodGet, open: open, counts: route{"site", name}, site: true,
+			pattern: pattern, method: method, open: open, counts: route{"site", name}, site: true,
 		})
 	}
+	add := func(pattern, name string, open func(*exchange)) { answer(fasthttp.MethodGet, pattern, name, open) }
 	if s.Images != nil {
 		add(imagesPath, "image", visited((*visit).image))
+		add(smallPath, "image", visited((*visit).smallImage))
 	}
 	if s.Pages == nil {
 		return table
@@ -58,9 +66,14 @@ func (s *Server) withPages(table []*path) []*path {
 	add("/search", "search", paged((*visit).searchPage))
 	add(suggestPath, "suggest", paged((*visit).suggestions))
 	add("/movers", "movers", paged((*visit).moversPage))
+	add(valuePath, "value", paged((*visit).valuePage))
+	answer(fasthttp.MethodPost, valuePath, "value", paged((*visit).valueList))
 	add("/errors", "error", paged((*visit).errorsPage))
 	add("/errors/{id}", "error", paged((*visit).errorPage))
 	add(referencePath, "docs", visited((*visit).reference))
+	add("/embed/{id}", "embed", paged((*visit).embedPage))
+	add("/previews/{id}", "preview", paged((*visit).previewPicture))
+	add("/favicon.ico", "asset", visited((*visit).favicon))
 	add("/llms.txt", "text", visited((*visit).guide))
 	add("/robots.txt", "text", visited((*visit).robots))
 	add("/sitemap.xml", "text", paged((*visit).sitemapIndex))
@@ -123,6 +136,40 @@ func (v *visit) cardPage(dst []byte) ([]byte, error) {
 	})
 }
 
+// embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
+func (v *visit) embedPage(dst []byte) ([]byte, error) {
+	card, ok := v.request.Card()
+	if !ok {
+		return dst, errNoPage
+	}
+	if v.moved("/embed/", v.request.View.Catalog.Cards.Slug.At(card)) {
+		return dst, errMoved
+	}
+	v.policy = embedPolicy
+	return v.s.Pages.Embed(dst, v.request.View, card), nil
+}
+
+// previewPicture answers GET /previews/{slug}.png: the picture of a link to a card.
+func (v *visit) previewPicture(dst []byte) ([]byte, error) {
+	ref, _ := v.request.PathID()
+	slug, isPicture := strings.CutSuffix(ref, ".png")
+	card, ok := v.request.View.Index.Card(slug)
+	if !ok || !isPicture {
+		return dst, errNoPage
+	}
+
+	picture, err := v.s.Pages.Preview(v.request.View, card)
+	v.mediaType = "image/png"
+	v.cache = pictureCache
+	return append(dst, picture...), err
+}
+
+// favicon answers GET /favicon.ico, which browsers and others ask for whatever a page says.
+func (v *visit) favicon() {
+	v.cache = assetCache
+	v.sendPlain("image/png", append(v.reply.Body[:0], v.s.Pages.Icon()...))
+}
+
 func (v *visit) setPage(dst []byte) ([]byte, error) {
 	set, ok := v.request.Set()
 	if !ok {
@@ -132,9 +179,9 @@ func (v *visit) setPage(dst []byte) ([]byte, error) {
 		return dst, errMoved
 	}
 
-	v.pageArgs("sort", "page")
+	v.pageArgs("sort", "view", "page")
 	return v.s.Pages.Set(dst, v.request.View, v.time, site.SetQuery{
-		Set: set, ByPrice: v.pageText("sort", sortText) == "price", Page: v.pageNumber("page"),
+		Set: set, ByPrice: v.pageText("sort", sortText) == "price", List: v.asList(), Page: v.pageNumber("page"),
 	})
 }
 
@@ -173,11 +220,35 @@ func (v *visit) moved(kind, slug string) bool {
 }
 
 func (v *visit) searchPage(dst []byte) ([]byte, error) {
-	v.pageArgs("q", "game", "sort", "page")
+	v.pageArgs("q", "game", "set", "rarity", "variant", "min", "max", "sort", "view", "page")
 	return v.s.Pages.Search(dst, v.request.View, v.time, site.SearchQuery{
 		Words: strings.TrimSpace(v.pageText("q", wire.QueryText)), Game: v.pageText("game", wire.GameText),
-		Sort: v.pageText("sort", sortText), Page: v.pageNumber("page"),
+		Set: v.pageText("set", wire.SetText), Rarity: v.pageText("rarity", wire.RarityText),
+		Variant: v.pageText("variant", wire.VariantText), Min: v.pageCents("min"), Max: v.pageCents("max"),
+		Sort: v.pageText("sort", sortText), List: v.asList(), Page: v.pageNumber("page"),
 	})
+}
+
+// asList reports whether cards are wanted in a list and not in pockets.
+func (v *visit) asList() bool { return v.pageText("view", sortText) == "list" }
+
+// pageCents reads an amount in dollars, 0 where it is none.
+func (v *visit) pageCents(name string) int64 {
+	text, _ := v.request.Args.Given(name)
+	whole, part, _ := strings.Cut(text, ".")
+	dollars, ok := api.ParseDecimal(whole)
+	if !ok || dollars > maxPageNumber || len(part) > 2 {
+		return 0
+	}
+
+	cents := int64(0)
+	if part != "" {
+		cents, ok = api.ParseDecimal((part + "0")[:2])
+		if !ok {
+			return 0
+		}
+	}
+	return dollars*100 + cents
 }
 
 func (v *visit) suggestions(dst []byte) ([]byte, error) {
@@ -186,9 +257,10 @@ func (v *visit) suggestions(dst []byte) ([]byte, error) {
 }
 
 func (v *visit) setsPage(dst []byte) ([]byte, error) {
-	v.pageArgs("game", "page")
+	v.pageArgs("game", "q", "page")
 	return v.s.Pages.Sets(dst, v.request.View, v.time, site.SetsQuery{
-		Game: v.pageText("game", wire.GameText), Page: v.pageNumber("page"),
+		Game: v.pageText("game", wire.GameText), Words: strings.TrimSpace(v.pageText("q", wire.QueryText)),
+		Page: v.pageNumber("page"),
 	})
 }
 

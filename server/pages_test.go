@@ -19,12 +19,17 @@ import (
 	"ninepocket/site"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
+	"ninepocket/wire/openapi"
 )
 
 // siteWorld is a world with pages, whose caller says who it is by X-Forwarded-For.
 func siteWorld(tb testing.TB, change func(*setup)) *world {
 	tb.Helper()
-	pages, err := site.New(site.Options{BaseURL: baseURL})
+	document, err := openapi.Render(baseURL, true)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pages, err := site.New(site.Options{BaseURL: baseURL, Document: document})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -91,7 +96,7 @@ func links(page []byte) (values []string) {
 
 		page = rest
 		if bytes.HasSuffix(name, []byte("href")) || bytes.HasSuffix(name, []byte("src")) ||
-			bytes.HasSuffix(name, []byte("data-from")) {
+			bytes.HasSuffix(name, []byte("data-from")) || bytes.HasSuffix(name, []byte(`image" content`)) {
 			var value []byte
 			value, page, found = bytes.Cut(rest, []byte{'"'})
 			if !found {
@@ -118,6 +123,11 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 		}
 
 		seen[target] = true
+		// To paint one takes a second under the race detector, and each card has one.
+		if strings.HasPrefix(target, "/previews/") && kinds["previews"] == 20/depth.Every(10) {
+			continue
+		}
+
 		r := w.page(t, target, "Accept: text/html")
 		kinds[strings.SplitN(target, "/", 3)[1]]++
 		switch {
@@ -153,7 +163,9 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 		}
 	}
 
-	for _, kind := range []string{"", "cards", "sets", "search", "movers", "errors", "docs", "assets", "v1"} {
+	for _, kind := range []string{
+		"", "cards", "sets", "search", "movers", "errors", "docs", "assets", "value", "embed", "previews",
+	} {
 		if kinds[kind] == 0 {
 			t.Errorf("no page below /%s was found; walked %v", kind, kinds)
 		}
@@ -165,12 +177,17 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 func judgePage(t *testing.T, target string, r reply, found []string, clean inlineSearch) {
 	t.Helper()
 	policy := r.header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self';") ||
+	framed := strings.HasPrefix(target, "/embed/")
+	if !strings.Contains(policy, "default-src 'none'") || !framed && !strings.Contains(policy, "script-src 'self';") ||
 		strings.Contains(policy, "unsafe-eval") {
 		t.Errorf("%s: policy %q", target, policy)
 	}
-	if strings.Contains(policy, "unsafe-inline") && target != "/docs" {
+	if strings.Contains(policy, "unsafe-inline") {
 		t.Errorf("%s: the policy lets inline code in: %q", target, policy)
+	}
+	if strings.HasSuffix(policy, "frame-ancestors *") != framed ||
+		strings.HasSuffix(policy, "frame-ancestors 'none'") == framed {
+		t.Errorf("%s: who may frame it is told wrong: %q", target, policy)
 	}
 	if inline := clean.find(r.body); inline != nil {
 		t.Errorf("%s has inline code: %s", target, inline)
@@ -196,6 +213,9 @@ func judgePage(t *testing.T, target string, r reply, found []string, clean inlin
 func hrefs(body []byte, class string) (slugs []string) {
 	_, list, _ := strings.Cut(string(body), `<ul class="`+class+`">`)
 	list, _, _ = strings.Cut(list, "</ul>")
+	if _, binder, found := strings.Cut(string(body), `<div class="binder">`); found {
+		list, _, _ = strings.Cut(binder, "</ul> </div>")
+	}
 	for _, m := range regexp.MustCompile(`href="/(?:cards|sets)/([^"?#]*)"`).FindAllStringSubmatch(list, -1) {
 		slugs = append(slugs, m[1])
 	}
@@ -239,10 +259,15 @@ func TestPagesListWhatTheAPILists(t *testing.T) {
 	f("/movers", "/v1/market/movers?direction=up&limit=50")
 	f("/movers?direction=down&game=pokemon", "/v1/market/movers?direction=down&game=pokemon&limit=50")
 	set := w.view0().Catalog.Sets.Slug.At(3)
+	const base = "kanto-classic"
 	f("/sets/"+set+"?sort=price", "/v1/cards?sort=price_desc&limit=50&set="+set)
+	f("/sets/"+set+"?sort=price&view=list", "/v1/cards?sort=price_desc&limit=50&set="+set)
+	f("/search?rarity=common&min=0.5&max=2&view=list",
+		"/v1/cards?limit=30&rarity=common&min_price_cents=50&max_price_cents=200")
+	f("/search?q=pikachu&set="+base+"&variant=holofoil", "/v1/cards?limit=30&q=pikachu&variant=holofoil&set="+base)
 	second := hrefs(w.page(t, "/search?page=2").body, "cards")
-	if first := w.listed(t, "/v1/cards?limit=50"); !slices.Equal(second[:20], first[30:]) {
-		t.Errorf("page 2 shows %v, want %v", second[:20], first[30:])
+	if first := w.listed(t, "/v1/cards?limit=50"); !slices.Equal(second[:14], first[36:]) {
+		t.Errorf("page 2 shows %v, want %v", second[:14], first[36:])
 	}
 }
 
@@ -301,11 +326,15 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 				page := strings.ReplaceAll(string(w.page(t, fmt.Sprintf("/cards/%s?days=%d&variant=%s", slug, days,
 					s.Variant)).body), ",", "")
 				m := sumsPattern.FindStringSubmatch(page)
+				compared++
+				// A chart of one price is a sentence.
+				if m == nil && s.MinCents == s.MaxCents && strings.Contains(page, dollars(s.Mean)) {
+					continue
+				}
 				if m == nil || m[1] != dollars(s.MinCents) || m[2] != dollars(s.MaxCents) || m[3] != dollars(s.Mean) {
 					t.Errorf("%s, %s over %d days: page %v, API %d %d %d", slug, s.Variant, days, m, s.MinCents,
 						s.MaxCents, s.Mean)
 				}
-				compared++
 			}
 		}
 	}
@@ -461,7 +490,7 @@ func TestPageHeaders(t *testing.T) {
 	slug := w.view0().Catalog.Cards.Slug.At(0)
 	style := regexp.MustCompile(`/assets/style-[0-9a-f]{12}\.css`).FindString(string(w.page(t, "/").body))
 	for target, cache := range map[string]string{
-		"/": pageCache, "/cards/" + slug: pageCache, "/docs": plainCache,
+		"/": pageCache, "/cards/" + slug: pageCache, "/docs": pageCache,
 		style: assetCache,
 	} {
 		plain := w.page(t, target)

@@ -122,7 +122,8 @@ func TestMethods(t *testing.T) {
 		"/v1/cards/x/prices": "GET, HEAD", "/v1/cards/x/price-stats": "GET, HEAD", "/v1/sets": "GET, HEAD",
 		"/v1/sets/x":        "GET, HEAD",
 		"/v1/market/movers": "GET, HEAD", "/v1/prices/batch": "POST", "/v1/usage": "GET, HEAD",
-		"/openapi.json": "GET, HEAD", "/healthz": "GET, HEAD",
+		"/v1/valuations": "POST",
+		"/openapi.json":  "GET, HEAD", "/healthz": "GET, HEAD",
 		"/v1/products": "GET, HEAD", "/v1/products/prd_abc": "GET, HEAD",
 	}
 	for path, want := range allow {

@@ -49,15 +49,22 @@ var noRoom = &wire.Fault{
 	Detail: "the server reads as many large bodies as it has memory for; nothing was charged: try again",
 }
 
-// checkMediaType wants a JSON body without content encoding (decision 3).
+// checkMediaType wants a JSON body without content encoding (decision 3), or one of CSV where the
+// operation takes that.
 func (x *exchange) checkMediaType() *wire.Fault {
 	// A charset says nothing new of JSON, and other parameters mean nothing here.
 	given := string(x.Ctx.Request.Header.ContentType())
 	media, params, err := mime.ParseMediaType(given)
 	charset, named := params["charset"]
-	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
-		return problem(wire.UnsupportedMediaType, "Content-Type must be application/json (got "+api.Quote(given)+
-			"): send the body as application/json")
+	takesCSV := x.op != nil && x.op.TakesCSV
+	x.request.CSV = takesCSV && media == "text/csv"
+	if err != nil || media != "application/json" && !x.request.CSV || named && !strings.EqualFold(charset, "utf-8") {
+		wanted := "application/json"
+		if takesCSV {
+			wanted += " or text/csv"
+		}
+		return problem(wire.UnsupportedMediaType, "Content-Type must be "+wanted+" (got "+api.Quote(given)+
+			"): send the body as "+wanted)
 	}
 
 	encoding := x.Field(fasthttp.HeaderContentEncoding)

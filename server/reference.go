@@ -8,12 +8,6 @@ import (
 
 const referencePath = "/docs"
 
-// referencePolicy is pagePolicy for the API reference, as strict as Scalar runs under: it puts
-// style elements and attributes into the page, which neither a nonce nor hashes cover; it needs no
-// font, no image and no other host.
-const referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
-	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-
 // filePolicy is for an SVG that is opened by itself.
 const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -21,14 +15,9 @@ const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 type asset struct {
 	document
 	mediaType string
-	gzipOnly  bool // kept compressed alone: it is large, and every browser takes gzip
 }
 
 func newAsset(a *site.Asset) *asset {
-	if a.Gzip {
-		only := document{in: map[string][]byte{"gzip": a.Content}}
-		return &asset{document: only, mediaType: a.Type, gzipOnly: true}
-	}
 	return &asset{document: newDocument(a.Content), mediaType: a.Type}
 }
 
@@ -42,10 +31,7 @@ func (v *visit) asset() {
 		return
 	}
 
-	encoding := "gzip"
-	if !a.gzipOnly {
-		encoding = v.Encoding(len(a.in[""]))
-	}
+	encoding := v.Encoding(len(a.in[""]))
 
 	resp := &v.Ctx.Response
 	v.nameHead()
@@ -71,14 +57,19 @@ func assetTag(name, encoding string) string {
 	return `"` + name + "-" + encoding + `"`
 }
 
-// reference answers GET /docs.
+// reference answers GET /docs, also while no catalog is loaded.
 func (v *visit) reference() {
-	body, err := v.s.Pages.Reference(v.reply.Body[:0])
+	if !v.admitted() {
+		return
+	}
+	body, err := v.s.Pages.Reference(v.reply.Body[:0], v.s.Engine.View(), v.time)
 	if err != nil {
 		v.failPage(err)
 		return
 	}
-	v.sendPlain(htmlType, body)
+	v.reply.Body = body
+	v.mediaType = htmlType
+	v.send(fasthttp.StatusOK, pageCache)
 }
 
 // guide answers GET /llms.txt.

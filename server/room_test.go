@@ -14,8 +14,9 @@ import (
 // or its client has gone (decision 1711).
 func TestRoomForBodies(t *testing.T) {
 	t.Parallel()
-	const most = front.MaxBody
-	l := newLoopback(t, setup{options: func(o *Options) { o.BodyRoom = most + 20_000 }})
+	const most = 2 * front.MaxBody // of a chunked one, whose last line is read with it
+	const small = 32 << 10         // of what is larger than 16 KiB and not than this
+	l := newLoopback(t, setup{options: func(o *Options) { o.BodyRoom = most + small }})
 	begin := func(size, sent int, chunked bool) *client {
 		t.Helper()
 		c := l.dial(t)
@@ -48,23 +49,29 @@ func TestRoomForBodies(t *testing.T) {
 	}
 
 	for _, chunked := range []bool{false, true} {
-		held := begin(most, front.MaxUnasked+1000, chunked)
+		// A chunked one takes as much as two whose length is known.
+		held := []*client{begin(front.MaxBody, front.MaxUnasked+1000, chunked)}
+		if !chunked {
+			held = append(held, begin(front.MaxBody, front.MaxUnasked+1000, false))
+		}
 		taken(most)
 		for _, also := range []bool{false, true} {
-			answer(begin(most, front.MaxUnasked+1000, also), 503, false)
+			answer(begin(front.MaxBody, front.MaxUnasked+1000, also), 503, false)
 		}
 		answer(begin(front.MaxUnasked, front.MaxUnasked, false), 400, true)
-		small := begin(20_000, 20_000, false) // there is room for one of this size
-		answer(small, 400, true)
+		last := begin(20_000, 20_000, false) // there is room for one of this size
+		answer(last, 400, true)
 		taken(most)
 
 		honest, _ := probe()
-		if _, err := io.WriteString(small, honest); err != nil {
+		if _, err := io.WriteString(last, honest); err != nil {
 			t.Fatal(err)
 		}
-		answer(small, 200, true)
+		answer(last, 200, true)
 
-		_ = held.Close() // it has gone
+		for _, c := range held {
+			_ = c.Close() // it has gone
+		}
 		taken(0)
 	}
 
@@ -78,7 +85,7 @@ func TestRoomForBodies(t *testing.T) {
 	if _, err := io.WriteString(c, text+text+part.head(l.world, "req_room")+part.body()); err != nil {
 		t.Fatal(err)
 	}
-	taken(11_000)
+	taken(small / 2)
 	if _, err := io.WriteString(c, strings.Repeat("x", 10_500)); err != nil {
 		t.Fatal(err)
 	}

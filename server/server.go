@@ -120,7 +120,8 @@ func New(options Options) (*Server, error) {
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.service = api.Service{
-		Cursors: options.Cursors, Retained: options.Engine.Retained, BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
+		Cursors: options.Cursors, Retained: options.Engine.Retained, MayCome: options.Engine.MayCome,
+		BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
 	}
 
 	// The route table needs the tools, for they are counted beside its operations.

@@ -129,7 +129,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 
-	for seed := range uint64(500 / depth.Every(10)) {
+	for seed := range uint64(500 / depth.Every(20)) {
 		trace := simulate(t, w, seed)
 		if t.Failed() {
 			t.Fatalf("NINEPOCKET_SEED=%d shows it again", seed)

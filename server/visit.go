@@ -16,6 +16,8 @@ import (
 type visit struct {
 	*exchange
 	mediaType string
+	cache     string // Cache-Control of a page
+	policy    string // Content-Security-Policy of a page, "" for that of all
 }
 
 // visited turns a function of a visit into one that answers a path.
@@ -40,6 +42,7 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 
 		// A page that is none says so before anything of it is sent.
 		v.mediaType = htmlType
+		v.cache = pageCache
 		body, err := render(v, v.reply.Body[:0])
 		switch {
 		case errors.Is(err, errMoved):
@@ -49,7 +52,7 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 			v.failPage(err)
 		default:
 			v.reply.Body = body
-			v.send(fasthttp.StatusOK, pageCache)
+			v.send(fasthttp.StatusOK, v.cache)
 		}
 	})
 }
@@ -137,7 +140,7 @@ func (v *visit) send(status int, cache string) {
 
 	// Only a success may be kept: an error must not be told from a cache when it is over.
 	encoding := v.Encoding(len(v.reply.Body))
-	if status == fasthttp.StatusOK {
+	if status == fasthttp.StatusOK && !v.Ctx.IsPost() {
 		tag := xxhash.Sum64(v.reply.Body)
 		v.SetETag(tag, encoding)
 		if v.Matches(tag, encoding) {
@@ -154,13 +157,13 @@ func (v *visit) send(status int, cache string) {
 		v.SendPacked(v.reply.Body, 0, encoding, status == fasthttp.StatusOK)
 		return
 	}
-	v.SendCopy(v.reply.Body)
+	v.reply.Body = v.SendOwned(v.reply.Body)
 }
 
 // contentPolicy is the Content-Security-Policy of the page.
 func (v *visit) contentPolicy() string {
-	if v.path != nil && v.path.pattern == referencePath {
-		return referencePolicy
+	if v.policy != "" && v.Ctx.Response.StatusCode() < fasthttp.StatusBadRequest {
+		return v.policy
 	}
 	return pagePolicy
 }

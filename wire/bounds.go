@@ -30,11 +30,13 @@ var (
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
 
-	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
-	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
-	Selections = Range{1, 50}  // selections of a preview price batch
-	ValueLines = Range{1, 50}  // lines of an MCP valuation
-	ValueLine  = Range{1, 400} // a line as an app wrote it: the longest rows of exports have 300
+	CardIDs    = Range{1, 200}  // ids and identifiers of a card batch, together
+	PriceIDs   = Range{1, 100}  // ids and identifiers of a live price batch, together
+	Selections = Range{1, 50}   // selections of a preview price batch
+	ValueLines = Range{1, 50}   // lines of an MCP valuation
+	ValueItems = Range{1, 100}  // items of a valuation over REST
+	ValueLine  = Range{1, 400}  // a line as an app wrote it: the longest rows of exports have 300
+	Copies     = Range{1, 9999} // copies of a card on one line
 )
 
 // What a parameter means that is left out.

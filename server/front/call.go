@@ -26,6 +26,10 @@ type Call struct {
 // collector.
 const keepBuffer = 256 << 10
 
+// keepIdle is the largest buffer of a body, and of an answer, that stays with a connection: there may be
+// 65,000 of them that are idle.
+const keepIdle = 16 << 10
+
 // Begin takes up a request.
 func (c *Call) Begin(ctx *fasthttp.RequestCtx, packs *Packs) {
 	c.Ctx = ctx
@@ -41,6 +45,14 @@ func (c *Call) Begin(ctx *fasthttp.RequestCtx, packs *Packs) {
 func (c *Call) End() {
 	if cap(c.packed) > keepBuffer {
 		c.packed = nil
+	}
+
+	// Before the answer is written: a client may take its time to read it.
+	if cap(c.Ctx.Request.Body()) > keepIdle {
+		c.Ctx.Request.SwapBody(nil)
+	}
+	if conn, ok := c.Ctx.Conn().(*Conn); ok {
+		conn.released()
 	}
 	c.Ctx = nil
 	c.Fields = Fields{}
@@ -156,7 +168,14 @@ func (c *Call) SendCopy(content []byte) { c.Ctx.Response.SetBody(content) }
 
 // SendOwned sends content and returns a buffer in its place: the two change owners instead of being
 // copied.
-func (c *Call) SendOwned(content []byte) (spare []byte) { return c.Ctx.Response.SwapBody(content) }
+func (c *Call) SendOwned(content []byte) (spare []byte) {
+	conn, ok := c.Ctx.Conn().(*Conn)
+	if !ok || cap(content) <= keepIdle {
+		return c.Ctx.Response.SwapBody(content)
+	}
+	c.Ctx.Response.SetBodyRaw(content)
+	return conn.lend(content)
+}
 
 // SendPacked sends content in an encoding. tail is where the part begins that is new each time, 0
 // when there is none. keep lets the part before it be remembered compressed: it is the same for
@@ -179,7 +198,7 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	}
 	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
 
-	c.packed = c.Ctx.Response.SwapBody(c.packed) // the buffers change owners instead of being copied
+	c.packed = c.SendOwned(c.packed)
 }
 
 // Encode notes that the answer's body is in an encoding.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/bits"
 	"net"
 	"os"
 	"sync"
@@ -53,7 +54,8 @@ type Connections struct {
 	// Welcome reports whether a request may have a body larger than MaxUnasked; [Conn.Recall] has
 	// its head. Nil welcomes all.
 	Welcome func(*Conn) bool
-	// Room bounds the bytes of all bodies larger than MaxUnasked that are being read; 0 is no bound.
+	// Room bounds the memory of all bodies larger than MaxUnasked, from their heads until their requests
+	// have been dealt with; 0 is no bound.
 	Room int64
 
 	mu        sync.Mutex
@@ -63,7 +65,7 @@ type Connections struct {
 
 	ending    atomic.Bool // see End
 	lingering atomic.Int32
-	bodies    atomic.Int64 // bytes that bodies being read may come to
+	bodies    atomic.Int64 // see Taken
 }
 
 // Guard takes a connection into the set. Close takes it out again.
@@ -123,8 +125,10 @@ type Conn struct {
 	begun  atomic.Bool // something has come
 
 	// Of Connections.Room, for the body that is being read, and for those that are whole and have not
-	// been handed on: bytes of both may come in one piece.
+	// been dealt with: bytes of both may come in one piece.
 	reading, whole atomic.Int64
+
+	lent *[]byte // see lend; it belongs to the goroutine that serves the connection
 
 	// The deadlines belong to the goroutine that serves the connection.
 	served  time.Time // when the last request was whole; zero before the first
@@ -139,7 +143,10 @@ type Conn struct {
 func (conn *Conn) Received(at time.Time) {
 	conn.served = at
 	conn.fresh = true
+}
 
+// released notes that nothing holds the body of the last request any more.
+func (conn *Conn) released() {
 	// What came with it may be a part of the next body.
 	conn.giveRoom(&conn.whole)
 	if !conn.guard.InBody() {
@@ -157,6 +164,9 @@ func (conn *Conn) takeRoom(n int) bool {
 	if open.Room == 0 {
 		return true
 	}
+
+	// The buffer that it is read into is the next power of two.
+	n = 1 << bits.Len(uint(n-1))
 	if open.bodies.Add(int64(n)) > open.Room {
 		open.bodies.Add(-int64(n))
 		return false
@@ -167,8 +177,29 @@ func (conn *Conn) takeRoom(n int) bool {
 	return true
 }
 
-// Taken is how many bytes the larger bodies that are being read may come to.
+// Taken is how many bytes the larger bodies may come to that are being read or dealt with.
 func (open *Connections) Taken() int64 { return open.bodies.Load() }
+
+// spares are buffers of answers, each for whoever makes the next one.
+var spares = sync.Pool{New: func() any { return new([]byte) }}
+
+// lend lets the connection write a large answer from its buffer and returns another buffer. fasthttp
+// would keep it with the connection for as long as that lives, idle or not.
+func (conn *Conn) lend(content []byte) (spare []byte) {
+	conn.takeBack() // an answer is written before the next request is handled
+	conn.lent, _ = spares.Get().(*[]byte)
+	spare = *conn.lent
+	*conn.lent = content
+	return spare[:0]
+}
+
+// takeBack gives a lent buffer to others. Who reads on has written the answers before.
+func (conn *Conn) takeBack() {
+	if conn.lent != nil {
+		spares.Put(conn.lent)
+		conn.lent = nil
+	}
+}
 
 // giveRoom gives room back. Connections end on other goroutines than their own, too.
 func (conn *Conn) giveRoom(of *atomic.Int64) {
@@ -191,6 +222,7 @@ func (conn *Conn) Err() error { return conn.err }
 // answers while it has bytes of another request, and would keep those to earlier requests back until
 // the body is whole.
 func (conn *Conn) Read(p []byte) (int, error) {
+	conn.takeBack()
 	if len(conn.held) > 0 {
 		n := copy(p, conn.held)
 		conn.held = conn.held[n:]

@@ -325,10 +325,10 @@ func (g *Guard) InBody() bool { return g.state != inHead }
 func (g *Guard) allow(n int, h []byte) *Fault {
 	g.keep(h)
 
-	// Of chunks nobody knows how many will come.
+	// Of chunks nobody knows how many will come. The parser reads the end of a chunk's line with it.
 	most := g.request.length
 	if g.request.has(transferEncoding) {
-		most = g.Limits.Body
+		most = g.Limits.Body + len("\r\n")
 	}
 	switch {
 	case n > g.Limits.Body:

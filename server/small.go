@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+
+	"ninepocket/site/picture"
+)
+
+const (
+	smallPath = "/small/{id}"
+	// shrinkers is how many pictures are made smaller at a time: each takes a core for some ten
+	// milliseconds, and a page may ask for a hundred.
+	shrinkers = 2
+	// shrinkWait is how long a visitor waits for a turn before the whole picture does.
+	shrinkWait = 10 * time.Second
+	// smallFile is a picture no larger than which is shown as it is.
+	smallFile = 8 << 10
+)
+
+// sizes are the small copies by the letter that their names begin with.
+var sizes = map[string]picture.Size{"r": picture.Small, "p": picture.Large}
+
+// SmallCopies are small copies of the pictures of a folder. Each is made when it is first asked for,
+// and kept in a folder of its own.
+type SmallCopies struct {
+	cache *os.Root
+	turns *semaphore.Weighted
+	made  singleflight.Group
+	// versions tell for each picture what it is now: a copy's name holds it, so that a copy may be
+	// kept for ever.
+	versions atomic.Pointer[map[string]string]
+}
+
+// KeepSmall has the folder keep small copies of its pictures in a folder, which is made.
+func (images *Images) KeepSmall(dir string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fmt.Errorf("cannot make the folder for small pictures: %w", err)
+	}
+	cache, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("cannot open the folder for small pictures: %w", err)
+	}
+	images.small = &SmallCopies{cache: cache, turns: semaphore.NewWeighted(shrinkers)}
+	return nil
+}
+
+// Version is what a picture is now, as the names of its small copies have it; "" where there are none.
+func (images *Images) Version(file string) string {
+	if images == nil || images.small == nil {
+		return ""
+	}
+	versions := images.small.versions.Load()
+	if versions == nil {
+		return ""
+	}
+	return (*versions)[file]
+}
+
+// note takes down which pictures there are, and lets go of copies of others.
+func (c *SmallCopies) note(versions map[string]string) error {
+	c.versions.Store(&versions)
+	current := make(map[string]bool, 2*len(versions))
+	for file, version := range versions {
+		for letter := range sizes {
+			current[copyName(letter, version, file)] = true
+		}
+	}
+
+	entries, err := fs.ReadDir(c.cache.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("cannot read the folder of small pictures: %w", err)
+	}
+	for _, entry := range entries {
+		// Nothing else is removed: the folder may be somebody's, by mistake.
+		if !current[entry.Name()] && copyNames.MatchString(entry.Name()) {
+			err = errors.Join(err, c.cache.Remove(entry.Name()))
+		}
+	}
+	return err
+}
+
+// versionOf is the version of a file: another one as soon as it is replaced.
+func versionOf(file string, info fs.FileInfo) string {
+	if !canShrink(file) || info.Size() <= smallFile {
+		return ""
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, info.Size(), info.ModTime().UnixNano())
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// canShrink reports whether a kind of picture can be read here.
+func canShrink(file string) bool { return extension(file) != ".avif" }
+
+// copyNames are the names of copies, and of those that were not finished.
+var copyNames = regexp.MustCompile(`^[rp]-[0-9a-z]+-[0-9a-z]+\.jpg(\.part)?$`)
+
+// copyName is the name of a copy in its folder.
+func copyName(letter, version, file string) string {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, file)
+	return letter + "-" + version + "-" + strconv.FormatUint(h.Sum64(), 36) + ".jpg"
+}
+
+// get is a small copy, which is made unless it is there.
+func (images *Images) get(ctx context.Context, letter, version, file string) ([]byte, error) {
+	c := images.small
+	name := copyName(letter, version, file)
+	if kept, err := fs.ReadFile(c.cache.FS(), name); err == nil {
+		return kept, nil
+	}
+
+	// Several who ask for one picture wait for one copy.
+	made, err, _ := c.made.Do(name, func() (any, error) {
+		if err := c.turns.Acquire(ctx, 1); err != nil {
+			return nil, fmt.Errorf("cannot wait for a turn: %w", err)
+		}
+		defer c.turns.Release(1)
+		return images.shrink(letter, name, file)
+	})
+	copied, _ := made.([]byte)
+	return copied, err
+}
+
+// shrink makes a copy and keeps it. One that cannot be kept is made again.
+func (images *Images) shrink(letter, name, file string) ([]byte, error) {
+	whole, _, err := images.open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = whole.Close() }() // it was only read
+
+	copied, err := picture.Shrink(whole, sizes[letter])
+	if err != nil {
+		return nil, err
+	}
+	return copied, images.small.keep(name, copied)
+}
+
+// keep writes a copy whole or not at all.
+func (c *SmallCopies) keep(name string, copied []byte) error {
+	part := name + ".part"
+	err := c.cache.WriteFile(part, copied, 0o640)
+	if err == nil {
+		err = c.cache.Rename(part, name)
+	}
+	if err != nil {
+		return cannotKeepError{err}
+	}
+	return nil
+}
+
+// cannotKeepError is told, and fails nothing: the copy is there.
+type cannotKeepError struct{ error }
+
+// smallImage answers GET /small/{size}-{version}-{file}. Where there is no such copy, it leads to the
+// one that there is now, or to the whole picture.
+func (v *visit) smallImage() {
+	images := v.s.Images
+	name, _ := v.request.PathID()
+	letter, rest, _ := strings.Cut(name, "-")
+	version, file, _ := strings.Cut(rest, "-")
+	if sizes[letter] == 0 || !isImage(file) {
+		v.missing(v.Ctx.URI().PathOriginal(), "There is no such image.")
+		return
+	}
+
+	root := v.s.imageRoot()
+	now := images.Version(file)
+	switch {
+	case now == "":
+		v.elsewhere(root + "/images/" + url.PathEscape(file))
+		return
+	case now != version:
+		v.elsewhere(root + "/small/" + letter + "-" + now + "-" + url.PathEscape(file))
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), shrinkWait)
+	defer cancel()
+	copied, err := images.get(ctx, letter, version, file)
+	if cannotKeep := (cannotKeepError{}); errors.As(err, &cannotKeep) {
+		v.s.Log.Warn("cannot keep a small picture", slog.Any("cause", err))
+		err = nil
+	}
+	if err != nil {
+		v.elsewhere(root + "/images/" + url.PathEscape(file))
+		return
+	}
+
+	v.nameHead()
+	v.Head.Set("X-Content-Type-Options", "nosniff")
+	v.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	v.Head.Set(fasthttp.HeaderCacheControl, assetCache)
+	v.Head.Send(&v.Ctx.Response.Header)
+	v.Ctx.Response.Header.SetContentType("image/jpeg")
+	v.SendShared(copied)
+}
+
+// imageRoot is what the addresses of pictures begin with, below the host.
+func (s *Server) imageRoot() string {
+	if s.Pages == nil {
+		return ""
+	}
+	return s.Pages.Root()
+}
+
+// elsewhere leads to another address, by a redirect that nobody keeps for good.
+func (v *visit) elsewhere(address string) {
+	h := &v.Ctx.Response.Header
+	h.Set(fasthttp.HeaderLocation, address)
+	h.Set(fasthttp.HeaderCacheControl, pageCache)
+	h.SetContentLength(0)
+	v.Ctx.Response.SetStatusCode(fasthttp.StatusFound)
+}
