@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -10,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ninepocket/site/picture"
 )
 
 //go:embed assets
@@ -20,17 +21,15 @@ type Asset struct {
 	Name    string // the last segment of its path: style-0123456789ab.css
 	Type    string // media type
 	Content []byte
-	Gzip    bool // Content is compressed with gzip and was never anything else
 
 	path string // where it is served
 }
 
-// assetTypes are the files that are served, with their media types; scalar.js is stored compressed.
+// assetTypes are the files that are served, with their media types.
 var assetTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8", "search.js": "text/javascript; charset=utf-8",
-	"icon.svg": "image/svg+xml", "card.svg": "image/svg+xml",
-	"reference.css": "text/css; charset=utf-8", "reference.js": "text/javascript; charset=utf-8",
-	"scalar.js.gz": "text/javascript; charset=utf-8",
+	"chart.js": "text/javascript; charset=utf-8", "reference.js": "text/javascript; charset=utf-8",
+	"icon.svg": "image/svg+xml",
 }
 
 // readAssets makes the assets of a site below root, by the names of their files.
@@ -41,21 +40,31 @@ func readAssets(root string) (map[string]*Asset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read asset %q: %w", file, err)
 		}
-		plain, compressed := strings.CutSuffix(file, ".gz")
-		if compressed && !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
-			return nil, fmt.Errorf("cannot use asset %q: it is not gzip", file)
-		}
-
-		// A new content is a new name, which no browser has kept.
-		sum := sha256.Sum256(content)
-		extension := path.Ext(plain)
-		name := strings.TrimSuffix(plain, extension) + "-" + hex.EncodeToString(sum[:6]) + extension
-		all[plain] = &Asset{
-			Name: name, Type: media, Content: content, Gzip: compressed, path: root + "/assets/" + name,
-		}
+		all[file] = newAsset(root, file, media, content)
 	}
+
+	// What telephones put on their first page cannot be SVG.
+	touch, err := picture.Icon(touchWidth)
+	if err != nil {
+		return nil, err
+	}
+	all["touch.png"] = newAsset(root, "touch.png", "image/png", touch)
 	return all, nil
 }
+
+// touchWidth is the width of the sign of the site on a telephone's first page.
+const touchWidth = 192
+
+// newAsset makes an asset below root. A new content is a new name, which no browser has kept.
+func newAsset(root, file, media string, content []byte) *Asset {
+	sum := sha256.Sum256(content)
+	extension := path.Ext(file)
+	name := strings.TrimSuffix(file, extension) + "-" + hex.EncodeToString(sum[:6]) + extension
+	return &Asset{Name: name, Type: media, Content: content, path: root + "/assets/" + name}
+}
+
+// Icon is the sign of the site as PNG.
+func (p *Pages) Icon() []byte { return p.assets["touch.png"].Content }
 
 // asset is where a file is served.
 func (p *Pages) asset(file string) string { return p.assets[file].path }

@@ -40,3 +40,25 @@ func BenchmarkCard(b *testing.B) {
 		}
 	}
 }
+
+// mostCardBytes is what a card page may send, compressed.
+const mostCardBytes = 12 << 10
+
+// TestCardPageIsSmall holds the page of the card with the most prices, with a year of all its variants, against its
+// budget.
+func TestCardPageIsSmall(t *testing.T) {
+	w := today(t)
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	now := time.UnixMilli(w.view.Catalog.SnapshotAt)
+	page, err := w.pages.Card(nil, w.view, now, site.CardQuery{Card: w.busiest(), Days: 365})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(encoder.EncodeAll(page, nil)); n > mostCardBytes {
+		t.Errorf("the page sends %d bytes, more than %d", n, mostCardBytes)
+	}
+}

@@ -26,55 +26,123 @@ const printingsShown = 8
 type cardPage struct {
 	frame
 	history
+	card           int
 	slug           string
 	name, number   string
 	rarity         string
 	printing       string
 	game           uint8
-	set, setLink   string   // "" without one
-	photo          string   // path of the image, "" for the placeholder
-	display        int      // the lane of the display price (decision 19), negative without one
-	priced         []int    // the lanes that have a price: those that the API's card detail lists, in its order
-	printings      []uint32 // some of the others
-	otherPrintings string   // where all of them are, "" when they are here
+	set, setLink   string // "" without one
+	photo          photo
+	display        int              // the lane of the display price (decision 19), negative without one
+	priced         []int            // the lanes that have a price: those that the API's card detail lists, in its order
+	spark          []snapshot.Point // of the display price, some weeks
+	last           lastSeen         // where there is no display price
+	printings      []uint32         // some of the others
+	otherPrintings string           // where all of them are, "" when they are here
 }
 
 // Card appends the page of a card.
-func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, q CardQuery) ([]byte, error) {
+func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery) ([]byte, error) {
 	c := v.Catalog
 	k := cardPage{
-		slug: c.Cards.Slug.At(q.Card), name: c.Cards.Name.At(q.Card), number: c.Cards.Number.At(q.Card),
-		rarity: c.Cards.Rarity.At(q.Card), printing: c.Cards.Printing.At(q.Card), game: c.Cards.Game[q.Card],
-		photo: p.imagePath(v, q.Card), display: int(c.Cards.Display[q.Card]), history: historyOf(v, q),
+		card: query.Card, slug: c.Cards.Slug.At(query.Card), name: c.Cards.Name.At(query.Card),
+		number: c.Cards.Number.At(query.Card), rarity: c.Cards.Rarity.At(query.Card),
+		printing: c.Cards.Printing.At(query.Card), game: c.Cards.Game[query.Card],
+		photo: p.photoOf(v, query.Card), display: int(c.Cards.Display[query.Card]), history: historyOf(v, query),
 	}
-	if set := c.Cards.Set[q.Card]; set != snapshot.NoSet {
+	if set := c.Cards.Set[query.Card]; set != snapshot.NoSet {
 		k.set = c.Sets.Name.At(int(set))
 		k.setLink = p.setLink(c.Sets.Slug.At(int(set)))
 	}
 
-	from, to := c.Lanes.Of.Range(q.Card)
+	from, to := c.Lanes.Of.Range(query.Card)
 	for lane := from; lane < to; lane++ {
 		if c.Lanes.Cents[lane] >= 0 {
 			k.priced = append(k.priced, lane)
 		}
 	}
 
-	// More printings than fit are what a search for the name finds.
-	others, more := v.Index.Printings(nil, q.Card, printingsShown)
-	k.printings = others
-	if more {
-		k.otherPrintings = p.searchLink(SearchQuery{Words: index.PlainName(k.name), Game: c.Games.Slug.At(int(k.game))})
+	if k.display >= 0 {
+		k.spark = pointsOf(c, k.display, sparkDays)
+	} else {
+		k.last = lastOf(c, k.variants)
 	}
 
-	if err := k.describe(p, v, now, q.Card); err != nil {
+	// More printings than fit are what a search for the name finds.
+	others, more := v.Index.Printings(nil, query.Card, printingsShown)
+	k.printings = others
+	if more {
+		all := wordsAlone(index.PlainName(k.name))
+		all.Game = c.Games.Slug.At(int(k.game))
+		k.otherPrintings = p.searchLink(all)
+	}
+
+	if err := k.describe(p, v, now, query.Card); err != nil {
 		return dst, err
 	}
 	return show(dst, &k), nil
 }
 
-// laneName is the variant and the condition of a lane.
+// lastSeen is the newest observation of a card, of a lane that is negative without one.
+type lastSeen struct {
+	lane int
+	snapshot.Point
+}
+
+// lastOf is the newest observation of some variants; the first of several of one day.
+func lastOf(c *snapshot.Catalog, variants []choice) lastSeen {
+	last := lastSeen{lane: -1}
+	for _, one := range variants {
+		points := pointsOf(c, one.lane, Ranges[len(Ranges)-1])
+		if n := len(points); n > 0 && (last.lane < 0 || points[n-1].Day > last.Day) {
+			last = lastSeen{one.lane, points[n-1]}
+		}
+	}
+	return last
+}
+
+// hasUngraded reports whether the condition of a lane is none that anybody named.
+func hasUngraded(c *snapshot.Catalog, lanes []int) bool {
+	return slices.ContainsFunc(lanes, func(lane int) bool {
+		return snapshot.Condition(c.Lanes.Condition[lane]) == snapshot.Ungraded
+	})
+}
+
+// oneEach reports whether each variant has one price, of a condition that nobody named: then the variant
+// says all.
+func oneEach(c *snapshot.Catalog, lanes []int) bool {
+	for i, lane := range lanes {
+		same := i > 0 && c.Lanes.Variant[lane] == c.Lanes.Variant[lanes[i-1]]
+		if same || snapshot.Condition(c.Lanes.Condition[lane]) != snapshot.Ungraded {
+			return false
+		}
+	}
+	return true
+}
+
+// anyBase reports whether an earlier price of any lane is known.
+func anyBase(bases []int64, lanes []int) bool {
+	return slices.ContainsFunc(lanes, func(lane int) bool { return bases[lane] >= 0 })
+}
+
+// conditionName is the condition of a lane. "Ungraded" is the API's word for none; people read it as
+// "in no slab".
+func conditionName(c *snapshot.Catalog, lane int) string {
+	condition := snapshot.Condition(c.Lanes.Condition[lane])
+	if condition == snapshot.Ungraded {
+		return "Condition not stated"
+	}
+	return condition.Text()
+}
+
+// laneName is the variant and the condition of a lane, where there is one.
 func laneName(c *snapshot.Catalog, lane int) string {
-	return title(c.Variants.At(int(c.Lanes.Variant[lane]))) + ", " + snapshot.Condition(c.Lanes.Condition[lane]).Text()
+	name := title(c.Variants.At(int(c.Lanes.Variant[lane])))
+	if snapshot.Condition(c.Lanes.Condition[lane]) == snapshot.Ungraded {
+		return name
+	}
+	return name + ", " + conditionName(c, lane)
 }
 
 // history is the chart of one variant, by its display lane as the API's history and statistics (decision 19).
@@ -84,6 +152,7 @@ type history struct {
 	asked    string // the variant that was asked for, "" when that one has none
 	days     int
 	points   []snapshot.Point // the observations in these days
+	drawn    bool             // some range has two of them, so that there is something to choose
 }
 
 // choice is a variant whose history can be shown, with its display lane.
@@ -94,8 +163,8 @@ type choice struct {
 
 // historyOf chooses the history of a card: the variant that was asked for, else the one of the display price, else the
 // first.
-func historyOf(v *engine.View, q CardQuery) (h history) {
-	v.DisplayLanes(q.Card, "", func(lane int, code string) {
+func historyOf(v *engine.View, query CardQuery) (h history) {
+	v.DisplayLanes(query.Card, "", func(lane int, code string) {
 		if v.Catalog.History.Has(lane) {
 			h.variants = append(h.variants, choice{lane, code})
 		}
@@ -107,17 +176,21 @@ func historyOf(v *engine.View, q CardQuery) (h history) {
 	// A link's variant wins over the display price's, wherever the two stand.
 	h.chosen = h.variants[0]
 	for _, one := range h.variants {
-		if q.Variant != "" && engine.SameVariant(one.code, q.Variant) {
+		if query.Variant != "" && engine.SameVariant(one.code, query.Variant) {
 			h.chosen = one
 			h.asked = one.code
-		} else if h.asked == "" && one.lane == int(v.Catalog.Cards.Display[q.Card]) {
+		} else if h.asked == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {
 			h.chosen = one
 		}
 	}
 
 	// The range depends on the variant: a short one may hold nothing of it.
-	h.days = rangeOf(v.Catalog, h.chosen.lane, q.Days)
+	h.days = rangeOf(v.Catalog, h.chosen.lane, query.Days)
 	h.points = pointsOf(v.Catalog, h.chosen.lane, h.days)
+	longest := Ranges[len(Ranges)-1]
+	h.drawn = slices.ContainsFunc(h.variants, func(one choice) bool {
+		return len(h.points) > 1 || len(pointsOf(v.Catalog, one.lane, longest)) > 1
+	})
 	return h
 }
 
@@ -148,7 +221,7 @@ func (k *cardPage) historyLink(days int, variant string) string {
 }
 
 // describe fills in the frame: what search engines and link previews read.
-func (k *cardPage) describe(p *Pages, v *engine.View, now time.Time, card int) error {
+func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card int) error {
 	c := v.Catalog
 	heading := k.name
 	if k.number != "" {
@@ -167,18 +240,20 @@ func (k *cardPage) describe(p *Pages, v *engine.View, now time.Time, card int) e
 	}
 
 	// Link previews want an absolute address of the image; the photo's begins at the root of this host.
-	k.frame = p.frame(v, now, joined(heading, k.set), description)
+	k.frame = pages.frame(v, now, joined(heading, k.set), description)
 	k.canonical = canonical(v, "/cards/"+k.slug)
 	k.kind = "product"
-	if k.photo != "" {
-		k.image = p.base + k.photo[len(p.root):]
+	k.script = "chart.js"
+	k.image = pages.base + "/previews/" + k.slug + ".png"
+	if k.photo.whole != "" {
+		k.image = pages.base + k.photo.whole[len(pages.root):]
 	}
 
 	// Marshal escapes what could end a script element.
 	data, err := json.Marshal(product{
 		Context: "https://schema.org", Type: "Product", Name: k.name, SKU: c.Cards.ID.At(card),
 		MPN: k.number, Description: joined(k.number, k.set, k.rarity), URL: k.canonical, Image: k.image,
-		Category: c.Games.Name.At(int(k.game)), Offers: offersOf(c, k.priced),
+		Category: c.Games.Name.At(int(k.game)), Properties: propertiesOf(c, k.display),
 	})
 	if err != nil {
 		return fmt.Errorf("cannot spell the structured data of card %q: %w", k.slug, err)
@@ -187,41 +262,35 @@ func (k *cardPage) describe(p *Pages, v *engine.View, now time.Time, card int) e
 	return nil
 }
 
-// product is what search engines read of a card: schema.org's Product, with the market prices of its variants and
-// conditions as the span of an AggregateOffer.
+// product is what search engines read of a card: schema.org's Product. Nothing is for sale here, so that it has no
+// offers: the market price is a property.
 type product struct {
-	Context     string  `json:"@context"`
-	Type        string  `json:"@type"`
-	Name        string  `json:"name"`
-	SKU         string  `json:"sku"`
-	MPN         string  `json:"mpn,omitempty"`
-	Description string  `json:"description,omitempty"`
-	Category    string  `json:"category"`
-	URL         string  `json:"url"`
-	Image       string  `json:"image,omitempty"`
-	Offers      *offers `json:"offers,omitempty"`
+	Context     string     `json:"@context"`
+	Type        string     `json:"@type"`
+	Name        string     `json:"name"`
+	SKU         string     `json:"sku"`
+	MPN         string     `json:"mpn,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Category    string     `json:"category"`
+	URL         string     `json:"url"`
+	Image       string     `json:"image,omitempty"`
+	Properties  []property `json:"additionalProperty,omitempty"`
 }
 
-type offers struct {
-	Type     string `json:"@type"`
-	Currency string `json:"priceCurrency"`
-	Low      string `json:"lowPrice"`
-	High     string `json:"highPrice"`
-	Count    int    `json:"offerCount"`
+type property struct {
+	Type  string `json:"@type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Unit  string `json:"unitText"`
 }
 
-// offersOf are the current prices of a card, nil without any.
-func offersOf(c *snapshot.Catalog, priced []int) *offers {
-	if len(priced) == 0 {
+// propertiesOf is the market price of a card, nil without one.
+func propertiesOf(c *snapshot.Catalog, display int) []property {
+	if display < 0 {
 		return nil
 	}
-
-	var cents []int64
-	for _, lane := range priced {
-		cents = append(cents, c.Lanes.Cents[lane])
-	}
-	return &offers{
-		Type: "AggregateOffer", Currency: "USD", Count: len(cents),
-		Low: decimal(slices.Min(cents)), High: decimal(slices.Max(cents)),
-	}
+	return []property{{
+		Type: "PropertyValue", Name: "Market price, " + laneName(c, display), Value: decimal(c.Lanes.Cents[display]),
+		Unit: "USD",
+	}}
 }

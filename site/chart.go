@@ -19,20 +19,27 @@ const DefaultRange = wire.DefaultDays
 // chartHeight is the height of a chart in its own units; a day is one unit wide.
 const chartHeight = 200
 
+// sparkDays is the range of the small chart at the price.
+const sparkDays = 30
+
 // longestGap is how many days a line bridges between two observations, as long as a change looks back for its base
-// (decision 20); beyond it the price is not known and the line is broken.
+// (decision 20); beyond it the price is not known, and the line is dashed.
 const longestGap = 7
 
 // byCents orders observations by their prices.
 func byCents(a, b snapshot.Point) int { return cmp.Compare(a.Cents, b.Cents) }
 
 // axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
-// five steps of 1, 2 or 5 times a power of ten.
+// five steps of 1, 2 or 5 times a power of ten. It begins at zero unless the prices lie so close together that nothing
+// of their moves would be seen; a page says so then.
 func axis(low, high int64) (base, step int64, steps int) {
-	if low == high { // a flat line stands in the middle
+	switch {
+	case low == high: // a flat line stands in the middle
 		margin := max(high/10, 1)
 		low = max(low-margin, 0)
 		high += margin
+	case 3*(high-low) >= high:
+		low = 0
 	}
 
 	for power := int64(1); ; power *= 10 {
@@ -49,7 +56,7 @@ func axis(low, high int64) (base, step int64, steps int) {
 // A pen draws a history as path data. A run is a part of the line without a gap. Steps are relative, a few characters
 // each, and a level stretch is one step.
 type pen struct {
-	line, area, dots []byte // in line, each run starts with M
+	line, area, dots, gaps []byte // in line, each run starts with M
 
 	x, y   int // where the pen is
 	day    snapshot.Day
@@ -58,9 +65,12 @@ type pen struct {
 	start  int // and where it does in line
 }
 
-// paths makes the path data of a history: the line, the area below it, and a dot for each observation that stands
-// alone and for the last one.
-func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, area, dots string) {
+// drawing is the path data of a history: the line, what bridges its gaps, the area below it, and a dot for each
+// observation that stands alone and for the last one.
+type drawing struct{ line, gaps, area, dots string }
+
+// drawn draws a history.
+func drawn(points []snapshot.Point, from snapshot.Day, base, top int64) drawing {
 	var pen pen
 
 	for i, point := range points {
@@ -71,6 +81,8 @@ func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, a
 			pen.beginRun(x, y)
 		case point.Day-pen.day > longestGap:
 			pen.endRun(false)
+			pen.gaps = appendPair(append(pen.gaps, 'M'), pen.x, pen.y)
+			pen.gaps = appendPair(append(pen.gaps, 'l'), x-pen.x, y-pen.y)
 			pen.beginRun(x, y)
 		default:
 			pen.lineTo(x, y)
@@ -78,7 +90,56 @@ func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, a
 		pen.day = point.Day
 	}
 	pen.endRun(true)
-	return string(pen.line), string(pen.area), string(pen.dots)
+	return drawing{string(pen.line), string(pen.gaps), string(pen.area), string(pen.dots)}
+}
+
+// sparkOf draws the small chart at a price, from its lowest to its highest.
+func sparkOf(points []snapshot.Point, last snapshot.Day) drawing {
+	low := slices.MinFunc(points, byCents).Cents
+	high := slices.MaxFunc(points, byCents).Cents
+	if low == high {
+		low--
+		high++
+	}
+	return drawn(points, snapshot.WindowStart(last, sparkDays), low, high)
+}
+
+// appendSeries appends a history as a script reads it: its observations, each as the days and the cents since the one
+// before, without what is one day and no cents. "0,45000;;3,-5" is of three observations.
+func appendSeries(dst []byte, points []snapshot.Point, from snapshot.Day) []byte {
+	day := from - 1
+	cents := int64(0)
+
+	for i, point := range points {
+		if i > 0 {
+			dst = append(dst, ';')
+		}
+		if gap := point.Day - day; gap != 1 {
+			dst = strconv.AppendInt(dst, int64(gap), 10)
+		}
+		if point.Cents != cents {
+			dst = strconv.AppendInt(append(dst, ','), point.Cents-cents, 10)
+		}
+		day = point.Day
+		cents = point.Cents
+	}
+	return dst
+}
+
+// dateTicks is how many dates a chart has below it.
+const dateTicks = 4
+
+// ticks are dates for below a chart, evenly spaced; the first and the last have their year.
+func ticks(from, last snapshot.Day) (dates [dateTicks]string) {
+	for i := range dates {
+		day := from + (last-from)*snapshot.Day(i)/(dateTicks-1)
+		layout := "2 Jan"
+		if i == 0 || i == dateTicks-1 {
+			layout = "2 Jan 2006"
+		}
+		dates[i] = day.Time().Format(layout)
+	}
+	return dates
 }
 
 func (p *pen) beginRun(x, y int) {

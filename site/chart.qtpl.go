@@ -4,7 +4,8 @@
 // The chart of a card's history: low, high and average, a drawing, and a table.
 //
 // The drawing is inline SVG without text: a viewBox that is stretched to the page, with the labels beside it in HTML, so
-// that they keep their size on a narrow screen. A day is one unit wide.
+// that they keep their size on a narrow screen. A day is one unit wide. Beside it are the observations of all variants,
+// from which a script tells the price under a pointer and draws the other lines.
 //
 
 package site
@@ -16,7 +17,7 @@ import (
 	"ninepocket/wire"
 )
 
-//  chart is drawn of at least one observation.
+//  chart is drawn of at least two observations: one is a dot in an empty frame.
 
 import (
 	qtio422016 "io"
@@ -34,11 +35,12 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	low := slices.MinFunc(k.points, byCents)
 	high := slices.MaxFunc(k.points, byCents)
 
-	last := k.view.Catalog.Date()
+	c := k.view.Catalog
+	last := c.Date()
 	from := snapshot.WindowStart(last, k.days)
 	width := k.days - 1
 	base, step, steps := axis(sum.Min, sum.Max)
-	line, area, dots := paths(k.points, from, base, base+int64(steps)*step)
+	drawn := drawn(k.points, from, base, base+int64(steps)*step)
 
 	qw422016.N().S(`<dl class="sums"> <div><dt>Low</dt><dd>`)
 	qw422016.E().S(dollars(low.Cents))
@@ -52,7 +54,11 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.E().S(dollars(sum.Mean))
 	qw422016.N().S(`</dd></div> <div><dt>Change</dt><dd>`)
 	streamchange(qw422016, sum.First, sum.Last)
-	qw422016.N().S(`</dd></div> </dl> <figure class="chart"> <div class="axis" aria-hidden="true"> `)
+	qw422016.N().S(`</dd></div> </dl> <figure class="chart" id="chart" data-days="`)
+	qw422016.N().D(k.days)
+	qw422016.N().S(`" data-first="`)
+	qw422016.N().D(int(from))
+	qw422016.N().S(`"> <div class="axis" aria-hidden="true"> `)
 	for i := range steps + 1 {
 		qw422016.N().S(`<span>`)
 		qw422016.E().S(dollars(base + int64(steps-i)*step))
@@ -91,17 +97,54 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`h`)
 		qw422016.N().D(width)
 	}
-	qw422016.N().S(`"/> <path class="area" d="`)
-	qw422016.E().S(area)
-	qw422016.N().S(`"/> <path class="line" d="`)
-	qw422016.E().S(line)
+	qw422016.N().S(`"/> `)
+	if base == 0 {
+		qw422016.N().S(`<path class="area" d="`)
+		qw422016.E().S(drawn.area)
+		qw422016.N().S(`"/> `)
+	}
+	qw422016.N().S(`<path class="line" d="`)
+	qw422016.E().S(drawn.line)
+	qw422016.N().S(`"/> <path class="gaps" d="`)
+	qw422016.E().S(drawn.gaps)
 	qw422016.N().S(`"/> <path class="dots" d="`)
-	qw422016.E().S(dots)
-	qw422016.N().S(`"/> </svg> <figcaption aria-hidden="true"><span>`)
-	qw422016.E().S(date(from))
-	qw422016.N().S(`</span><span>`)
-	qw422016.E().S(date(last))
-	qw422016.N().S(`</span></figcaption> </figure> <details> <summary>As a table</summary> <table class="narrow"> <caption>`)
+	qw422016.E().S(drawn.dots)
+	qw422016.N().S(`"/> </svg> <figcaption aria-hidden="true"> `)
+	for _, day := range ticks(from, last) {
+		qw422016.N().S(`<span>`)
+		qw422016.E().S(day)
+		qw422016.N().S(`</span> `)
+	}
+	qw422016.N().S(`</figcaption> `)
+	for _, one := range k.variants {
+		qw422016.N().S(`<data hidden value="`)
+		qw422016.E().S(title(one.code))
+		qw422016.N().S(`"`)
+		if one == k.chosen {
+			qw422016.N().S(` class="chosen"`)
+		}
+		qw422016.N().S(` data-points=" `)
+		if one == k.chosen {
+			qw422016.E().Z(appendSeries(nil, k.points, from))
+			qw422016.N().S(` `)
+		} else {
+			qw422016.E().Z(appendSeries(nil, pointsOf(c, one.lane, k.days), from))
+			qw422016.N().S(` `)
+		}
+		qw422016.N().S(`"></data> `)
+	}
+	qw422016.N().S(`</figure> `)
+	if base > 0 {
+		qw422016.N().S(`<p class="when cut">The axis begins at `)
+		qw422016.E().S(dollars(base))
+		qw422016.N().S(`, not at zero.</p> `)
+	}
+	if drawn.gaps != "" {
+		qw422016.N().S(`<p class="when">Dashed: no price was seen for more than `)
+		qw422016.N().D(longestGap)
+		qw422016.N().S(` days.</p> `)
+	}
+	qw422016.N().S(`<details> <summary>As a table</summary> <table class="narrow"> <caption>`)
 	if k.days > 30 {
 		qw422016.N().S(`The last observation of each week`)
 	} else {

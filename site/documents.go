@@ -6,9 +6,6 @@ import (
 	"ninepocket/engine"
 )
 
-// Reference appends the API reference: a page around /openapi.json, drawn by the embedded Scalar.
-func (p *Pages) Reference(dst []byte) ([]byte, error) { return render(dst, p.streamreference), nil }
-
 // AppendGuide appends /llms.txt: what an agent needs to find its way.
 func (p *Pages) AppendGuide(dst []byte) []byte { return render(dst, p.streamguide) }
 

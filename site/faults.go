@@ -57,12 +57,13 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 		return dst, false, nil
 	}
 
-	e := errorPage{
+	errorPage := errorPage{
 		frame: p.frame(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
 		code:  code, status: meaning.Status, surfaces: surfaces, explanation: explanations[wire.Code(code)],
 	}
-	e.canonical = p.base + "/errors/" + code
-	return show(dst, &e), true, nil
+	errorPage.canonical = p.base + "/errors/" + code
+	errorPage.old = false // it says nothing about prices
+	return show(dst, &errorPage), true, nil
 }
 
 type errorsPage struct {
@@ -89,9 +90,9 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error
 type messagePage struct{ frame }
 
 func (p *Pages) message(dst []byte, v *engine.View, now time.Time, heading, text string) []byte {
-	m := messagePage{p.frame(v, now, heading, text)}
-	m.hidden = true
-	return show(dst, &m)
+	page := messagePage{p.frame(v, now, heading, text)}
+	page.hidden = true
+	return show(dst, &page)
 }
 
 // NotFound appends the page of a path that has none. v may be nil.

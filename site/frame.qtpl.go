@@ -4,9 +4,15 @@
 // The frame of a page, and the parts that several pages share. White space between tags is collapsed.
 //
 
-//  document is a whole page.
-
 package site
+
+import (
+	"slices"
+
+	"ninepocket/snapshot"
+)
+
+//  document is a whole page.
 
 import (
 	qtio422016 "io"
@@ -50,15 +56,24 @@ func streamdocument(qw422016 *qt422016.Writer, p page) {
 	if f.image != "" {
 		qw422016.N().S(`<meta property="og:image" content="`)
 		qw422016.E().S(f.image)
-		qw422016.N().S(`"> `)
+		qw422016.N().S(`"> <meta name="twitter:card" content="summary_large_image"> `)
+	} else {
+		qw422016.N().S(`<meta name="twitter:card" content="summary"> `)
 	}
-	qw422016.N().S(`<link rel="icon" href="`)
+	qw422016.N().S(`<meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)"> <meta name="theme-color" content="#1b1e23" media="(prefers-color-scheme: dark)"> <link rel="icon" href="`)
 	qw422016.E().S(f.asset("icon.svg"))
-	qw422016.N().S(`" type="image/svg+xml"> <link rel="stylesheet" href="`)
+	qw422016.N().S(`" type="image/svg+xml"> <link rel="apple-touch-icon" href="`)
+	qw422016.E().S(f.asset("touch.png"))
+	qw422016.N().S(`"> <link rel="stylesheet" href="`)
 	qw422016.E().S(f.asset("style.css"))
 	qw422016.N().S(`"> <script src="`)
 	qw422016.E().S(f.asset("search.js"))
 	qw422016.N().S(`" defer></script> `)
+	if f.script != "" {
+		qw422016.N().S(`<script src="`)
+		qw422016.E().S(f.asset(f.script))
+		qw422016.N().S(`" defer></script> `)
+	}
 	if f.data != nil {
 		qw422016.N().S(`<script type="application/ld+json">`)
 		qw422016.N().Z(f.data)
@@ -78,11 +93,13 @@ func streamdocument(qw422016 *qt422016.Writer, p page) {
 	qw422016.E().S(f.root)
 	qw422016.N().S(`/sets">Sets</a> <a href="`)
 	qw422016.E().S(f.root)
+	qw422016.N().S(`/value">Value</a> <a href="`)
+	qw422016.E().S(f.root)
 	qw422016.N().S(`/docs">API</a> </nav> </div></header> <main id="main"> `)
 	if f.old {
-		qw422016.N().S(`<p class="note warn">The whole catalog is of `)
-		qw422016.E().S(f.asOf.Text)
-		qw422016.N().S(`: prices may have changed since.</p> `)
+		qw422016.N().S(`<p class="note warn">These prices are of `)
+		qw422016.E().S(f.asOf.Day)
+		qw422016.N().S(` and may have changed since.</p> `)
 	}
 	p.streamcontent(qw422016)
 	qw422016.N().S(`</main> <footer> `)
@@ -102,7 +119,7 @@ func streamdocument(qw422016 *qt422016.Writer, p page) {
 	qw422016.E().S(f.root)
 	qw422016.N().S(`/errors">Error codes</a> · <a href="`)
 	qw422016.E().S(f.root)
-	qw422016.N().S(`/llms.txt">For agents</a>. Card names belong to their owners. </p> </footer> </html>`)
+	qw422016.N().S(`/llms.txt">For AI agents</a>. Card names belong to their owners. </p> </footer> </html>`)
 	qw422016.N().S(`
 `)
 	qw422016.N().S(` `)
@@ -147,11 +164,11 @@ func instant(at moment) string {
 func (f *frame) streamsearchBox(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<form class="search" role="search" action="`)
 	qw422016.E().S(f.root)
-	qw422016.N().S(`/search"> <label class="unseen" for="q">Search cards</label> <input id="q" name="q" type="search" value="`)
+	qw422016.N().S(`/search"> <label class="unseen" for="q">Search cards and sets</label> <input id="q" name="q" type="search" value="`)
 	qw422016.E().S(f.query)
-	qw422016.N().S(`" maxlength="200" placeholder="Card, number or set" autocomplete="off" autocapitalize="off" spellcheck="false"> <button>Search</button> <ul id="options" data-from="`)
+	qw422016.N().S(`" maxlength="200" placeholder="Card, number or set" autocomplete="off" autocapitalize="off" spellcheck="false"> <button>Search</button> <div id="options" data-from="`)
 	qw422016.E().S(f.root)
-	qw422016.N().S(`/search/suggest" hidden></ul> </form> `)
+	qw422016.N().S(`/search/suggest" hidden></div> </form> `)
 }
 
 func (f *frame) writesearchBox(qq422016 qtio422016.Writer) {
@@ -259,7 +276,99 @@ func pager(page int, more bool, linked func(page int) string) string {
 	return qs422016
 }
 
-//  cardList is a list of cards; withChange and withoutSet choose what a row tells beside name and price.
+//  cards are cards in pockets or in a list; withChange and withoutSet choose what is told beside name and price.
+
+func (f *frame) streamcards(qw422016 *qt422016.Writer, cards []uint32, list bool, show int) {
+	if list {
+		f.streamcardList(qw422016, cards, show)
+	} else {
+		f.streambinder(qw422016, cards, show)
+	}
+}
+
+func (f *frame) writecards(qq422016 qtio422016.Writer, cards []uint32, list bool, show int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	f.streamcards(qw422016, cards, list, show)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (f *frame) cards(cards []uint32, list bool, show int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	f.writecards(qb422016, cards, list, show)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  binder is pages of nine pockets, three by three.
+
+func (f *frame) streambinder(qw422016 *qt422016.Writer, cards []uint32, show int) {
+	qw422016.N().S(`<div class="binder"> `)
+	for leaf := range slices.Chunk(cards, perLeaf) {
+		qw422016.N().S(`<ul class="pockets"> `)
+		for _, card := range leaf {
+			f.streampocket(qw422016, int(card), show)
+		}
+		qw422016.N().S(`</ul> `)
+	}
+	qw422016.N().S(`</div> `)
+}
+
+func (f *frame) writebinder(qq422016 qtio422016.Writer, cards []uint32, show int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	f.streambinder(qw422016, cards, show)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (f *frame) binder(cards []uint32, show int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	f.writebinder(qb422016, cards, show)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func (f *frame) streampocket(qw422016 *qt422016.Writer, card, show int) {
+	c := f.view.Catalog
+	photo := f.photoOf(f.view, card)
+	cents := c.DisplayCents(card)
+
+	qw422016.N().S(`<li> <a href="`)
+	qw422016.E().S(f.cardLink(c.Cards.Slug.At(card)))
+	qw422016.N().S(`"> <div class="pic"> `)
+	streamface(qw422016, faceOf(c, card), "")
+	if photo.large != "" {
+		qw422016.N().S(`<img src="`)
+		qw422016.E().S(photo.large)
+		qw422016.N().S(`" alt="" width="126" height="176" loading="lazy">`)
+	}
+	qw422016.N().S(`</div> <span>`)
+	qw422016.E().S(c.Cards.Name.At(card))
+	qw422016.N().S(`</span> <small>`)
+	qw422016.E().S(aboutPocket(c, card, show&withoutSet == 0))
+	qw422016.N().S(`</small> </a> `)
+	if cents < 0 {
+		qw422016.N().S(`<b class="none">no price</b> `)
+	} else {
+		qw422016.N().S(`<b>`)
+		qw422016.E().S(dollars(cents))
+		qw422016.N().S(`</b> `)
+	}
+}
+
+func (f *frame) writepocket(qq422016 qtio422016.Writer, card, show int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	f.streampocket(qw422016, card, show)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (f *frame) pocket(card, show int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	f.writepocket(qb422016, card, show)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
 
 func (f *frame) streamcardList(qw422016 *qt422016.Writer, cards []uint32, show int) {
 	qw422016.N().S(`<ul class="cards"> `)
@@ -285,15 +394,11 @@ func (f *frame) cardList(cards []uint32, show int) string {
 
 func (f *frame) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
 	c := f.view.Catalog
-	photo := f.imagePath(f.view, card)
+	photo := f.photoOf(f.view, card)
 	cents := c.DisplayCents(card)
 
 	qw422016.N().S(`<li> `)
-	if photo != "" {
-		qw422016.N().S(`<img src="`)
-		qw422016.E().S(photo)
-		qw422016.N().S(`" alt="" width="40" height="56" loading="lazy"> `)
-	}
+	streamthumb(qw422016, c, card, photo.small)
 	qw422016.N().S(`<div class="what"> <a href="`)
 	qw422016.E().S(f.cardLink(c.Cards.Slug.At(card)))
 	qw422016.N().S(`">`)
@@ -325,6 +430,69 @@ func (f *frame) writecardRow(qq422016 qtio422016.Writer, card, show int) {
 func (f *frame) cardRow(card, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writecardRow(qb422016, card, show)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  thumb is a card so small that nothing on it is read: without a picture, its colour and its rarity.
+
+func streamthumb(qw422016 *qt422016.Writer, c *snapshot.Catalog, card int, src string) {
+	if src != "" {
+		qw422016.N().S(`<img src="`)
+		qw422016.E().S(src)
+		qw422016.N().S(`" alt="" width="40" height="56" loading="lazy"> `)
+	} else {
+		f := faceOf(c, card)
+
+		qw422016.N().S(`<svg class="thumb" viewBox="0 0 126 176" aria-hidden="true"> <rect width="126" height="176" rx="9" fill="`)
+		qw422016.E().S(f.Hue.Edge)
+		qw422016.N().S(`"/> <rect x="9" y="9" width="108" height="158" rx="4" fill="`)
+		qw422016.E().S(f.Hue.Panel)
+		qw422016.N().S(`"/> <path d="`)
+		qw422016.E().S(f.Mark.Path())
+		qw422016.N().S(`" fill="`)
+		qw422016.E().S(f.Hue.Edge)
+		qw422016.N().S(`"/> <text x="63" y="110" class="mark" fill="`)
+		qw422016.E().S(f.Hue.Edge)
+		qw422016.N().S(`">`)
+		qw422016.E().S(f.Mark.Letters)
+		qw422016.N().S(`</text> </svg> `)
+	}
+}
+
+func writethumb(qq422016 qtio422016.Writer, c *snapshot.Catalog, card int, src string) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamthumb(qw422016, c, card, src)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func thumb(c *snapshot.Catalog, card int, src string) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writethumb(qb422016, c, card, src)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  views are links to the two ways to show cards.
+
+func streamviews(qw422016 *qt422016.Writer, list bool, linked func(list bool) string) {
+	qw422016.N().S(`<nav aria-label="View"><ul class="tabs"> `)
+	streamtab(qw422016, "Pockets", linked(false), !list)
+	streamtab(qw422016, "List", linked(true), list)
+	qw422016.N().S(`</ul></nav> `)
+}
+
+func writeviews(qq422016 qtio422016.Writer, list bool, linked func(list bool) string) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamviews(qw422016, list, linked)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func views(list bool, linked func(list bool) string) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writeviews(qb422016, list, linked)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -89,6 +89,16 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	keep("home")(w.pages.Home(nil, w.view, w.now))
 	keep("movers")(w.pages.Movers(nil, w.view, w.now, site.MoversQuery{Game: typed}))
 	keep("search")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: typed, Game: typed, Sort: typed}))
+	keep("filtered")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{
+		Set: typed, Rarity: typed, Variant: typed, Min: 1, List: true,
+	}))
+	keep("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
+	keep("embed")(w.pages.Embed(nil, w.view, card), nil)
+	// A picked card is priced whatever else the line says.
+	keep("value")(w.pages.Value(nil, w.view, w.now, site.ValueQuery{
+		Text:  strings.Join(strings.Fields(typed), " "),
+		Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
+	}))
 	keep("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
 	keep("suggest")(w.pages.Suggest(nil, w.view, indexed), nil)
 	return all
@@ -206,8 +216,12 @@ func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 	for name, page := range pages {
 		if name == "search" {
 			for _, list := range [][2]string{
-				{`<ul class="cards">`, "</ul>"},
+				{`<div class="binder">`, "</div>"},
+				{`<p class="about">`, "</p>"},
 				{`<p class="none">No card fits`, "</p>"},
+				{`<p>Did you mean`, "</p>"},
+				{`<p class="named">`, "</p>"},
+				{`<details class="filters">`, "</details>"},
 			} {
 				if _, without, found := between(page, list[0], list[1]); found {
 					page = without
@@ -248,8 +262,9 @@ func checkData(t *testing.T, page, name string) {
 	}
 
 	var product struct {
-		Name   string
-		Offers struct{ LowPrice, HighPrice string }
+		Name       string
+		Offers     any
+		Properties []struct{ Value string } `json:"additionalProperty"`
 	}
 
 	if err := json.Unmarshal([]byte(data), &product); err != nil {
@@ -261,8 +276,9 @@ func checkData(t *testing.T, page, name string) {
 		t.Errorf("%q is named %q", name, product.Name)
 	}
 
-	if product.Offers.LowPrice != "12.00" || product.Offers.HighPrice != "15.00" {
-		t.Errorf("%q: offers from %s to %s", name, product.Offers.LowPrice, product.Offers.HighPrice)
+	// Nothing is for sale.
+	if product.Offers != nil || len(product.Properties) != 1 || product.Properties[0].Value != "12.00" {
+		t.Errorf("%q: %+v", name, product)
 	}
 }
 

@@ -20,6 +20,12 @@ import (
 type Options struct {
 	// BaseURL is what clients reach the service by, without a slash at the end. Its path begins every link of a page.
 	BaseURL string
+	// Version is what a picture is now, as the names of its small copies have it, "" where it has
+	// none. It is nil where nothing has small copies.
+	Version func(file string) string
+	// Document is the OpenAPI document, which the reference shows; nil for a reference without
+	// operations.
+	Document []byte
 }
 
 // Pages renders pages. It is immutable and safe for concurrent use.
@@ -27,6 +33,10 @@ type Pages struct {
 	base   string            // BaseURL
 	root   string            // its path: what links within the site begin with
 	assets map[string]*Asset // by the names of their files
+
+	version func(file string) string
+	groups  []group // of the reference
+	names   names
 }
 
 // New prepares the assets.
@@ -42,7 +52,16 @@ func New(o Options) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{base: strings.TrimSuffix(o.BaseURL, "/"), root: root, assets: assets}, nil
+	var groups []group
+	if o.Document != nil {
+		groups, err = readReference(o.Document)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Pages{
+		groups: groups, base: strings.TrimSuffix(o.BaseURL, "/"), root: root, assets: assets, version: o.Version,
+	}, nil
 }
 
 // Root is the path of the base URL, "" for none: what every link within the site begins with.
@@ -59,6 +78,7 @@ type frame struct {
 	image       string // absolute URL for link previews, "" for none
 	kind        string // Open Graph's type
 	data        []byte // structured data, escaped for a script element; nil for none
+	script      string // of this kind of page, a file of assets; "" for none
 	hidden      bool   // search engines are asked not to list the page
 	hero        bool   // the page has the search box in its middle
 	query       string // in the search box
@@ -68,15 +88,15 @@ type frame struct {
 
 // frame makes the frame of a page; v may be nil.
 func (p *Pages) frame(v *engine.View, now time.Time, title, description string) frame {
-	f := frame{Pages: p, view: v, title: title, description: description, kind: "website"}
+	frame := frame{Pages: p, view: v, title: title, description: description, kind: "website"}
 
 	// Pages about errors are there before any catalog is.
 	if v != nil {
 		at := v.Catalog.SnapshotAt
-		f.asOf = momentOf(at)
-		f.old = !snapshot.Fresh(at, now.UnixMilli())
+		frame.asOf = momentOf(at)
+		frame.old = !snapshot.Fresh(at, now.UnixMilli())
 	}
-	return f
+	return frame
 }
 
 func (f *frame) head() *frame { return f }

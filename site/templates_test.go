@@ -190,7 +190,13 @@ func TestPaths(t *testing.T) {
 		{Day: 41, Cents: 200},
 	}
 
-	line, area, dots := paths(points, 10, 0, 200)
+	got := drawn(points, 10, 0, 200)
+	line := got.line
+	area := got.area
+	dots := got.dots
+	if want := "M10 150l8-150M18 0l12 100"; got.gaps != want {
+		t.Errorf("gaps %q, want %q", got.gaps, want)
+	}
 	if want := "M0 200h2l1-100l7 50M18 0M30 100l1-100"; line != want {
 		t.Errorf("line %q, want %q", line, want)
 	}

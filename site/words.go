@@ -15,11 +15,15 @@ import (
 type moment struct {
 	ISO  string // for machines
 	Text string // for people
+	Day  string // of it
 }
 
 func momentOf(ms int64) moment {
 	t := time.UnixMilli(ms).UTC()
-	return moment{ISO: t.Format("2006-01-02T15:04:05Z"), Text: t.Format("2 Jan 2006, 15:04") + " UTC"}
+	return moment{
+		ISO: t.Format("2006-01-02T15:04:05Z"), Text: t.Format("2 Jan 2006, 15:04") + " UTC",
+		Day: t.Format("2 Jan 2006"),
+	}
 }
 
 // date is a day as people read it.
@@ -87,6 +91,14 @@ func title(code string) string {
 		}
 	}
 	return string(words)
+}
+
+// capital is a sentence with a capital letter.
+func capital(s string) string {
+	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
+		return string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
 }
 
 // separator stands between facts of one line.

@@ -1,22 +1,23 @@
-// Type-ahead of the search box, an ARIA combobox. Without this file the form works as it is.
+// Type-ahead of the search box, an ARIA combobox whose options are links. Without this file the form works as it is.
 (() => {
   const box = document.getElementById('q'), list = document.getElementById('options')
   if (!box || !list) return
   let at = -1, timer, request
   const set = (name, value) => box.setAttribute(name, value)
+  const options = () => list.querySelectorAll('[role=option]')
   const mark = next => {
-    list.children[at]?.removeAttribute('aria-selected')
+    const all = options()
+    all[at]?.removeAttribute('aria-selected')
     at = next
-    list.children[at]?.setAttribute('aria-selected', 'true')
-    list.children[at]?.scrollIntoView({ block: 'nearest' })
-    set('aria-activedescendant', list.children[at]?.id ?? '')
+    all[at]?.setAttribute('aria-selected', 'true')
+    all[at]?.scrollIntoView({ block: 'nearest' })
+    set('aria-activedescendant', all[at]?.id ?? '')
   }
   const show = open => {
     list.hidden = !open
     set('aria-expanded', open)
     if (!open) mark(-1)
   }
-  const go = option => { location.href = option.dataset.href }
   const ask = async () => {
     request?.abort()
     request = new AbortController()
@@ -26,27 +27,34 @@
       if (!answer.ok) return show(false)
       at = -1
       list.innerHTML = await answer.text()
-      show(list.children.length > 0)
+      show(options().length > 0)
     } catch {}
   }
   set('role', 'combobox')
   set('aria-autocomplete', 'list')
   set('aria-controls', 'options')
   list.setAttribute('role', 'listbox')
-  list.setAttribute('aria-label', 'Cards')
+  list.setAttribute('aria-label', 'Sets and cards')
   show(false)
   box.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(ask, 150) })
   box.addEventListener('keydown', event => {
-    const n = list.children.length, step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const n = options().length, step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (event.key === 'Escape' && !list.hidden) event.preventDefault(), show(false)
-    else if (event.key === 'Enter' && at >= 0) event.preventDefault(), go(list.children[at])
+    else if (event.key === 'Enter' && at >= 0) event.preventDefault(), options()[at].click()
     else if (step && n) {
       event.preventDefault()
       if (list.hidden) show(true)
       mark((at + step + n + (at < 0 && step < 0)) % n)
     }
   })
+  // The box keeps the focus while a link is pressed, so that the list stays until it is followed.
   list.addEventListener('mousedown', event => event.preventDefault())
-  list.addEventListener('click', event => { const option = event.target.closest('li'); if (option) go(option) })
   box.addEventListener('blur', () => { clearTimeout(timer); request?.abort(); show(false) })
+  document.addEventListener('keydown', event => {
+    const typing = event.target.closest?.('input, textarea, select, [contenteditable]')
+    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    box.focus()
+    box.select()
+  })
 })()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The public pages in a real browser: Chromium over a server of the demo catalog, with clicks, keys, no script, narrow
 # screens and an accessibility checker. Skips with one line where Node or Chromium is missing; never downloads a browser.
-# SHOTS=DIR keeps screenshots of every page there.
+# With the name of another script it runs that one in place of the tests: shots.mjs takes pictures of every kind of page
+# into SHOTS=DIR, also of the real catalog where it is beside the repository; lighthouse runs Lighthouse.
 set -euo pipefail
 cd "$(dirname "$0")"
 export NO_UPDATE_NOTIFIER=1 PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
@@ -19,26 +20,57 @@ done
 [ -n "$chromium" ] || skip 'there is no Chromium'
 
 # npm writes this file last, so that an interrupted install is made again.
-if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || { [ -n "${CI:-}" ] && exit 1; skip 'npm cannot install their tools'; }
-fi
+tools() {
+  [ -e "$1/node_modules/.package-lock.json" ] && [ ! "$1/package-lock.json" -nt "$1/node_modules/.package-lock.json" ] && return
+  (cd "$1" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || { [ -n "${CI:-}" ] && exit 1; skip 'npm cannot install their tools'; }
+}
+script=${1:-site.test.mjs}
+if [ "$script" = lighthouse ]; then tools ../lighthouse; else tools .; fi
 
 work=$(mktemp -d)
-server=
+servers=()
 cleanup() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ "${#servers[@]}" = 0 ] || kill "${servers[@]}" 2>/dev/null || true
   rm -rf "$work"
 }
 trap cleanup EXIT
 
 (cd ../.. && CGO_ENABLED=0 "${GO:-go}" build -o "$work/ninepocket" ./cmd/ninepocket)
-"$work/ninepocket" demo --listen 127.0.0.1:0 --admin 127.0.0.1:0 --cards 2000 --ready-file "$work/ready.json" >"$work/server.log" 2>&1 &
-server=$!
-for _ in $(seq 300); do
-  [ -s "$work/ready.json" ] && break
-  kill -0 "$server" 2>/dev/null || break
-  sleep 0.2
-done
-[ -s "$work/ready.json" ] || { cat "$work/server.log"; exit 1; }
-BASE=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).api' "$work/ready.json") CHROMIUM=$chromium \
-  node --test --test-concurrency=1 --test-reporter=spec site.test.mjs || { tail -n 5 "$work/server.log"; exit 1; }
+
+# start NAME COMMAND… starts a server that writes NAME.json once it answers, and sets BASE and KEY to reach it by.
+start() {
+  local name=$1
+  shift
+  "$work/ninepocket" "$@" --listen 127.0.0.1:0 --admin 127.0.0.1:0 --ready-file "$work/$name.json" >"$work/$name.log" 2>&1 &
+  servers+=($!)
+  for _ in $(seq 300); do
+    [ -s "$work/$name.json" ] && break
+    kill -0 $! 2>/dev/null || break
+    sleep 0.2
+  done
+  [ -s "$work/$name.json" ] || { cat "$work/$name.log"; exit 1; }
+  ready() { node -p "JSON.parse(require('fs').readFileSync(process.argv[1])).$1 ?? ''" "$work/$name.json"; }
+  BASE=$(ready api)
+  KEY=$(ready keys?.pro)
+  export BASE KEY CHROMIUM=$chromium
+}
+
+start demo demo --cards 2000
+case $script in
+lighthouse) (cd ../lighthouse && node pages.mjs) ;;
+shots.mjs)
+  NAME=demo node shots.mjs
+  tree=${DATA:-../../../shared/data}/tcgcsv/tcgplayer-current.tar.zst
+  [ -e "$tree" ] || { echo 'skipped: pictures of the real catalog, which is not beside the repository'; exit 0; }
+  "$work/ninepocket" snapshot build --store "$work/store" --source "tcgcsv:$tree" --publish >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+  key=$("$work/ninepocket" keys create --state "$work/state" --tenant shots --plan business 2>/dev/null)
+  start real serve --store "$work/store" --state "$work/state"
+  export KEY=$key
+  NAME=real node shots.mjs
+  PICTURES=$work/pictures node pictures.mjs
+  kill "${servers[-1]}"; wait "${servers[-1]}" 2>/dev/null || true
+  start pictures serve --store "$work/store" --state "$work/state" --images "$work/pictures"
+  NAME=pictures node shots.mjs
+  ;;
+*) node --test --test-concurrency=1 --test-reporter=spec "$script" || { tail -n 5 "$work/demo.log"; exit 1; } ;;
+esac

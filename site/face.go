@@ -1,0 +1,45 @@
+package site
+
+import (
+	"net/url"
+
+	"ninepocket/engine"
+	"ninepocket/site/picture"
+	"ninepocket/snapshot"
+)
+
+// faceOf is the face of a card.
+func faceOf(c *snapshot.Catalog, card int) picture.Face {
+	code := ""
+	if set := c.Cards.Set[card]; set != snapshot.NoSet {
+		code = c.Sets.Code.At(int(set))
+
+		// Many feeds have no codes: the year tells as much.
+		if code == "" && c.Sets.Release[set] != snapshot.NoDay {
+			code = c.Sets.Release[set].Time().Format("2006")
+		}
+	}
+	return picture.NewFace(c.Cards.Name.At(card), c.Cards.Number.At(card), c.Cards.Rarity.At(card), code,
+		int(c.Cards.Game[card]))
+}
+
+// photo is the picture of a card: where it is and its small copies, "" for none.
+type photo struct {
+	whole, small, large string
+}
+
+// photoOf finds the picture of a card. Without small copies, the whole picture stands for them.
+func (p *Pages) photoOf(v *engine.View, card int) photo {
+	whole := p.imagePath(v, card)
+	if whole == "" || p.version == nil {
+		return photo{whole: whole, small: whole, large: whole}
+	}
+
+	file := v.Catalog.Cards.Image.At(card)
+	version := p.version(file)
+	if version == "" {
+		return photo{whole: whole, small: whole, large: whole}
+	}
+	copied := "-" + version + "-" + url.PathEscape(file)
+	return photo{whole: whole, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
+}

@@ -1,0 +1,263 @@
+// Package picture draws what stands for a card without a picture, and small copies of pictures. It
+// knows neither catalogs nor HTTP.
+package picture
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The measures of a face, in its own units: two of them are a millimetre.
+const (
+	Width  = 126
+	Height = 176
+)
+
+// How much of a text a face has room for, in characters.
+const (
+	lineLength   = 13
+	lineCount    = 3
+	numberLength = 12
+	codeLength   = 6
+)
+
+// Face is a card drawn from facts: what stands where there is no picture of it.
+type Face struct {
+	Lines  [lineCount]string // of the name; "" below its end
+	Number string
+	Code   string // of the set
+	Mark   Mark   // of the rarity
+	Hue    Hue    // of the game
+}
+
+// NewFace makes the face of a card; game is the number of its game.
+func NewFace(name, number, rarity, code string, game int) Face {
+	mark := markOf(rarity)
+	if rarity == "" {
+		mark = initial(name)
+	}
+	return Face{
+		Lines: wrapped(name), Number: cut(number, numberLength), Code: cut(code, codeLength), Mark: mark,
+		Hue: hues[game%len(hues)],
+	}
+}
+
+// initial is the mark of a card whose rarity is not known: the first letter of its name.
+func initial(name string) Mark {
+	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
+	if first == utf8.RuneError {
+		return Mark{}
+	}
+	return Mark{Letters: string(unicode.ToUpper(first))}
+}
+
+// Hue is the colour of a game: of the edge of its cards and of the panel within.
+type Hue struct{ Edge, Panel string }
+
+// hues are told apart by people who see few colours, too: they differ in lightness.
+var hues = [...]Hue{
+	{"#2a56a8", "#edf2fc"},
+	{"#a33226", "#fcf0ed"},
+	{"#2c6e49", "#ebf6ef"},
+	{"#6b3fa0", "#f4effb"},
+	{"#8a5a00", "#fbf4e3"},
+	{"#3c5263", "#eef2f5"},
+}
+
+// Ink is the colour of a face's texts.
+const Ink = "#1b1d21"
+
+// wrapped breaks a name into lines; what does not fit ends in an ellipsis.
+func wrapped(name string) (lines [lineCount]string) {
+	fits := func(s string) bool { return utf8.RuneCountInString(s) <= lineLength }
+	copy(lines[:], broken(name, lineCount, fits))
+	return lines
+}
+
+// broken breaks a text into at most so many lines that fit; what does not fit ends in an ellipsis.
+func broken(text string, mostLines int, fits func(string) bool) (lines []string) {
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i++ {
+		head, tail, ok := divided(words[i], fits)
+		if ok {
+			words = slices.Replace(words, i, i+1, head, tail)
+		}
+	}
+	for len(words) > 0 {
+		taken := 1
+		for taken < len(words) && fits(strings.Join(words[:taken+1], " ")) {
+			taken++
+		}
+
+		// The last line has all that is left, as far as there is room.
+		if len(lines) == mostLines-1 {
+			taken = len(words)
+		}
+		line := []rune(strings.Join(words[:taken], " "))
+		for cut := len(line) - 1; cut > 0 && !fits(string(line)); cut-- {
+			line = append([]rune(strings.TrimSpace(string(line[:cut]))), '…')
+		}
+		lines = append(lines, string(line))
+		words = words[taken:]
+	}
+	return lines
+}
+
+// divided divides a word that does not fit, behind a dot or a hyphen: Monkey.D.Luffy.
+func divided(word string, fits func(string) bool) (head, tail string, ok bool) {
+	if fits(word) {
+		return word, "", false
+	}
+	for at := len(word) - 2; at > 0; at-- {
+		if (word[at] == '.' || word[at] == '-') && fits(word[:at+1]) {
+			return word[:at+1], word[at+1:], true
+		}
+	}
+	return word, "", false
+}
+
+// cut is a text of at most so many characters.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
+}
+
+// Mark is the sign of a rarity: shapes, or letters where the rarity has no shape.
+type Mark struct {
+	Shape   Shape
+	Count   int
+	Letters string
+}
+
+// Shape is a shape that rarities are printed as.
+type Shape uint8
+
+// The shapes.
+const (
+	NoShape Shape = iota
+	Circle
+	Diamond
+	Star
+)
+
+// shapeCorners are the corners of each shape around its middle, clockwise from the top.
+var shapeCorners = [...][][2]float32{
+	Circle:  regular(24, 13, 13),
+	Diamond: regular(4, 16, 16),
+	Star:    regular(10, 16, 6.8),
+}
+
+// regular is a figure whose corners lie on one circle, or by turns on two.
+func regular(n int, even, odd float64) (corners [][2]float32) {
+	for i := range n {
+		radius := even
+		if i%2 == 1 {
+			radius = odd
+		}
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		corners = append(corners, [2]float32{float32(radius * sin), float32(-radius * cos)})
+	}
+	return corners
+}
+
+// markShift is how far shapes of a mark stand from each other.
+const markShift = 33
+
+// markX and markY are where a mark has its middle.
+const (
+	markX = Width / 2
+	markY = 101
+)
+
+// places are where the shapes of a mark have their middles, from the left.
+func (m Mark) places() (xs []int) {
+	for i := range m.Count {
+		xs = append(xs, markX+markShift*i-markShift*(m.Count-1)/2)
+	}
+	return xs
+}
+
+// Path is the path data of a mark, "" for letters.
+func (m Mark) Path() string { return markPaths[m.Shape][m.Count] }
+
+// most is how many shapes a mark has.
+const most = 3
+
+// markPaths are made once: a page may show a hundred faces.
+var markPaths = func() (all [len(shapeCorners)][most + 1]string) {
+	for shape, corners := range shapeCorners {
+		for count := range most + 1 {
+			var path []byte
+			for _, x := range (Mark{Count: count}).places() {
+				path = appendPath(path, corners, x)
+			}
+			all[shape][count] = string(path)
+		}
+	}
+	return all
+}()
+
+// appendPath appends the path data of a figure around a point.
+func appendPath(path []byte, corners [][2]float32, x int) []byte {
+	for i, corner := range corners {
+		letter := byte('L')
+		if i == 0 {
+			letter = 'M'
+		}
+		path = strconv.AppendFloat(append(path, letter), float64(corner[0])+float64(x), 'f', 1, 32)
+		path = strconv.AppendFloat(append(path, ' '), float64(corner[1])+markY, 'f', 1, 32)
+	}
+	if len(corners) > 0 {
+		path = append(path, 'z')
+	}
+	return path
+}
+
+// kinds are words of rarities with their marks; the first one that a rarity has counts.
+var kinds = []struct {
+	word string
+	mark Mark
+}{
+	{"uncommon", Mark{Shape: Diamond, Count: 1}},
+	{"common", Mark{Shape: Circle, Count: 1}},
+	{"promo", Mark{Letters: "PR"}},
+	{"special illustration", Mark{Shape: Star, Count: 3}},
+	{"hyper", Mark{Shape: Star, Count: 3}},
+	{"secret", Mark{Shape: Star, Count: 3}},
+	{"ultra", Mark{Shape: Star, Count: 2}},
+	{"double", Mark{Shape: Star, Count: 2}},
+	{"illustration", Mark{Shape: Star, Count: 2}},
+	{"rare", Mark{Shape: Star, Count: 1}},
+}
+
+// longestLetters is the longest rarity that is its own mark: SEC, DON!!.
+const longestLetters = 5
+
+// markOf is the mark of a rarity, none for "".
+func markOf(rarity string) Mark {
+	folded := strings.ToLower(rarity)
+	for _, kind := range kinds {
+		if strings.Contains(folded, kind.word) {
+			return kind.mark
+		}
+	}
+	if utf8.RuneCountInString(rarity) <= longestLetters {
+		return Mark{Letters: rarity}
+	}
+
+	// What nobody knows has the initials of its words.
+	var initials []rune
+	for word := range strings.FieldsSeq(rarity) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if len(initials) < most {
+			initials = append(initials, unicode.ToUpper(first))
+		}
+	}
+	return Mark{Letters: string(initials)}
+}

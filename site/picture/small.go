@@ -1,0 +1,72 @@
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif" // a kind of file that pictures come as
+	"image/jpeg"
+	_ "image/png" // another one
+	"io"
+
+	"golang.org/x/image/draw"
+	_ "golang.org/x/image/webp" // and another one
+)
+
+// Size is the width of a small copy, in pixels. Copies are for screens of two pixels a point.
+type Size int
+
+// The sizes: beside a line of text, and in a pocket.
+const (
+	Small Size = 96
+	Large Size = 300
+)
+
+// The quality of small copies. In a pocket one looks closer.
+const (
+	smallQuality = 70
+	largeQuality = 78
+)
+
+// mostPixels bounds what is decoded: a few bytes may say that they are a picture of any size.
+const mostPixels = 24 << 20
+
+var errTooLarge = errors.New("it has too many pixels")
+
+// Shrink makes a small copy of a picture, as JPEG. A picture that is no wider than the copy keeps its size.
+func Shrink(file io.ReadSeeker, size Size) ([]byte, error) {
+	about, _, err := image.DecodeConfig(file)
+	if err == nil && (about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height) {
+		err = errTooLarge
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read a picture: %w", err)
+	}
+
+	whole, _, err := image.Decode(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read a picture: %w", err)
+	}
+
+	// What is transparent is white on paper.
+	from := whole.Bounds()
+	width := min(int(size), from.Dx())
+	height := max(from.Dy()*width/from.Dx(), 1)
+	copied := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(copied, copied.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.CatmullRom.Scale(copied, copied.Bounds(), whole, from, draw.Over, nil)
+
+	quality := largeQuality
+	if size == Small {
+		quality = smallQuality
+	}
+	var out bytes.Buffer
+	if err := jpeg.Encode(&out, copied, &jpeg.Options{Quality: quality}); err != nil {
+		return nil, fmt.Errorf("cannot write a picture: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,228 @@
+package site
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+)
+
+// SetQuery says which page of a set is wanted.
+type SetQuery struct {
+	Set     int
+	ByPrice bool // else by number
+	List    bool // as a list, else in pockets
+	Page    int  // from 1
+}
+
+type setPage struct {
+	frame
+	asked SetQuery
+	slug  string
+	about string
+	cards []uint32
+	more  bool // after this page
+	worth worth
+}
+
+// worth is what the cards of a set are worth together: one of each, at its display price.
+type worth struct {
+	cents   int64
+	priced  int
+	dearest []uint32
+	parts   []part // of the value by rarity, the most valuable first
+}
+
+// part is what the cards of a rarity are worth.
+type part struct {
+	name  string
+	cents int64
+	cards int
+}
+
+const (
+	dearestShown = 5
+	partsShown   = 5 // the last of which is all others
+)
+
+// worthOf adds up a set.
+func worthOf(v *engine.View, set int) (sum worth) {
+	c := v.Catalog
+	priced := v.Index.Top(nil, set, int(c.Sets.Cards[set]))
+	for _, n := range priced {
+		card := int(n)
+		cents := c.DisplayCents(card)
+		sum.cents += cents
+
+		rarity := cmp.Or(c.Cards.Rarity.At(card), "No rarity")
+		at := slices.IndexFunc(sum.parts, func(part part) bool { return part.name == rarity })
+		if at < 0 {
+			at = len(sum.parts)
+			sum.parts = append(sum.parts, part{name: rarity})
+		}
+		sum.parts[at].cents += cents
+		sum.parts[at].cards++
+	}
+
+	sum.priced = len(priced)
+	sum.dearest = priced[:min(len(priced), dearestShown)]
+	slices.SortStableFunc(sum.parts, func(a, b part) int { return cmp.Compare(b.cents, a.cents) })
+	if len(sum.parts) > partsShown {
+		rest := part{name: "All others"}
+		for _, part := range sum.parts[partsShown-1:] {
+			rest.cents += part.cents
+			rest.cards += part.cards
+		}
+		sum.parts = append(sum.parts[:partsShown-1], rest)
+	}
+	return sum
+}
+
+// barWidth is how wide a bar of parts is, in its own units.
+const barWidth = 1000
+
+// places are where the parts of the value begin in a bar, and where the last one ends.
+func (w *worth) places() []int {
+	places := []int{0}
+	sum := int64(0)
+	for _, part := range w.parts {
+		sum += part.cents
+		places = append(places, int(float64(sum)/float64(max(w.cents, 1))*barWidth))
+	}
+	return places
+}
+
+// percent is a share in whole percent; what is there is more than nothing.
+func percent(part, whole int64) string {
+	if part > 0 && part < whole/200 {
+		return "under 1\u00a0%"
+	}
+	return strconv.Itoa(int(float64(part)/float64(max(whole, 1))*100+0.5)) + "\u00a0%"
+}
+
+// Set appends the page of a set; a page beyond its last one is the last one.
+func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery) ([]byte, error) {
+	c := v.Catalog
+	last := (int(c.Sets.Cards[setQuery.Set]) + perSet - 1) / perSet
+	setQuery.Page = min(max(setQuery.Page, 1), max(last, 1))
+
+	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, the catalog's order is by number
+	query.Set = c.Sets.ID.At(setQuery.Set)
+	if setQuery.ByPrice {
+		query.Sort = index.PriceDesc
+	}
+
+	found := v.Index.Cards(nil, query, nil, setQuery.Page*perSet)
+
+	page := setPage{
+		asked: setQuery, slug: c.Sets.Slug.At(setQuery.Set),
+		about: joined(c.Sets.Series.At(setQuery.Set), released(c, setQuery.Set, "Released "),
+			countedCards(c, setQuery.Set)),
+		cards: pageOf(found.Cards, setQuery.Page, perSet), more: found.More, worth: worthOf(v, setQuery.Set),
+	}
+
+	name := c.Sets.Name.At(setQuery.Set)
+	game := c.Games.Name.At(int(c.Sets.Game[setQuery.Set]))
+	page.frame = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
+	page.canonical = canonical(v, "/sets/"+page.slug)
+	return show(dst, &page), nil
+}
+
+// link is where the page of the set is, with something of it changed.
+func (s *setPage) link(change func(query *SetQuery)) string {
+	setQuery := s.asked
+	setQuery.Page = 1
+	change(&setQuery)
+	sort := param{"sort", chosen(setQuery.ByPrice, "price")}
+	return address(s.setLink(s.slug), setQuery.Page, sort, param{"view", viewName(setQuery.List)})
+}
+
+// viewName is the parameter of a list, "" of pockets.
+func viewName(list bool) string { return chosen(list, "list") }
+
+// chosen is a value if something is so, else "".
+func chosen(so bool, value string) string {
+	if so {
+		return value
+	}
+	return ""
+}
+
+// SetsQuery says which list of sets is wanted.
+type SetsQuery struct {
+	Game  string // slug, "" for any
+	Words string // of their names, "" for all
+	Page  int    // from 1
+}
+
+type setsPage struct {
+	frame
+	asked   SetsQuery
+	years   []year
+	awaited []uint32 // without a card yet
+	more    bool     // after this page
+}
+
+// year are the sets of a year, in their order; the name is "" where the order is another.
+type year struct {
+	name string
+	sets []uint32
+}
+
+// Sets appends a list of sets by year, newest first.
+func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery) ([]byte, error) {
+	c := v.Catalog
+	// A game that the catalog does not have is not named.
+	heading := "Sets"
+	for g := range c.Games.Slug.Len() {
+		if query.Game != "" && c.Games.Slug.At(g) == query.Game {
+			heading = c.Games.Name.At(g) + " sets"
+		}
+	}
+
+	query.Page = min(max(query.Page, 1), c.Sets.ID.Len()/perSets+1)
+	filter := index.SetFilter{Game: query.Game, Query: query.Words}
+	sets, next := v.Index.Sets(nil, filter, 0, query.Page*perSets)
+
+	page := setsPage{
+		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: query, more: next >= 0,
+	}
+	page.years, page.awaited = byYear(c, pageOf(sets, query.Page, perSets))
+	page.canonical = canonical(v, address("/sets", 1, param{"game", query.Game}))
+	page.hidden = query.Words != ""
+	return show(dst, &page), nil
+}
+
+// byYear groups sets by the year of their release; those that are still awaited stand apart.
+func byYear(c *snapshot.Catalog, sets []uint32) (years []year, later []uint32) {
+	for _, n := range sets {
+		set := int(n)
+		if awaited(c, set) {
+			later = append(later, n)
+			continue
+		}
+
+		name := "Without a date"
+		if day := c.Sets.Release[set]; day != snapshot.NoDay {
+			name = strconv.Itoa(day.Time().Year())
+		}
+		if k := len(years) - 1; k < 0 || years[k].name != name {
+			years = append(years, year{name: name})
+		}
+		last := &years[len(years)-1]
+		last.sets = append(last.sets, n)
+	}
+	return years, later
+}
+
+// link is where the list of sets is, with something of it changed.
+func (s *setsPage) link(change func(query *SetsQuery)) string {
+	setsQuery := s.asked
+	setsQuery.Page = 1
+	change(&setsQuery)
+	return address(s.root+"/sets", setsQuery.Page, param{"q", setsQuery.Words}, param{"game", setsQuery.Game})
+}

@@ -1,0 +1,289 @@
+package site
+
+import (
+	"encoding/csv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"ninepocket/engine"
+	"ninepocket/snapshot"
+	"ninepocket/valuation"
+)
+
+// The bounds of a list: what is valued in a few milliseconds, and more than most people have at hand.
+const (
+	ValueLines = 100
+	ValueText  = 64 << 10
+)
+
+// mostPicks is how many cards the page offers for a line that several fit; those behind the first few are
+// folded away.
+const (
+	mostPicks  = 12
+	shownPicks = 3
+)
+
+// Pick is an answer to a question about a line: the card that it means, and perhaps the variant.
+type Pick struct {
+	Line    int // from 1
+	Card    string
+	Variant string
+}
+
+// ParsePick reads what a button of the page sends.
+func ParsePick(text string) (pick Pick, ok bool) {
+	fields := strings.SplitN(text, " ", 3)
+	if len(fields) < 2 {
+		return pick, false
+	}
+
+	line, err := strconv.Atoi(fields[0])
+	if err != nil || line < 1 || line > ValueLines || fields[1] == "" {
+		return pick, false
+	}
+	pick = Pick{Line: line, Card: fields[1]}
+	if len(fields) > 2 {
+		pick.Variant = fields[2]
+	}
+	return pick, true
+}
+
+// String is the pick as a button sends it.
+func (p Pick) String() string {
+	return strings.TrimSpace(strconv.Itoa(p.Line) + " " + p.Card + " " + p.Variant)
+}
+
+// ValueQuery is a list to value.
+type ValueQuery struct {
+	Text  string // the lines
+	Picks []Pick // of two of a line the last one counts
+}
+
+// valuedLine is a line with what became of it.
+type valuedLine struct {
+	number int // from 1
+	text   string
+	item   valuation.Item
+	valuation.Result
+}
+
+type valuePage struct {
+	frame
+	asked   ValueQuery
+	given   bool // there is a list
+	lines   []valuedLine
+	leftOut int // lines beyond ValueLines
+	totals  valuation.Totals
+}
+
+// Value appends the page that values a list. Nothing of the list is kept.
+func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) ([]byte, error) {
+	page := valuePage{
+		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), asked: asked,
+		given: strings.TrimSpace(asked.Text) != "",
+	}
+	page.lines, page.leftOut = valued(v, &asked)
+	for i := range page.lines {
+		page.totals.Add(&page.lines[i].Result)
+	}
+	page.canonical = canonical(v, "/value")
+	return show(dst, &page), nil
+}
+
+// valued values each line of a list that says anything. A list with the header of an export is read by its columns, as
+// the API reads one; a header of another kind says nothing.
+func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, leftOut int) {
+	items, rows, err := valuation.ReadExport(asked.Text, ValueLines)
+	if err == nil {
+		for i := range items {
+			text := joined(items[i].Name, items[i].Set, items[i].Number)
+			lines = append(lines, valuedLine{number: i + 1, text: text, item: items[i]})
+		}
+		leftOut = rows - len(items)
+	} else {
+		lines, leftOut = readLines(asked.Text)
+	}
+
+	picked := map[int]Pick{}
+	for _, pick := range asked.Picks {
+		picked[pick.Line] = pick
+	}
+	appraiser := &valuation.Appraiser{Candidates: mostPicks}
+	appraiser.Reset(v)
+	for i := range lines {
+		pick, answered := picked[i+1]
+		lines[i].value(appraiser, pick, answered)
+	}
+	return lines, leftOut
+}
+
+// readLines reads a list as people write it.
+func readLines(list string) (lines []valuedLine, leftOut int) {
+	for text := range strings.Lines(list) {
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "" || isHeader(text):
+		case len(lines) == ValueLines:
+			leftOut++
+		default:
+			lines = append(lines, valuedLine{number: len(lines) + 1, text: text, item: valuation.Item{Line: text}})
+		}
+	}
+	return lines, leftOut
+}
+
+// value values a line, with the answer to its question.
+func (line *valuedLine) value(appraiser *valuation.Appraiser, pick Pick, answered bool) {
+	item := line.item
+	if answered {
+		item.ID = pick.Card
+		item.Variant = pick.Variant
+	}
+	line.Result = appraiser.Value(item)
+
+	// Whoever picks a card knows better than the line, but for how many copies there are.
+	if answered && line.Status != valuation.Priced {
+		line.Result = appraiser.Value(valuation.Item{ID: pick.Card, Variant: pick.Variant, Quantity: line.Quantity})
+	}
+}
+
+// headerCells are the names of columns of which every export has two.
+var headerCells = []string{
+	"quantity", "name", "card name", "product name", "english name", "condition", "amount", "set",
+}
+
+// isHeader reports whether a line is the header row of an export.
+func isHeader(text string) bool {
+	found := 0
+	for cell := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ';' }) {
+		for _, name := range headerCells {
+			if strings.Trim(cell, `" `) == name {
+				found++
+			}
+		}
+	}
+	return found >= 2
+}
+
+// lanePicks are the variants of a card that a line may be priced as, each once.
+func lanePicks(c *snapshot.Catalog, line *valuedLine) (picks []Pick) {
+	id := c.Cards.ID.At(line.Card)
+	for lane, to := c.Lanes.Of.Range(line.Card); lane < to; lane++ {
+		variant := c.Variants.At(int(c.Lanes.Variant[lane]))
+		if c.Lanes.Cents[lane] < 0 || len(picks) > 0 && picks[len(picks)-1].Variant == variant {
+			continue
+		}
+		picks = append(picks, Pick{Line: line.number, Card: id, Variant: variant})
+	}
+	return picks
+}
+
+// cautious is a cell that no spreadsheet takes for a formula.
+func cautious(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// AppendValueCSV appends a valued list as a table for spreadsheets.
+func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]byte, error) {
+	c := v.Catalog
+	out := bytebufferpool.ByteBuffer{B: dst}
+	w := csv.NewWriter(&out)
+	rows := [][]string{{
+		"line", "status", "quantity", "card", "set", "number", "variant", "condition", "unit_price_usd", "total_usd",
+		"assumed", "card_id", "text",
+	}}
+
+	lines, _ := valued(v, &asked)
+	for i := range lines {
+		line := &lines[i]
+		row := make([]string, len(rows[0]))
+		row[0] = strconv.Itoa(line.number)
+		row[1] = valuation.StatusNames[line.Status]
+		row[2] = strconv.FormatInt(line.Quantity, 10)
+		row[12] = line.text
+		if line.Card >= 0 {
+			row[3] = c.Cards.Name.At(line.Card)
+			row[4] = v.Index.SetName(uint32(line.Card))
+			row[5] = c.Cards.Number.At(line.Card)
+			row[11] = c.Cards.ID.At(line.Card)
+		}
+		if line.Lane >= 0 {
+			row[6] = title(c.Variants.At(int(c.Lanes.Variant[line.Lane])))
+			row[7] = snapshot.Condition(c.Lanes.Condition[line.Lane]).Text()
+			row[8] = decimal(line.Cents)
+			row[9] = decimal(line.Total)
+		}
+		row[10] = assumptions(&line.Result)
+		for k := range row {
+			row[k] = cautious(row[k])
+		}
+		rows = append(rows, row)
+	}
+
+	err := w.WriteAll(rows)
+	return out.B, err
+}
+
+// assumed says which assumptions a price rests on, as a sentence.
+func assumed(r *valuation.Result) string {
+	var all []string
+	for _, one := range r.Assumed {
+		used := title(one.Used)
+		switch {
+		case one.Field == "condition" && used == snapshot.Ungraded.Text():
+			all = append(all, "the price names no condition, "+one.Given+" was given")
+		case one.Given == "":
+			all = append(all, one.Field+" "+used)
+		default:
+			all = append(all, one.Field+" "+used+", "+one.Given+" was given")
+		}
+	}
+	return "Assumed: " + strings.Join(all, "; ")
+}
+
+// between is what the whole list may be worth: what is priced, and of each line that several cards fit the
+// cheapest and the dearest.
+func (p *valuePage) between() (from, to int64) {
+	from = p.totals.Exact + p.totals.Assumed
+	to = from
+	for i := range p.lines {
+		if r := &p.lines[i].Result; r.Status != valuation.Priced && r.From >= 0 {
+			from += r.From * r.Quantity
+			to += r.To * r.Quantity
+		}
+	}
+	return from, to
+}
+
+// assumptions are what a price does not follow as it was given, in words.
+func assumptions(r *valuation.Result) string {
+	var all []string
+	for _, one := range r.Assumed {
+		if one.Given == "" {
+			all = append(all, one.Field+" "+one.Used)
+			continue
+		}
+		all = append(all, one.Field+" "+one.Used+" for "+one.Given)
+	}
+	return strings.Join(all, ", ")
+}
+
+// openText says what a line without a card leaves open.
+func openText(r *valuation.Result) string {
+	switch {
+	case r.Status == valuation.Ambiguous && r.From >= 0:
+		return counted(r.Fitting, "card fits", "cards fit") + ", from " + dollars(r.From) + " to " + dollars(r.To) +
+			". Which one is it?"
+	case r.Status == valuation.Ambiguous:
+		return counted(r.Fitting, "card fits", "cards fit") + ". Which one is it?"
+	case len(r.Candidates) > 0:
+		return "No card fits all of it. Is it one of these?"
+	}
+	return "No card fits: " + r.Note + "."
+}
