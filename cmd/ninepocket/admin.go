@@ -29,7 +29,11 @@ func (s *service) adminHandler() http.Handler {
 			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
 			return
 		}
+		// A server is ready all the same: all of them would leave a balancer at once.
 		_, _ = w.Write([]byte("ok\n"))
+		if err := s.away(); err != nil {
+			_, _ = w.Write([]byte("metering: unavailable\n"))
+		}
 	})
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
@@ -58,8 +62,8 @@ func (s *service) adminHandler() http.Handler {
 // checkpoint writes a metering checkpoint at once, with ?anew=yes into a new file where the old one
 // is lost.
 func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
-	embedded, durable := s.store.(*access.Embedded)
-	if !durable {
+	embedded := s.journal
+	if embedded == nil {
 		http.Error(w, "this server meters in memory", http.StatusNotFound)
 		return
 	}
@@ -151,14 +155,17 @@ func (c *config) namesAdmin(hostport, listen string) bool {
 
 // served describes the current snapshot to an operator.
 type served struct {
-	SnapshotID  string       `json:"snapshot_id"`
-	SnapshotAt  time.Time    `json:"snapshot_at"`
-	Epoch       uint64       `json:"epoch"` // 0 at a fallback, see degraded
-	LiveSince   time.Time    `json:"live_since"`
-	Previous    string       `json:"previous,omitempty"` // what was served before
-	Cards       int          `json:"cards"`
-	Sets        int          `json:"sets"`
-	Bytes       int64        `json:"bytes"`
+	SnapshotID string    `json:"snapshot_id"`
+	SnapshotAt time.Time `json:"snapshot_at"`
+	Epoch      uint64    `json:"epoch"` // 0 at a fallback, see degraded
+	LiveSince  time.Time `json:"live_since"`
+	Previous   string    `json:"previous,omitempty"` // what was served before
+	Cards      int       `json:"cards"`
+	Sets       int       `json:"sets"`
+	Bytes      int64     `json:"bytes"`
+	// What begins next, and when; absent while nothing waits for its time.
+	Prepared    string       `json:"prepared,omitempty"`
+	PreparedAt  time.Time    `json:"prepared_at,omitzero"`
 	Degraded    bool         `json:"degraded"`
 	Behind      bool         `json:"behind"` // another snapshot is published than is served
 	Retired     int          `json:"retired"`
@@ -176,10 +183,11 @@ type swapFailure struct {
 
 func (s *service) describe() served {
 	v := s.engine.View()
-	stats := s.engine.Stats()
+	stats := s.engineStats(time.Now())
 	out := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
 		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
+		Prepared: stats.Prepared, PreparedAt: stats.PreparedAt.UTC(),
 		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
@@ -196,7 +204,12 @@ func (s *service) describe() served {
 func (s *service) reloadAll() error {
 	err := s.reload()
 	s.warnUnusable()
-	return errors.Join(err, s.engine.Recheck(time.Now()))
+	err = errors.Join(err, s.engine.Recheck(time.Now()))
+	if err != nil {
+		// What it is the first to find is remembered, and said by nobody else.
+		s.log.Error("cannot reload", slog.Any("cause", err))
+	}
+	return err
 }
 
 // watchHangup reloads at each SIGHUP.
@@ -210,8 +223,7 @@ func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) {
 			// The service manager wants to know when it begins and when it is over, good or bad.
 			s.tell(systemd.Reloading())
 			status := s.status()
-			if err := s.reloadAll(); err != nil {
-				s.log.Error("cannot reload", slog.Any("cause", err))
+			if s.reloadAll() != nil {
 				status += "; the last reload failed"
 			}
 

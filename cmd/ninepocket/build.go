@@ -25,7 +25,7 @@ type buildFlags struct {
 	sources, prices         []string
 	base                    string
 	snapshotAt, collectedAt string
-	mapping, days           string
+	mapping, days, images   string
 	keepUnmatched, publish  bool
 }
 
@@ -56,6 +56,8 @@ func snapshotBuild() *cobra.Command {
 	f.StringVar(&flags.collectedAt, "collected-at", "",
 		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv")
+	f.StringVar(&flags.images, "images", "",
+		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
 		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
 			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
@@ -68,7 +70,7 @@ func snapshotBuild() *cobra.Command {
 
 // options reads the flags, naming every problem.
 func (flags *buildFlags) options() (loader.Options, error) {
-	options := loader.Options{Mapping: flags.mapping, KeepUnmatched: flags.keepUnmatched}
+	options := loader.Options{Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.keepUnmatched}
 	var wrong problems
 	inputs := func(given []string) (all []loader.Input) {
 		for _, s := range given {
@@ -169,7 +171,7 @@ func notes(base *snapshot.Catalog, report *loader.Report) []string {
 		}
 	}
 
-	all = append(all, gapNotes(report)...)
+	all = append(all, gapNotes(report, dayOf(base))...)
 	all = append(all, report.MappingNotes...)
 	all = append(all, report.AliasNotes...)
 	if more := report.AliasesUnmatched - len(report.AliasNotes); more > 0 {
@@ -240,6 +242,8 @@ func (flags *buildFlags) build(cmd *cobra.Command, options loader.Options) (*bui
 	}
 	options.Unpack = []string{self, "unpack"}
 
+	// A misspelt folder is a new store: nobody serves what goes there.
+	fresh := errors.Is(flags.dir().Exists(), snapshot.ErrNoStore)
 	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
 	defer progress.stop()
 	m, created, report, err := buildSnapshot(cmd.Context(), flags.dir(), options, progress)
@@ -247,10 +251,14 @@ func (flags *buildFlags) build(cmd *cobra.Command, options loader.Options) (*bui
 		return nil, err
 	}
 
+	said := append(notes(options.Base, report), flags.missingDays(report, options.Base)...)
+	if fresh {
+		said = append(said, fmt.Sprintf("store %q is new", flags.folder))
+	}
 	return &built{
 		ID: m.ID, Path: flags.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
 		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: flags.dir().QuarantinePath(m.ID),
-		Report: *report, Notes: append(notes(options.Base, report), flags.missingDays(report, options.Base)...),
+		Report: *report, Notes: said,
 	}, nil
 }
 

@@ -18,8 +18,15 @@ import (
 // config is what serve runs with: defaults < TOML file < environment < flags. Its keys, and
 // their help, are the tags of its fields.
 type config struct {
-	Store string `toml:"store" flag:"snapshot store <DIR>"`
+	Store string `toml:"store" flag:"snapshot store <DIR>, or s3://… that many servers follow"`
+	// What a store of many servers publishes is kept in a folder, and believed when one of the keys signed it.
+	StoreCache string   `toml:"store_cache" flag:"<DIR> for what is pulled from a store s3://…"`
+	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign what a store s3://… publishes"`
+
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
+	// Many servers share what these two hold; without them one machine needs nothing but its state directory.
+	Metering string `toml:"metering" flag:"Redis or Valkey <URL> with the rights that hold over many servers; wants --control"` // air: a tag is one text
+	Control  string `toml:"control" flag:"PostgreSQL <URL> with the keys and bills of many servers"`
 
 	Listen string `toml:"listen" flag:"<ADDRESS> of the API"`
 	Admin  string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
@@ -30,6 +37,9 @@ type config struct {
 	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
 	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
 	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
+	// The small copies of these images.
+	ImageCache string `toml:"image_cache" flag:"<DIR> that small copies of card images are kept in (default: STATE/small-images)"` // air: a tag is one text
+
 	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
 	LogFormat string `toml:"log_format" flag:"text or json"`
 	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`            // air: a tag is one text
@@ -50,6 +60,7 @@ type config struct {
 
 	Feed   feedConfig
 	Daily  dailyConfig
+	Fleet  fleetConfig
 	MCP    mcpConfig
 	Guards map[string]*float64 // the limits of the guards before publishing, by name
 	Plans  map[string]*planConfig
@@ -102,6 +113,7 @@ func defaultConfig() config {
 			ImageInterval: feed.DefaultImageInterval.String(),
 		},
 		Daily: dailyConfig{Sources: []string{pulledFeed}, Keep: keepSnapshots},
+		Fleet: defaultFleet(),
 	}
 }
 
@@ -143,7 +155,8 @@ func (c *config) validate() error {
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()
-	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate(), c.checkDaily())
+	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate(), c.checkDaily(), c.checkFleet(),
+		c.checkMirror())
 }
 
 // longestLead bounds drain_lead: the whole drain has to end before service managers lose patience.
@@ -181,6 +194,9 @@ func (c *config) guards() guard.Limits {
 func (c *config) missing() error {
 	if c.Store == "" || c.State == "" {
 		return errors.New("cannot serve: the store or the state directory is not given")
+	}
+	if c.mirrored() {
+		return errors.Join(c.missingCache(), checkFolder("state", c.State))
 	}
 	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
 }

@@ -28,7 +28,7 @@ func configCheck() *cobra.Command {
 		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
 			"where one is\n" +
 			"configured. It does not look at the store. Of the state directory it reads the keys, if any,\n" +
-			"and names those whose plan is not configured.",
+			"and names those whose plan is not configured. What a fleet shares: ninepocket fleet check.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			layered, err := flags.read()
@@ -43,6 +43,9 @@ func configCheck() *cobra.Command {
 			if layered.hidesVisitors() {
 				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
 					"all who ask for pages through it share one allowance")
+			}
+			if layered.Control != "" && layered.Metering == "" {
+				cmd.PrintErrln("hint: control is given and metering is not: each server counts limits for itself")
 			}
 			layered.hintPlans(cmd)
 			return say(cmd, false, nil, "the configuration is good")
@@ -69,6 +72,10 @@ func (c *layered) hintPlans(cmd *cobra.Command) {
 		}
 	}
 
+	// Those of a fleet are in its database, which `fleet check` looks at.
+	if c.Control != "" {
+		return
+	}
 	ring, err := access.OpenKeyRing(c.State, plans)
 	if errors.Is(err, access.ErrNoKeysFile) {
 		return // keys may come later

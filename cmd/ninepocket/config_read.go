@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -119,7 +120,8 @@ func (c *layered) readFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
 	}
-	return c.readTOML(path, text)
+	// Some editors begin a file with a byte order mark.
+	return c.readTOML(path, bytes.TrimPrefix(text, []byte("\uFEFF")))
 }
 
 // readTOML takes over what the text of a file says, naming every line that is wrong.
@@ -225,5 +227,11 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 // parsed holds one too, and rather takes too much of a line.
 var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 
-// redact hides passwords: redis://user:secret@host is redis://user:***@host.
-func redact(text string) string { return passwords.ReplaceAllString(text, "${1}***@") }
+// parameters finds passwords that are parameters of a URL, or members of a connection string.
+var parameters = regexp.MustCompile(`(?i)\b((?:ssl)?password\s*=\s*)[^&\s"]+`)
+
+// redact hides passwords: redis://user:secret@host is redis://user:***@host, and ?password=secret is
+// ?password=***.
+func redact(text string) string {
+	return parameters.ReplaceAllString(passwords.ReplaceAllString(text, "${1}***@"), "${1}***")
+}

@@ -305,4 +305,6 @@ func TestRedact(t *testing.T) {
 	f("redis://u:p@ss w:rd@host:1/0", "redis://u:***@host:1/0")
 	f("redis://u:%zz@h", "redis://u:***@h")
 	f("a@b.example://x", "a@b.example://x")
+	f("postgres://u@h/db?password=pw&sslmode=require", "postgres://u@h/db?password=***&sslmode=require")
+	f("postgres://u:pw@h/db?sslpassword=more", "postgres://u:***@h/db?sslpassword=***")
 }

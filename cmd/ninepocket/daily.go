@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/feed"
+	"ninepocket/internal/ownership"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -86,6 +87,8 @@ type dailyRow struct {
 	Diff      *diff.Diff         `json:"diff"`
 	Published bool               `json:"published"`
 	Guards    []snapshot.Verdict `json:"guards,omitempty"`
+	// Withdrawn says that this day was published before, and that somebody rolled it back.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 func dailyCommand() *cobra.Command {
@@ -168,15 +171,22 @@ func (d *daily) run() error {
 
 // lock keeps a second run out of the store.
 func (d *daily) lock() (unlock func(), err error) {
-	if err := os.MkdirAll(d.store, 0o755); err != nil { //nolint:gosec // public data
+	defer func() {
+		if _, known := errors.AsType[*failure](err); err != nil && !known {
+			err = fmt.Errorf("cannot do the day's work on store %q: %w", d.store, err)
+		}
+	}()
+
+	if err := ownership.MkdirAll(d.store, 0o755); err != nil {
 		return nil, err
 	}
 	name := filepath.Join(d.store, "DAILY.LOCK")
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // as above
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // it stays empty
 	if err != nil {
 		return nil, err
 	}
 
+	ownership.Keep(name)
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		_ = file.Close()
@@ -192,7 +202,7 @@ func (d *daily) pull() (err error) {
 	}
 	o, err := d.c.pulling()
 	if err == nil {
-		d.told.Pulled, err = pullFeed(d.cmd, o, d.asJSON)
+		d.told.Pulled, err = pullFeed(d.cmd, o, d.config, d.asJSON)
 	}
 	return err
 }
@@ -217,6 +227,15 @@ func (d *daily) inputs() []string {
 	return list
 }
 
+// images is the folder of card images: that of the server, else where pictures are pulled to.
+func (d *daily) images() string {
+	folder := cmp.Or(d.c.Images, d.c.Feed.Images)
+	if _, err := os.Stat(folder); err != nil {
+		return ""
+	}
+	return folder
+}
+
 // publish builds on the current snapshot, shows what changed and publishes.
 func (d *daily) publish() error {
 	b := &d.build
@@ -224,8 +243,10 @@ func (d *daily) publish() error {
 	b.sources = d.inputs()
 	b.prices = d.c.Daily.Prices
 	b.mapping = d.c.Daily.Mapping
+	b.images = d.images()
 	b.keepUnmatched = d.c.Daily.KeepUnmatched
 	b.asJSON = d.asJSON
+	b.publish = true
 	b.publishing = publishFlags{config: d.config, keep: d.c.Daily.Keep}
 
 	// The first snapshot has none to continue. What goes on is what is published: a build that was
@@ -246,6 +267,8 @@ func (d *daily) publish() error {
 		return err
 	}
 
+	// A build replaces what is damaged, so that this is asked before.
+	withdrawn := d.withdrawals(cur.ID)
 	d.told.Built, err = b.build(d.cmd, options)
 	if err != nil {
 		return err
@@ -259,7 +282,70 @@ func (d *daily) publish() error {
 		return nil
 	}
 	d.compare(cur.ID, options.Base)
+	// It may be built on another base: what counts is that the feed is the same.
+	for i := range withdrawn {
+		if withdrawn[i].of.Equal(d.told.Built.SnapshotAt) {
+			return d.withhold(&withdrawn[i])
+		}
+	}
 	return d.move(id)
+}
+
+// withdrawal is a rollback, and the instant of the snapshot that it took from the servers.
+type withdrawal struct {
+	snapshot.Publication
+	of time.Time
+}
+
+// withdrawals are the rollbacks from snapshots that are newer than the current one, were not published
+// since, and are whole: one that is damaged was not rolled back for what is in it.
+func (d *daily) withdrawals(current string) (all []withdrawal) {
+	dir := d.build.dir()
+	past, err := dir.Publications()
+	if err != nil {
+		return nil
+	}
+	instant := func(id string) time.Time {
+		m, err := dir.Manifest(id)
+		if err != nil {
+			return time.Time{}
+		}
+		return m.SnapshotAt
+	}
+
+	newest := instant(current)
+	served := map[time.Time]bool{}
+	for _, pub := range slices.Backward(past) {
+		served[instant(pub.ID)] = true
+		if pub.Action != snapshot.ActionRollback {
+			continue
+		}
+		of := instant(pub.Previous)
+		if of.After(newest) && !served[of] && dir.Verify(pub.Previous) == nil {
+			all = append(all, withdrawal{pub, of})
+		}
+	}
+	return all
+}
+
+// withhold leaves alone what somebody rolled back: who looked at it knows better than the timer.
+func (d *daily) withhold(pub *withdrawal) error {
+	d.told.Withdrawn = true
+	if err := show(d.cmd, d.asJSON, &d.told, d.told.print); err != nil {
+		return err
+	}
+
+	by := cmp.Or(pub.By, "somebody")
+	if pub.Reason != "" {
+		by += " (" + pub.Reason + ")"
+	}
+	words := []string{"ninepocket", "snapshot", "publish", d.told.Built.ID, "--store", d.store}
+	if d.config != "" {
+		words = append(words, "--config", d.config)
+	}
+	return fail(exitRefused, "the next day of the feed goes on the air by itself; to publish this one after all run: "+
+		shellWords(words), fmt.Errorf("cannot publish %q: this day was rolled back at %s by %s", d.told.Built.ID,
+		pub.PublishedAt.Format(time.RFC3339), by))
 }
 
 // compare says what changed since the current snapshot. It is for people: guards decide.
@@ -307,6 +393,8 @@ func (told *dailyRow) print(out *bufio.Writer) {
 	switch {
 	case !told.New:
 		fmt.Fprintf(out, "nothing is new: %s is already served\n", id)
+	case told.Withdrawn:
+		fmt.Fprintf(out, "%s was built and is not published: the day was rolled back; what was served still is\n", id)
 	case told.Published:
 		n := told.Built.Counts
 		fmt.Fprintf(out, "published %s: %d cards, %d products, %d lanes, %d history points\n", id, n.Cards, n.Products,

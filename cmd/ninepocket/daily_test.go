@@ -3,12 +3,19 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ninepocket/internal/feedtest"
+	"ninepocket/internal/ownership"
+	"ninepocket/loader"
 )
 
 // configures writes the one file of a house.
@@ -126,10 +133,199 @@ func TestDailyMistakes(t *testing.T) {
 		says(t, stderr, want)
 	}
 
+	_, stderr := h.days(exitUsage, h.configures("[daily]\nkeepp = 1\n"))
+	says(t, stderr, "unknown key daily.keepp")
 	if len(h.feed.Asked()) > 0 {
 		t.Error("the feed was asked")
 	}
 	if _, err := os.Stat(h.store); err == nil {
 		t.Error("a store was made")
+	}
+}
+
+// TestRootsDay has root do the day's work for a store and a feed of another user: nothing that is made
+// there keeps that user from the next day, from publishing or from cleaning up.
+func TestRootsDay(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: folders of another user, because only root can make some")
+	}
+	const user = 65534
+	h := newHouse(t, 3, 3)
+	file := h.configures("[guards]\nminimum_cards = 1\n[daily]\nkeep = 3\n")
+	for _, folder := range []string{h.store, h.into} {
+		if err := errors.Join(os.MkdirAll(folder, 0o755), os.Chown(folder, user, user)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.days(exitOK, file)
+	h.evening(1, feedtest.Weather{})
+	h.days(exitOK, file)
+	command(t, "", "snapshot", "hold", h.current(), "--store", h.store)
+
+	seen := map[string]bool{}
+	for _, folder := range []string{h.store, h.into} {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if uid, gid, _ := ownership.Of(info); err == nil && (uid != user || gid != user) {
+				t.Errorf("%s belongs to %d:%d", path, uid, gid)
+			}
+			seen[entry.Name()] = true
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{
+		"DAILY.LOCK", "LOCK", "CURRENT", "manifest", "current", "days", "holds", h.current(),
+	} {
+		if !seen[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+// TestDailyAfterARollback wants the timer to leave a day alone that somebody rolled back, whatever it
+// is built on, and to go on with the next one.
+func TestDailyAfterARollback(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 4, 5)
+	file := h.configures("[daily]\nkeep = 9\n")
+	// An editor has put a byte order mark before it.
+	text, err := os.ReadFile(file)
+	err = errors.Join(err, os.WriteFile(file, append([]byte("\uFEFF"), text...), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for day := range 3 {
+		h.evening(day, feedtest.Weather{})
+		h.days(exitOK, file)
+	}
+	withdrawn := h.current()
+	for range 2 {
+		h.does(exitOK, "snapshot", "rollback", "--reason", "a wrong Umbreon")
+		served := h.current()
+		out, stderr := h.days(exitRefused, file)
+		says(t, out+stderr, "is not published: the day was rolled back", "(a wrong Umbreon)", "snapshot publish ")
+		if h.current() != served {
+			t.Fatal("the day that was rolled back is served again")
+		}
+	}
+
+	// The command of the hint publishes it, and then nothing is new.
+	_, stderr := h.days(exitRefused, file)
+	_, command, _ := strings.Cut(stderr, "after all run: ninepocket ")
+	h.does(exitOK, strings.Fields(strings.Split(command, " --store")[0])...)
+	if cur := h.current(); cur != withdrawn {
+		t.Logf("%s was published in the place of %s", cur, withdrawn)
+	}
+	out, _ := h.days(exitOK, file)
+	says(t, out, "is already served")
+	h.holdsAll()
+
+	h.does(exitOK, "snapshot", "rollback")
+	h.evening(3, feedtest.Weather{})
+	h.days(exitOK, file)
+	h.holdsAll()
+
+	// A damaged snapshot was not rolled back for what is in it: the same day is built again.
+	h.damages(h.current())
+	_, stderr = h.days(exitRefused, file)
+	says(t, stderr, "nothing can be built on it", "snapshot rollback")
+	h.does(exitOK, "snapshot", "rollback")
+	h.days(exitOK, file)
+	h.holdsAll()
+}
+
+// damages changes a byte of a snapshot.
+func (h *house) damages(id string) {
+	h.t.Helper()
+	name := filepath.Join(h.store, "snapshots", id, "cards.msgpack.zst")
+	text, err := os.ReadFile(name)
+	if err == nil {
+		text[len(text)/2] ^= 1
+		err = os.WriteFile(name, text, 0o600)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// TestPruneAsConfigured wants a clean-up by hand to keep what the configuration says.
+func TestPruneAsConfigured(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 2, 3)
+	for day := range 5 {
+		h.evening(day, feedtest.Weather{})
+		h.pulls(exitOK)
+		h.does(exitOK, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"))
+	}
+	h.does(exitUsage, "snapshot", "prune", "--config", h.configures("[daily]\nkeep = 0\n"))
+	out, _ := h.does(exitOK, "snapshot", "prune", "--config", h.configures("[daily]\nkeep = 3\n"))
+	says(t, out, "2 snapshots removed")
+	out, _ = h.does(exitOK, "snapshot", "prune", "--keep", "1", "--config", h.configures("[daily]\nkeep = 3\n"))
+	says(t, out, "2 snapshots removed")
+}
+
+// TestBuildFindsPictures wants a card's picture to be found by the feed's own number.
+func TestBuildFindsPictures(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 2, 3)
+	h.pulls(exitOK)
+	images := t.TempDir()
+	for _, name := range []string{"101000.jpg", "101001.webp"} {
+		if err := os.WriteFile(filepath.Join(images, name), []byte(feedtest.Picture), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.does(exitOK, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"), "--images", images,
+		"--publish")
+
+	c := h.catalog()
+	rows := products(c)
+	for product, want := range map[int]string{101000: "101000.jpg", 101001: "101001.webp", 101002: "101002.jpg"} {
+		if got := c.Cards.Image.At(rows[product]); got != want {
+			t.Errorf("the image of %d is %q, want %q", product, got, want)
+		}
+	}
+
+	_, stderr := h.does(exitFailure, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"),
+		"--images", filepath.Join(images, "typo"))
+	says(t, stderr, "cannot read the folder of pictures")
+}
+
+// TestShellWords wants a shell to read what was quoted as it was.
+func TestShellWords(t *testing.T) {
+	t.Parallel()
+	words := []string{"store", "my feed/current", "it's", "$HOME", "a;b", "", "tcgcsv:2026-08-22.tar.zst"}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\n' `+shellWords(words)).Output()
+	if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || !slices.Equal(got, words) {
+		t.Errorf("the shell reads %q: %v", got, err)
+	}
+}
+
+// TestOldGapsAreToldInOneLine wants what an earlier build told to be short: days and files of days.
+func TestOldGapsAreToldInOneLine(t *testing.T) {
+	t.Parallel()
+	var report loader.Report
+	for day := 1; day <= 9; day += 2 {
+		date := fmt.Sprintf("2026-08-0%d", day)
+		report.Days = append(report.Days, loader.DayGap{Feed: "tcgcsv", Game: "pokemon", From: date, To: date})
+		report.Refused = append(report.Refused, loader.RefusedDay{Day: date, Why: "why"})
+	}
+
+	told := gapNotes(&report, "2026-08-08")
+	want := []string{
+		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
+		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, 2026-08-07; " +
+			"--json says why",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("left out: %q", told)
 	}
 }

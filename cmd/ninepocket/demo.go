@@ -19,16 +19,23 @@ func demoCommand() *cobra.Command {
 	c := defaultConfig()
 	cards := 20_000
 	seed := uint64(1)
+	date := ""
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a synthetic catalog of both games with ready keys",
 		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the " +
 			"real\n" +
-			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
+			"loader, and serves it. The same seed and date make the same catalog. Nothing is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			catalog := synth.Options{Cards: cards, Seed: seed}
-			if err := errors.Join(c.validate(), catalog.Validate()); err != nil {
+			if cards == 0 {
+				// It would stand for the number that is usual.
+				return fail(exitUsage, "", errors.New("cannot make the demo: cards 0 is not enough"))
+			}
+
+			at, err := demoInstant(date, time.Now())
+			catalog := synth.Options{Cards: cards, Seed: seed, SnapshotAt: at}
+			if err := errors.Join(err, c.validate(), catalog.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
 			return asFailure(demo(cmd, c, catalog), nil, "")
@@ -38,8 +45,26 @@ func demoCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&cards, "cards", cards, "how many cards")
 	f.Uint64Var(&seed, "seed", seed, "seed of the catalog")
+	f.StringVar(&date, "date", date, "`YYYY-MM-DD`, the last day with prices (default today in UTC)")
 	addFlags(cmd, &c, "listen", "admin", "ready_file")
 	return cmd
+}
+
+// demoHour is when the prices of the demo's last day were collected, UTC.
+const demoHour = 2
+
+// demoInstant is the instant that the demo's catalog describes: on a day that was asked for, else
+// on the last one whose prices are collected by now, so that no page warns of old prices.
+func demoInstant(date string, now time.Time) (time.Time, error) {
+	day := now.UTC().Add(-demoHour * time.Hour)
+	if date != "" {
+		asked, err := time.Parse(time.DateOnly, date)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("date %q is not a day such as 2026-08-22", date)
+		}
+		day = asked
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), demoHour, 0, 0, 0, time.UTC), nil
 }
 
 func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
@@ -63,9 +88,10 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 
 	now := time.Now()
 	service := &service{
-		config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat),
+		config: c, clock: access.StartClock(now),
 		store: access.NewMemory(access.MemoryOptions{}), reload: func() error { return nil },
 	}
+	service.logTo(cmd)
 	service.engine = service.newEngine(store, all.api)
 	defer service.engine.Close()
 	if err := service.engine.Open(now); err != nil {
@@ -175,11 +201,12 @@ Admin    %[2]s
 Site     %[1]s/            (reference: %[1]s/docs)
 OpenAPI  %[1]s/openapi.json
 Key      %[3]s   (live, plan pro; --ready-file has one of every kind)
+Preview  %[5]s   (of a partner: typed products, batches for credits)
 
 Try:     curl -s -H 'X-API-Key: %[3]s' '%[1]s/v1/cards?q=charizard&limit=3'
 
 MCP:     claude mcp add --transport http ninepocket %[4]s --header "Authorization: Bearer %[3]s"
 
 Ctrl-C stops; nothing is kept.
-`, r.API, r.Admin, r.Keys["pro"], r.MCP)
+`, r.API, r.Admin, r.Keys["pro"], r.MCP, r.Keys["preview"])
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -98,7 +99,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
-	result, err := pullFeed(cmd, o, flags.asJSON)
+	result, err := pullFeed(cmd, o, flags.config, flags.asJSON)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 }
 
 // pullFeed pulls and shows how far it is. What was lost is told on stderr, also when stdout is JSON.
-func pullFeed(cmd *cobra.Command, o feed.Options, asJSON bool) (*feed.Result, error) {
+func pullFeed(cmd *cobra.Command, o feed.Options, config string, asJSON bool) (*feed.Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fail(exitUsage, "", err)
 	}
@@ -123,8 +124,9 @@ func pullFeed(cmd *cobra.Command, o feed.Options, asJSON bool) (*feed.Result, er
 	}
 	result, err := feed.Pull(cmd.Context(), o)
 	progress.stop()
+	again := pullAgain(&o, config)
 	if err != nil {
-		return nil, fail(exitFailure, pullHint(err, &o), err)
+		return nil, fail(exitFailure, pullHint(err, o.Into, again), err)
 	}
 
 	for _, missing := range result.Missing {
@@ -133,7 +135,7 @@ func pullFeed(cmd *cobra.Command, o feed.Options, asJSON bool) (*feed.Result, er
 			missing.Why, keptText(&missing))
 	}
 	if len(result.Missing) > 0 {
-		cmd.PrintErrf("note: to ask for them again run: ninepocket feed pull tcgcsv --into %s%s\n", o.Into, urlFlag(&o))
+		cmd.PrintErrf("note: to ask for them again run: %s\n", again)
 	}
 	return result, nil
 }
@@ -145,18 +147,31 @@ func keptText(missing *feed.Missing) string {
 	return ""
 }
 
-// urlFlag spells the flag that a command needs to ask the same feed.
-func urlFlag(o *feed.Options) string {
-	if o.URL == "" || o.URL == feed.DefaultURL {
-		return ""
+// pullAgain spells the command that pulls the same.
+func pullAgain(o *feed.Options, config string) string {
+	words := []string{"ninepocket", "feed", "pull", "tcgcsv"}
+	switch {
+	case config != "":
+		words = append(words, "--config", config)
+	case o.URL == "" || o.URL == feed.DefaultURL:
+		words = append(words, "--into", o.Into)
+	default:
+		words = append(words, "--into", o.Into, "--url", o.URL)
 	}
-	return " --url " + o.URL
+	return shellWords(words)
 }
 
 // pullHint says what helps against a pull that failed.
-func pullHint(err error, o *feed.Options) string {
-	again := "ninepocket feed pull tcgcsv --into " + o.Into + urlFlag(o)
+func pullHint(err error, folder, again string) string {
+	hint := ""
+	// The network's errors are not those of a disk.
+	if _, ofFile := errors.AsType[*fs.PathError](err); ofFile {
+		_, hint = remedyOf(err, nil, folder)
+	}
+
 	switch {
+	case hint != "":
+		return hint + "; then go on by: " + again
 	case errors.Is(err, context.Canceled):
 		return "to go on where it was run: " + again
 	case errors.Is(err, feed.ErrBusy):

@@ -27,11 +27,13 @@ import (
 // long reports whether tests take their long form.
 func long() bool { return os.Getenv("NINEPOCKET_TORTURE") != "" }
 
+// largest is the path of the largest answer that there is without a key.
+const largest = "/openapi.json"
+
 // flood is many clients of a server that mean it no good.
 type flood struct {
 	*program
 	t      *testing.T
-	script string         // the largest answer that there is
 	trust  *x509.CertPool // of a server that speaks TLS
 	mu     sync.Mutex
 	open   []net.Conn
@@ -42,17 +44,7 @@ type flood struct {
 
 func newFlood(t *testing.T, p *program) *flood {
 	t.Helper()
-	resp, err := http.Get(p.API + "/docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	page, err := io.ReadAll(resp.Body)
-	script := regexp.MustCompile(`/assets/scalar[^"]*\.js`).FindString(string(page))
-	if err != nil || script == "" {
-		t.Fatalf("no script in /docs: %v", err)
-	}
-	f := &flood{program: p, t: t, script: script}
+	f := &flood{program: p, t: t}
 	t.Cleanup(f.end)
 	return f
 }
@@ -129,7 +121,7 @@ func (f *flood) stall(c net.Conn) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(c, strings.Repeat("GET "+f.script+" HTTP/1.1\r\nHost: x\r\n\r\n", 5))
+	_, err := io.WriteString(c, strings.Repeat("GET "+largest+" HTTP/1.1\r\nHost: x\r\n\r\n", 40))
 	return err
 }
 
@@ -295,10 +287,22 @@ func (f *flood) comesBack() {
 			return
 
 		case time.Since(begun) > 30*time.Second:
-			f.t.Fatalf("30 s after the end: %v\n%s", err, f.log)
+			f.t.Fatalf("30 s after the end: %v; the process: %s\n%s", err, f.fate(), f.log)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// fate tells how the process is, for a failure that has to say whether it was killed.
+func (f *flood) fate() string {
+	if f.cmd == nil {
+		return "its supervisor knows"
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.cmd.Process.Pid))
+	if err != nil {
+		return err.Error()
+	}
+	return string(status) // Z is one that has ended; the last number is its exit status
 }
 
 // What a flood may take: of the process beside what it has without one, and of all sockets. An idle
@@ -318,6 +322,8 @@ func TestFloods(t *testing.T) {
 	t.Run("too many", func(t *testing.T) { floodTooMany(t, path) })
 	t.Run("one address", func(t *testing.T) { floodFromOne(t, path) })
 	t.Run("memory", func(t *testing.T) { floodMemory(t, path) })
+	t.Run("memory of clients that stay", func(t *testing.T) { floodKept(t, path) })
+	t.Run("killed by its group", func(t *testing.T) { floodKilled(t, path) })
 }
 
 // floodHostile opens connections that do nothing, read nothing, or bring what nobody asked for. Honest

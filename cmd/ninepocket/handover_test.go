@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,8 @@ type supervisor struct {
 	address  string
 	admin    string
 	started  int
+	shell    string   // what a shell does first, in the same process
+	environ  []string // variables besides
 }
 
 func newSupervisor(t *testing.T) *supervisor {
@@ -78,11 +81,11 @@ func (s *supervisor) start() *successor {
 
 	s.started++
 	one := &successor{log: &safeBuffer{}, ready: filepath.Join(s.dir, fmt.Sprint("ready", s.started))}
-	one.cmd = exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, path,
+	one.cmd = exec.Command("/bin/sh", "-c", s.shell+`LISTEN_PID=$$ exec "$0" "$@"`, path,
 		"serve", "--store", "store", "--state", "state", "--admin", s.admin, "--drain-lead", "0.2s",
 		"--ready-file", one.ready)
 	one.cmd.Dir = s.dir
-	one.cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "LISTEN_FDNAMES=api")
+	one.cmd.Env = append(append(os.Environ(), "LISTEN_FDS=1", "LISTEN_FDNAMES=api"), s.environ...)
 	one.cmd.ExtraFiles = []*os.File{s.socket}
 	one.cmd.Stdout = one.log
 	one.cmd.Stderr = one.log
@@ -151,9 +154,13 @@ type visitor struct {
 	leaves       int           // every so many requests, unless 0
 	conn         net.Conn
 	r            *bufio.Reader
+	body         bytes.Buffer // of the last answer
 	n            int
 	good         *atomic.Int64 // counts what was answered 200; nil for nobody
 }
+
+// errRefused means: the request was not sent.
+var errRefused = errors.New("refused")
 
 // ask sends one request, of two kinds in turn, and wants 200.
 func (v *visitor) ask() error {
@@ -186,7 +193,7 @@ func (v *visitor) send(request string) (status int, err error) {
 	if v.conn == nil {
 		conn, err := net.Dial("tcp", v.address)
 		if err != nil {
-			return 0, fmt.Errorf("refused: %w", err)
+			return 0, fmt.Errorf("%w: %w", errRefused, err)
 		}
 		if v.secure != nil {
 			conn = tls.Client(conn, v.secure)
@@ -202,7 +209,8 @@ func (v *visitor) send(request string) (status int, err error) {
 
 	resp, err := http.ReadResponse(v.r, nil)
 	if err == nil {
-		_, err = io.Copy(io.Discard, resp.Body)
+		v.body.Reset()
+		_, err = io.Copy(&v.body, resp.Body)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("reset: %w", err)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -52,7 +54,7 @@ func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
 
 // createFlags are the flags of keys create.
 type createFlags struct {
-	stateFlags
+	registryFlags
 	access.NewKey
 	surface, expires string
 	config           string
@@ -96,14 +98,19 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		return err
 	}
 
+	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
-	err := access.UpdateKeys(flags.folder, issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
 		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
 		return err
 	}
 
+	if errors.Is(before, access.ErrNoKeysFile) {
+		// A key in a misspelt folder is one that no server knows.
+		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
+	}
 	flags.record(cmd, made.entry("create", now))
 	return made.print(cmd, flags.asJSON)
 }
@@ -157,11 +164,11 @@ func (flags *createFlags) checkPlan() error {
 }
 
 // update changes keys that are there: nothing but create begins a state directory.
-func (flags *stateFlags) update(change func(*access.KeyFile) error) error {
-	if _, err := access.ReadKeys(flags.folder); err != nil {
+func (flags *registryFlags) update(ctx context.Context, change func(*access.KeyFile) error) error {
+	if _, err := flags.ReadKeys(ctx); err != nil {
 		return err
 	}
-	return access.UpdateKeys(flags.folder, change)
+	return flags.UpdateKeys(ctx, change)
 }
 
 // listedKey is a row of keys list; it never holds the key or its hash.
@@ -183,17 +190,17 @@ type listedKey struct {
 }
 
 func keysList() *cobra.Command {
-	var flags stateFlags
+	var flags registryFlags
 	return flags.add(&cobra.Command{
 		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, err := access.ReadKeys(flags.folder)
+			file, err := flags.ReadKeys(cmd.Context())
 			if err != nil {
 				return err
 			}
 
 			// The last use is in the ledger, which the server writes while this reads.
-			used, err := access.ReadLastUse(flags.folder)
+			used, err := flags.ReadLastUse(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -251,13 +258,13 @@ func (r listedKey) cells() []any {
 }
 
 func keysRevoke() *cobra.Command {
-	var flags stateFlags
+	var flags registryFlags
 	return flags.add(&cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
 			now := time.Now()
-			err := flags.update(func(file *access.KeyFile) (err error) {
+			err := flags.update(cmd.Context(), func(file *access.KeyFile) (err error) {
 				key, err = file.Revoke(args[0], now)
 				return err
 			})
@@ -275,7 +282,7 @@ func keysRevoke() *cobra.Command {
 }
 
 func keysRotate() *cobra.Command {
-	var flags stateFlags
+	var flags registryFlags
 	var overlap time.Duration
 	cmd := &cobra.Command{
 		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
@@ -287,7 +294,7 @@ func keysRotate() *cobra.Command {
 
 			var made issuedKey
 			now := time.Now()
-			err := flags.update(issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+			err := flags.update(cmd.Context(), issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
 				return file.Rotate(args[0], overlap, now)
 			}))
 			if err != nil {

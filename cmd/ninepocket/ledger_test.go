@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -18,7 +19,7 @@ import (
 )
 
 // firstEvening is when the fake feed of these tests was built first.
-var firstEvening = time.Date(2024, 6, 3, 20, 5, 33, 0, time.UTC)
+var firstEvening = time.Date(2024, 6, 20, 20, 5, 33, 0, time.UTC)
 
 // house is an operator's house: a fake feed, what is pulled of it, a store, and a book of every price
 // that was ever pulled.
@@ -280,42 +281,78 @@ func TestBadSetOfAKeptDay(t *testing.T) {
 	h.holdsAll()
 }
 
-// TestDoubledKeptDay has a day refused whose prices are all twice what they were, and wants none of
-// them in the history; and half of a day that is so.
-func TestDoubledKeptDay(t *testing.T) {
+// TestBadKeptDay has a day refused whose prices no day can have, and wants none of them in the
+// history, neither that evening nor the day after.
+func TestBadKeptDay(t *testing.T) {
 	t.Parallel()
-	for _, paths := range [][]string{{"tcgplayer/"}, {"tcgplayer/68/"}} {
-		h := newHouse(t, 12, 12)
+	for _, c := range []struct {
+		name     string
+		perGroup int
+		weather  feedtest.Weather
+		guard    string
+		why      string
+	}{
+		{"twice what they were", 12, feedtest.Weather{Doubled: []string{"tcgplayer/"}}, "prices_moved", ""},
+		{"half of them so", 12, feedtest.Weather{Doubled: []string{"tcgplayer/68/"}}, "prices_moved", ""},
+		{"yesterday's", 6, feedtest.Weather{Of: firstEvening}, "repeated_feed", "not one of"},
+	} {
+		h := newHouse(t, 12, c.perGroup)
 		h.pulls(exitOK)
 		h.publishes(exitOK)
-		h.evening(1, feedtest.Weather{Doubled: paths})
+		h.evening(1, c.weather)
 		h.pulls(exitOK)
-		says(t, h.publishes(exitRefused), "guard prices_moved")
+		says(t, h.publishes(exitRefused), "guard "+c.guard)
 		delete(h.pulled, dayName(1))
 
 		h.evening(2, feedtest.Weather{})
 		h.pulls(exitOK)
-		says(t, h.publishes(exitOK), "the kept day "+dayName(1)+" is left out: ")
+		if said := h.publishes(exitOK); !strings.Contains(said, "the kept day "+dayName(1)+" is left out: "+c.why) {
+			t.Errorf("%s: %s", c.name, said)
+		}
 		h.holdsAll()
 	}
 }
 
-// TestRepeatedKeptDay has the feed serve yesterday's prices under today's time, which is refused: they
-// are not to come into the history as today's the day after.
-func TestRepeatedKeptDay(t *testing.T) {
+// TestDamagedKeptDay wants a day file that cannot be read to hold up no other day: it is named, with
+// what to do.
+func TestDamagedKeptDay(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
-	h.pulls(exitOK)
-	h.publishes(exitOK)
-	h.evening(1, feedtest.Weather{Of: firstEvening})
-	h.pulls(exitOK)
-	says(t, h.publishes(exitRefused), "guard repeated_feed")
-	delete(h.pulled, dayName(1))
+	for name, damage := range map[string]func(file string) error{
+		"half written": func(file string) error { return os.Truncate(file, 300) },
+		"empty":        func(file string) error { return os.Truncate(file, 0) },
+		"another day's": func(file string) error {
+			other, err := os.ReadFile(filepath.Join(filepath.Dir(file), dayName(0)+".tar.zst"))
+			return errors.Join(err, os.WriteFile(file, other, 0o600))
+		},
+		"a folder": func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
+	} {
+		h := newHouse(t, 2, 5)
+		for day := range 2 {
+			h.evening(day, feedtest.Weather{})
+			h.pulls(exitOK)
+			if day == 0 {
+				h.publishes(exitOK)
+			}
+		}
+		file := filepath.Join(h.into, "days", dayName(1)+".tar.zst")
+		if err := damage(file); err != nil {
+			t.Fatal(err)
+		}
+		delete(h.pulled, dayName(1))
 
-	h.evening(2, feedtest.Weather{})
-	h.pulls(exitOK)
-	says(t, h.publishes(exitOK), "the kept day "+dayName(1)+" is left out: not one of")
-	h.holdsAll()
+		h.evening(2, feedtest.Weather{})
+		h.pulls(exitOK)
+		said := h.publishes(exitOK)
+		for _, want := range []string{
+			"the kept day " + dayName(1) + " is left out: ", "; put a whole file in the place of " + file,
+			"no prices of tcgcsv, pokemon, for " + dayName(1) + "; to add them run: ",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: %q is not said: %s", name, want, said)
+			}
+		}
+		h.holdsAll()
+	}
 }
 
 // TestMissingDayIsAdded pastes the command that a build names for a missing day, once its file was

@@ -137,7 +137,7 @@ const perAddress = 4
 func (s *service) openStateInTurn(ctx context.Context, given bool) error {
 	begun := time.Now()
 	for waiting := false; ; waiting = true {
-		err := s.openState(time.Now())
+		err := s.openState(ctx, time.Now())
 		if err == nil || !given || !errors.Is(err, access.ErrLocked) || time.Since(begun) > handoverTime {
 			return err
 		}

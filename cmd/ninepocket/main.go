@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -25,8 +26,11 @@ import (
 // parsing is how the parser of flags says that text is no number.
 var parsing = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": (invalid syntax|value out of range)`)
 
-// version is set by the linker.
-var version = "dev"
+// version and the day of its commit are set by the linker.
+var (
+	version   = "dev"
+	committed = ""
+)
 
 // Exit codes.
 const (
@@ -101,9 +105,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !strings.HasPrefix(text, "cannot ") {
 		text = "cannot run the command: " + text
 	}
-	_, _ = fmt.Fprintln(stderr, "ninepocket: "+text)
+	// A server's last words go where its log does: who reads them may hang.
+	last := ran.ErrOrStderr()
+	_, _ = fmt.Fprintln(last, "ninepocket: "+text)
 	if failed.hint != "" {
-		_, _ = fmt.Fprintln(stderr, "hint: "+failed.hint)
+		_, _ = fmt.Fprintln(last, "hint: "+failed.hint)
 	}
 	return failed.code
 }
@@ -115,28 +121,34 @@ func rootCommand() *cobra.Command {
 		Long: "ninepocket turns catalogs and daily price feeds of trading cards into snapshots, publishes them,\n" +
 			"and serves the current one over REST (/v1) and MCP (/mcp).\n\n" +
 			"Start with: ninepocket demo",
+		Example: "  ninepocket demo\n" +
+			"  ninepocket daily --config ninepocket.toml\n" +
+			"  ninepocket serve --config ninepocket.toml",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 
-	root.AddCommand(demoCommand(), serveCommand(),
-		dailyCommand(),
+	parted(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
+		group("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
+			configInit()))
+	parted(root, "From feed to snapshot:",
 		group("feed", "Bring price feeds onto this machine", feedPull()),
+		group("mapping", "Tell a build what no feed says", mappingSuggest()),
 		group("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
 			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
-			snapshotLog(),
+			snapshotLog(), snapshotPush(), snapshotPull(),
+			group("trust", "Say whose publications many servers take up", trustInit(), trustAdd(), trustRetire()),
 			holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
 			holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
-				(*snapshot.Dir).Unhold)),
-		group("mapping", "Tell a build what no feed says", mappingSuggest()),
+				(*snapshot.Dir).Unhold)))
+	parted(root, "Keys and bills:",
 		group("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(), keysRotate(),
 			keysLog(),
 			group("tenant", "Change what a tenant may do", tenantResetDay())),
+		usageCommand(), requestCommand(),
 		group("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(), stateRepair()),
-		usageCommand(), requestCommand(), bench.Command(fail),
-		group("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
-			configInit()),
-		healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
+		fleetCommand())
+	root.AddCommand(bench.Command(fail), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong problems
@@ -150,27 +162,55 @@ func rootCommand() *cobra.Command {
 			if value := os.Getenv(envPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
 				wrong.add(cmd.Flags().Set(name, value))
 			}
-			wrong.add(checkFolder(name, flag.Value.String()))
+			// What serves checks its store with all else, and it may be one of many servers.
+			if needed || name != "store" {
+				wrong.add(checkFolder(name, flag.Value.String()))
+			}
 		}
 		return fail(exitUsage, "", wrong.err())
 	}
 	return root
 }
 
+// programVersion is what version prints.
+type programVersion struct {
+	Version   string `json:"version"`
+	Committed string `json:"committed,omitempty"` // the day of the commit
+	Go        string `json:"go"`
+	Platform  string `json:"platform"`
+}
+
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return say(cmd, false, nil, "ninepocket %s", version)
+			told := programVersion{version, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			of := ""
+			if told.Committed != "" {
+				of = " of " + told.Committed
+			}
+			return say(cmd, asJSON, told, "ninepocket %s%s (%s, %s)", told.Version, of, told.Go, told.Platform)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// parted adds commands under a heading of the root's help.
+func parted(root *cobra.Command, title string, subs ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, sub := range subs {
+		sub.GroupID = title
+	}
+	root.AddCommand(subs...)
 }
 
 // group is a command that only has subcommands. Without a RunE of its own cobra would show its help
 // for an unknown one and succeed.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short,
+		Use: use, Short: short, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())

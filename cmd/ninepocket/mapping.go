@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,11 +26,13 @@ func mappingSuggest() *cobra.Command {
 	var flags suggestFlags
 	cmd := &cobra.Command{
 		Use:   "suggest --source KIND:PATH… --into DIR",
-		Short: "Propose what a mapping lacks: how many units sealed products hold",
+		Short: "Propose what a mapping lacks: units of sealed products, sets that are the same",
 		Long: "Reads the catalogs and writes DIR/sealed.csv with a row for each sealed product whose package is " +
 			"known and whose\n" +
 			"number of units no feed says, each with its reason. The numbers are what such packages usually hold:\n" +
-			"review them, correct or delete rows, and build with --mapping DIR. An existing file is not touched.",
+			"review them, correct or delete rows, and build with --mapping DIR. Of several sources, sets of a later\n" +
+			"one that share cards with a set of an earlier one, and were not found to be the same, are proposed in\n" +
+			"DIR/aliases.csv. An existing file is not touched.",
 		Example: "  ninepocket mapping suggest --source tcgcsv:feed/current --into mapping",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
@@ -38,7 +41,7 @@ func mappingSuggest() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.sources, "source", nil, "catalog, `KIND:PATH`, as of a build")
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the mapping that there is: what it knows is not proposed")
-	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv is written into")
+	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv and aliases.csv are written into")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	require(cmd, "source", "into")
 	return cmd
@@ -46,9 +49,13 @@ func mappingSuggest() *cobra.Command {
 
 // suggested is what mapping suggest prints.
 type suggested struct {
-	File    string         `json:"file"` // "" when there is nothing to propose
-	Rows    int            `json:"rows"`
-	Unknown map[string]int `json:"unknown"`
+	File      string         `json:"file"` // "" when there is nothing to propose
+	Rows      int            `json:"rows"`
+	Open      int            `json:"open"`       // of the rows, those without a number
+	AliasFile string         `json:"alias_file"` // likewise
+	Aliases   int            `json:"aliases"`
+	Unknown   map[string]int `json:"unknown"`
+	Apart     int            `json:"sets_apart"` // sets of later sources that nothing is proposed for
 }
 
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
@@ -63,10 +70,13 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 		return fail(exitUsage, "", err)
 	}
 
-	name := filepath.Join(flags.into, "sealed.csv")
-	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
-		return fail(exitFailure, "move it away, or give another --into and what is there as --mapping",
-			fmt.Errorf("cannot write %q: it is there", name))
+	sealed := filepath.Join(flags.into, "sealed.csv")
+	aliases := filepath.Join(flags.into, "aliases.csv")
+	for _, name := range []string{sealed, aliases} {
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			return fail(exitFailure, "move it away, or give another --into and what is there as --mapping",
+				fmt.Errorf("cannot write %q: it is there", name))
+		}
 	}
 
 	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
@@ -77,27 +87,56 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 		return fail(exitFailure, "", err)
 	}
 
-	told := suggested{Rows: len(found.Rows), Unknown: found.Unknown}
-	if len(found.Rows) > 0 {
-		told.File = name
-		var text bytes.Buffer
-		err = errors.Join(found.Write(&text), os.MkdirAll(flags.into, 0o755)) //nolint:gosec // public knowledge
-		if err == nil {
-			err = os.WriteFile(name, text.Bytes(), 0o644) //nolint:gosec // as above
-		}
-		if err != nil {
-			return fail(exitFailure, "", fmt.Errorf("cannot write %q: %w", name, err))
-		}
+	told := suggested{
+		Rows: len(found.Rows), Open: found.Open, Aliases: len(found.Aliases), Unknown: found.Unknown,
+		Apart: found.Apart,
+	}
+	if told.Rows > 0 {
+		told.File = sealed
+		err = propose(sealed, found.Write)
+	}
+	if err == nil && told.Aliases > 0 {
+		told.AliasFile = aliases
+		err = propose(aliases, found.WriteAliases)
+	}
+	if err != nil {
+		return fail(exitFailure, "", err)
 	}
 	return show(cmd, flags.asJSON, told, told.print)
 }
 
+// propose writes a file of a mapping.
+func propose(name string, content func(io.Writer) error) error {
+	var text bytes.Buffer
+	err := errors.Join(content(&text), os.MkdirAll(filepath.Dir(name), 0o755)) //nolint:gosec // public knowledge
+	if err == nil {
+		err = os.WriteFile(name, text.Bytes(), 0o644) //nolint:gosec // as above
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	return nil
+}
+
 func (told *suggested) print(out *bufio.Writer) {
-	if told.File == "" {
+	if told.File+told.AliasFile == "" {
 		fmt.Fprintln(out, "nothing to propose")
-	} else {
+	}
+	if told.File != "" {
 		fmt.Fprintf(out, "%d rows proposed in %s: review each reason, then build with --mapping %s\n", told.Rows,
 			told.File, filepath.Dir(told.File))
+		if told.Open > 0 {
+			fmt.Fprintf(out, "%d of them have no number: fill it in, or the product stays out\n", told.Open)
+		}
 	}
+
+	if told.AliasFile != "" {
+		fmt.Fprintf(out, "%d sets of one source are proposed to be those of another in %s: an alias joins their cards "+
+			"for good, so look at each\n", told.Aliases, told.AliasFile)
+	}
+
 	printCounts(out, "still unknown", told.Unknown)
+	if told.Apart > 0 {
+		fmt.Fprintf(out, "sets of later sources that are like none of an earlier one: %d\n", told.Apart)
+	}
 }

@@ -46,7 +46,7 @@ func TestMappingSuggest(t *testing.T) {
 		}
 		return []string{line}
 	})
-	feeds := "[tcgcsw]\nas_of = 'as collected'\n[tcgcsv]\nas_of = 'as collected'\n"
+	feeds := "\uFEFF[tcgcsw]\nas_of = 'as collected'\n[tcgcsv]\nas_of = 'as collected'\n"
 	aliases := "kind,namespace,ref,target_namespace,target_ref\nset,tcgcsv,3/99,pokemon-tcg-data,base99\n"
 	for name, text := range map[string]string{"feeds.toml": feeds, "aliases.csv": aliases} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -9,29 +9,36 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // memoryGroup is a control group of memory, of version 1 or 2, whichever can be written here.
 type memoryGroup struct {
-	t            *testing.T
-	path         string
-	limit, usage string // files
+	t    *testing.T
+	path string
+	// files
+	limit, usage, events string
 }
 
 func newMemoryGroup(t *testing.T) *memoryGroup {
 	t.Helper()
 	root := "/sys/fs/cgroup/memory" // version 1
-	g := &memoryGroup{t: t, limit: "memory.limit_in_bytes", usage: "memory.max_usage_in_bytes"}
+	g := &memoryGroup{
+		t: t, limit: "memory.limit_in_bytes", usage: "memory.max_usage_in_bytes", events: "memory.oom_control",
+	}
 	if _, err := os.Stat(root); err != nil {
 		root = "/sys/fs/cgroup"
 		g.limit = "memory.max"
 		g.usage = "memory.peak"
+		g.events = "memory.events"
 	}
 
 	g.path = filepath.Join(root, fmt.Sprintf("ninepocket-test-%d", os.Getpid()))
@@ -124,7 +131,7 @@ func floodMemory(t *testing.T, path string) {
 				}
 				_ = c.SetDeadline(time.Now().Add(30 * time.Second))
 				_, _ = c.Write(append([]byte(post(256<<10)), body...))
-				_, _ = io.WriteString(c, " GET "+f.script+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+				_, _ = io.WriteString(c, " GET "+largest+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 				r := bufio.NewReader(c)
 				resp, err := http.ReadResponse(r, nil)
 				if err == nil && resp.StatusCode == http.StatusServiceUnavailable {
@@ -155,4 +162,186 @@ func floodMemory(t *testing.T, path string) {
 	}
 	f.end()
 	f.comesBack()
+}
+
+// floodKept has clients of a known key bring a large body each, one after the other, and stay: what they
+// have brought and taken is not kept for them. Whole, the bodies would take 60 MiB.
+func floodKept(t *testing.T, path string) {
+	t.Helper()
+	const clients = 240
+	const limit = 32 << 20
+	g := newMemoryGroup(t)
+	g.set(limit)
+	p := newProgram(t)
+	p.path = path
+	p.serve(t, nil, "echo $$ >"+filepath.Join(g.path, "cgroup.procs"))
+	f := newFlood(t, p)
+	atFirst := g.peak()
+
+	body := bytes.Repeat([]byte{' '}, 256<<10)
+	request := append(fmt.Appendf(nil, "POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", p.key, len(body)), body...)
+	bring := func(c net.Conn) error {
+		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+		if _, err := c.Write(request); err != nil {
+			return err
+		}
+		resp, err := http.ReadResponse(bufio.NewReaderSize(c, 1024), nil)
+		if err == nil && (resp.StatusCode != http.StatusBadRequest || resp.Close) {
+			err = fmt.Errorf("status %d, closed: %t", resp.StatusCode, resp.Close)
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+		}
+		return err
+	}
+	if n := f.each(clients, bring); n > 0 {
+		t.Errorf("%d of %d bodies were not answered", n, clients)
+	}
+
+	// All of them are there, and each may bring another one.
+	open := f.metric("ninepocket_connections")
+	t.Logf("of %d MiB %d were used before and %d after %d clients had brought %d KiB each and stayed", limit>>20,
+		atFirst>>20, g.peak()>>20, open, len(body)>>10)
+	if open < clients {
+		t.Errorf("%d connections are open of %d", open, clients)
+	}
+	f.mu.Lock()
+	all := slices.Clone(f.open)
+	f.mu.Unlock()
+	for _, c := range all {
+		if err := bring(c); err != nil {
+			t.Fatalf("the second body of a client: %v\n%s", err, f.log)
+		}
+	}
+	f.end()
+	f.comesBack()
+}
+
+// restarts is how the unit has a server started again that was killed.
+func restarts(t *testing.T) time.Duration {
+	t.Helper()
+	unit, err := os.ReadFile("../../deploy/systemd/ninepocket.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"StartLimitIntervalSec=0", "Restart=on-failure"} {
+		if !strings.Contains(string(unit), "\n"+line+"\n") {
+			t.Errorf("the unit has no %s", line)
+		}
+	}
+
+	found := regexp.MustCompile(`\nRestartSec=(\d+)\n`).FindSubmatch(unit)
+	if found == nil {
+		t.Fatal("the unit has no RestartSec")
+	}
+	seconds, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// floodKilled lets the group kill the server, which plans with more memory than there is: who starts it
+// again as the unit does has one that answers, and every charge is right.
+func floodKilled(t *testing.T, path string) {
+	t.Helper()
+	const bodies = 240
+	g := newMemoryGroup(t)
+	g.set(32 << 20)
+	pause := restarts(t)
+	s := newSupervisor(t)
+	s.path = path
+	s.shell = "echo $$ >" + filepath.Join(g.path, "cgroup.procs") + " && "
+	s.environ = []string{"GOMEMLIMIT=off"}
+	s.readyFile = &readyFile{API: "http://" + s.address, Admin: "http://" + s.admin}
+	f := &flood{program: s.program, t: t}
+
+	one := s.start()
+	s.untilReady(one)
+	honest := f.visitor()
+	if err := honest.ask(); err != nil {
+		t.Fatal(err)
+	}
+	honest.leave()
+
+	body := bytes.Repeat([]byte{' '}, 256<<10-1)
+	request := append(fmt.Appendf(nil, "POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", s.key, len(body)+1), body...)
+	f.bodies.Go(func() {
+		f.each(bodies, func(c net.Conn) error {
+			if f.over.Load() {
+				return io.EOF
+			}
+			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			_, err := c.Write(request)
+			return err
+		})
+	})
+
+	died := make(chan error, 1)
+	go func() { died <- one.cmd.Wait() }()
+	select {
+	case <-died:
+	case <-time.After(time.Minute):
+		t.Fatalf("the server lives with %d MiB\n%s", g.peak()>>20, one.log)
+	}
+	status, _ := one.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if kills := g.kills(); status.Signal() != syscall.SIGKILL || kills == 0 {
+		t.Fatalf("the server ended with %v, the group killed %d processes\n%s", one.cmd.ProcessState, kills, one.log)
+	}
+
+	defer s.startsAgain(pause)()
+	f.end()
+	f.comesBack()
+}
+
+// startsAgain starts a server after a pause as often as one ends, as the unit does, until the returned
+// function is called: the flood may be too much for the second one, too.
+func (s *supervisor) startsAgain(pause time.Duration) (stop func()) {
+	over := make(chan struct{})
+	var unit sync.WaitGroup
+	unit.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(pause):
+			}
+
+			next := s.start()
+			ended := make(chan error, 1)
+			go func() { ended <- next.cmd.Wait() }()
+			select {
+			case <-over:
+				_ = next.cmd.Process.Kill()
+				return
+			case <-ended:
+			}
+		}
+	})
+	return func() {
+		close(over)
+		unit.Wait()
+	}
+}
+
+// kills is how many processes the group has killed.
+func (g *memoryGroup) kills() int64 {
+	g.t.Helper()
+	return procNumber(g.t, filepath.Join(g.path, g.events), `oom_kill (\d+)`)
+}
+
+// TestSharesOfMemory wants bodies and caches to leave half of the memory to what is served and to
+// connections, however little there is.
+func TestSharesOfMemory(t *testing.T) {
+	t.Parallel()
+	for limit := int64(8 << 20); limit < 1<<40; limit += limit / 3 {
+		if sum := bodyRoom(limit) + 2*cacheRoom(limit); sum > limit/2 || sum < min(limit/3, 192<<20) {
+			t.Errorf("of %d bytes, bodies and caches may take %d", limit, sum)
+		}
+	}
+	if bodyRoom(0) != mostBodyRoom || cacheRoom(0) != mostCache {
+		t.Error("without a limit they do not take what they may")
+	}
 }

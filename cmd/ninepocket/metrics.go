@@ -38,7 +38,7 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 	if v := s.engine.View(); v != nil {
 		out.snapshot(v, now)
 	}
-	out.engine(s.engine.Stats(), now)
+	out.engine(s.engineStats(now), now)
 
 	ring := s.ring.Stats()
 	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", ring.Keys)
@@ -61,6 +61,11 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 		dropped = s.access.dropped.Load()
 	}
 	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
+	dropped = 0
+	if s.lines != nil {
+		dropped = s.lines.dropped.Load()
+	}
+	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
 	expires := int64(0)
 	if s.cert != nil {
 		expires = s.cert.Expires().Unix()
@@ -70,6 +75,16 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
 		flag(s.meteringFault() == nil))
 	out.metering(s.store.Stats(), now)
+	if s.fleet != nil {
+		out.fleet(s.fleet.stats(), now)
+	}
+	if s.meter != nil {
+		stats := s.meter.Shared()
+		out.rights(&stats)
+	}
+	if s.mirror != nil {
+		out.mirror(s.mirror.Stats(), s.engine.Stats(), now)
+	}
 }
 
 // sink sends metrics to a scrape.

@@ -25,8 +25,15 @@ var badValues = map[string][]string{
 	"collected-at":                {"yesterday", "2026-08-22"},
 	"config":                      {"nowhere.toml"},
 	"connections":                 {"-1"},
+	"control":                     {"mysql://host/cards", "postgres://host", "nonsense"},
 	"credits":                     {"-1"},
 	"days":                        {"nowhere"},
+	"date":                        {"yesterday", "2026-13-01"},
+	"acks":                        {"all"},
+	"activate-in":                 {"-1s", "soon"},
+	"from":                        {"store", "s3://"},
+	"publisher":                   {"nonsense"},
+	"to":                          {"store", "s3://"},
 	"drain-lead":                  {"-1s", "11s", "soon", "0.5"},
 	"duration":                    {"-1s", "1ms", "fast"},
 	"every":                       {"-1s", "often"},
@@ -42,12 +49,14 @@ var badValues = map[string][]string{
 	"log-format":                  {"xml"},
 	"max-connections":             {"-1"},
 	"max-connections-per-address": {"-1"},
+	"metering":                    {"http://cache", "redis://a,b", "nonsense"},
 	"name":                        {strings.Repeat("n", 101), "a\nb"},
 	"operation":                   {"nonsense"},
 	"overlap":                     {"-1h", "long"},
 	"override":                    {"nonsense"},
 	"plan":                        {"no plan", ""},
 	"prices":                      {"nonsense", "excel:feed", "tcgcsv:"},
+	"prefix":                      {"a b", ""},
 	"reason":                      {"without an override"},
 	"rounds":                      {"-1"},
 	"scopes":                      {"nonsense"},
@@ -57,7 +66,7 @@ var badValues = map[string][]string{
 	"snapshot-at":                 {"yesterday", "2026-08-22"},
 	"source":                      {"nonsense", "excel:feed", "tcgcsv:"},
 	"state":                       {"redis://host/0"},
-	"store":                       {"s3://bucket"},
+	"store":                       {"s3://"},
 	"surface":                     {"moon"},
 	"swaps":                       {"-1"},
 	"tenant":                      {"two words"},
@@ -72,7 +81,8 @@ var badValues = map[string][]string{
 // what there is.
 var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
-	"access-log", "dir", "images", "into", "key", "mapping", "preview-key", "profiles", "ready-file",
+	"access-log", "dir", "image-cache", "images", "into", "key", "mapping", "preview-key", "profiles", "ready-file",
+	"store-cache",
 	"ninepocket usage --tenant",
 }
 
@@ -91,6 +101,7 @@ var goodArgs = map[string][]string{
 	"ninepocket keys create":      {"--tenant", "acme", "--plan", "preview", "--surface", "preview"},
 	"ninepocket keys revoke":      {"key_x"},
 	"ninepocket keys rotate":      {"key_x"},
+	"ninepocket fleet forget":     {"f3a94c0217be5d68"},
 	"ninepocket bench":            {"--swap"},
 }
 

@@ -110,11 +110,13 @@ func prepare(t *testing.T) {
 	prepared.small = anotherTenant(t, prepared.folder, "small", "--surface", "live", "--plan", "starter")
 }
 
-// newProgram is a server that is not started yet, with a store and a key of its own.
+// newProgram is a server that is not started yet, with a store and a key of its own. It is the program as
+// it is built for users: the race detector makes a start four times as dear. Tests that send many
+// requests at once set path to "", for the test binary with its detector.
 func newProgram(t *testing.T) *program {
 	t.Helper()
 	prepared.once.Do(func() { prepare(t) })
-	p := &program{dir: t.TempDir(), log: &safeBuffer{}, key: prepared.key}
+	p := &program{dir: t.TempDir(), log: &safeBuffer{}, key: prepared.key, path: scriptPath(t)}
 	if err := os.CopyFS(p.dir, os.DirFS(prepared.folder)); err != nil {
 		t.Fatal(err)
 	}
@@ -518,12 +520,19 @@ func TestReloadTakesOverWhatIsRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{engine: eng, ring: ring, log: slog.New(slog.DiscardHandler), reload: func() error { return badLine }}
+	var logged bytes.Buffer
+	s := &service{
+		engine: eng, ring: ring, log: slog.New(slog.NewTextHandler(&logged, nil)),
+		reload: func() error { return badLine },
+	}
 
 	command(t, dir, append(build, "--snapshot-at", "2026-08-22T21:00:00Z", "--override", "repeated_feed", "--reason",
 		"a test")...)
 	if err := s.reloadAll(); !errors.Is(err, badLine) {
 		t.Errorf("the reload says %v", err)
+	}
+	if !strings.Contains(logged.String(), "cannot reload") || !strings.Contains(logged.String(), badLine.Error()) {
+		t.Errorf("the log says %q", &logged)
 	}
 	if after := eng.View().ID; after == before {
 		t.Error("the reload did not look at the store")

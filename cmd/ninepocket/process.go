@@ -101,6 +101,20 @@ func bodyRoom(limit int64) int64 {
 	return min(max(limit/4, leastBodyRoom), mostBodyRoom)
 }
 
+// mostCache bounds the memory of each cache: some 100,000 remembered searches; bodies that are kept
+// compressed, each with the plain body, are some 3,000 pages of 20 kB or 1,500 price histories of a
+// year. That is what most clients ask for most of the time.
+const mostCache = 64 << 20
+
+// cacheRoom is the memory for each of the two caches: with little memory an eighth of the limit, so that
+// they and bodies leave half of it to what is served and to connections.
+func cacheRoom(limit int64) int64 {
+	if limit == 0 {
+		return mostCache
+	}
+	return min(limit/8, mostCache)
+}
+
 // logMemory says what the process plans with; 0 is no limit.
 func logMemory(log *slog.Logger) {
 	_, chosen := os.LookupEnv("GOMEMLIMIT")

@@ -17,6 +17,7 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/fleet/mirror"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
@@ -40,14 +41,29 @@ type publishFlags struct {
 
 func (flags *publishFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&flags.config, "config", "", "TOML configuration `FILE` with the limits of the guards")
+	flags.addConfig(cmd, "`FILE` with the limits of the guards")
 	f.StringSliceVar(&flags.overrides, "override", nil,
 		"publish although this `GUARD` refuses (can be repeated); needs --reason")
 	f.StringVar(&flags.reason, "reason", "", "`TEXT` that is recorded with --override")
+	flags.addKeep(cmd, "then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 "+
+		"keeps all")
+}
+
+func (flags *publishFlags) addConfig(cmd *cobra.Command, help string) {
+	cmd.Flags().StringVar(&flags.config, "config", "", "TOML configuration "+help)
+}
+
+func (flags *publishFlags) addKeep(cmd *cobra.Command, help string) {
+	f := cmd.Flags()
 	f.IntVar(&flags.keep, "keep", keepAsConfigured,
-		"then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all\n"+
-			"(default: daily.keep of the configuration, "+strconv.Itoa(keepSnapshots)+")")
+		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(keepSnapshots)+")")
 	f.Lookup("keep").DefValue = "0"
+}
+
+// configuration is what the file and the environment say. Variables that are no settings are left
+// for serve to report.
+func (flags *publishFlags) configuration() (layered, error) {
+	return readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
 }
 
 // publishing reads the flags and the configuration, naming every problem.
@@ -67,9 +83,8 @@ func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Pub
 	wrong.when(!over && flags.reason != "", "cannot use --reason without --override")
 	wrong.when(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
 
-	// The environment counts as it does for serve. Variables that are no settings are left for
-	// serve to report.
-	layered, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+	// The environment counts as it does for serve.
+	layered, err := flags.configuration()
 	if err == nil {
 		err = layered.guards().Validate()
 	}
@@ -110,11 +125,14 @@ type publishedRow struct {
 	*snapshot.Current                    // nil of one that was refused
 	Published         bool               `json:"published"`
 	Guards            []snapshot.Verdict `json:"guards,omitempty"`
+	Pushed            *pushedRow         `json:"pushed,omitempty"` // nil without --to, and when that failed
 }
 
 func snapshotPublish() *cobra.Command {
 	var flags storeFlags
 	var conditions publishFlags
+	var push pushFlags
+	var key *mirror.Key
 	var publishing snapshot.Publishing
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
@@ -122,22 +140,31 @@ func snapshotPublish() *cobra.Command {
 			"the current\n" +
 			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and " +
 			"leaves the\n" +
-			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
+			"current snapshot alone. ID may be latest. With --to it is then pushed, as by snapshot push.\n\n" +
+			guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
 			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket " +
 			"812'",
 		// Mistakes in the flags are told before the store is looked at.
-		PreRunE: func(*cobra.Command, []string) (err error) {
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			publishing, err = conditions.publishing(time.Now(), flags.folder)
+			if err == nil {
+				key, err = push.check(cmd)
+			}
 			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return flags.publish(cmd, args[0], publishing, conditions.config)
+			row, err := flags.publish(cmd, args[0], publishing, conditions.config)
+			if err != nil {
+				return err
+			}
+			return push.after(cmd, &flags, key, row)
 		},
 	}
 
 	flags.addStored(cmd)
 	conditions.add(cmd)
+	push.add(cmd, usualLead)
 	return cmd
 }
 
@@ -151,10 +178,11 @@ func guardHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// publish publishes and says what became of it.
+// publish publishes and tells people what became of it. What a script gets is returned: a push may
+// add to it.
 func (flags *storeFlags) publish(
 	cmd *cobra.Command, id string, publishing snapshot.Publishing, config string,
-) error {
+) (publishedRow, error) {
 	// Only to say whether anything changed.
 	before, _ := flags.dir().Current()
 	cur, err := flags.dir().Publish(id, publishing)
@@ -163,7 +191,7 @@ func (flags *storeFlags) publish(
 		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
 			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
-		return flags.refusal(err, config)
+		return publishedRow{}, flags.refusal(err, config)
 	}
 
 	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
@@ -175,7 +203,11 @@ func (flags *storeFlags) publish(
 		}
 	}
 
-	return show(cmd, flags.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
+	row := publishedRow{cur.ID, &cur, true, guards, nil}
+	if flags.asJSON {
+		return row, nil
+	}
+	return row, show(cmd, false, nil, func(out *bufio.Writer) {
 		for _, verdict := range guards {
 			if verdict.Status == snapshot.Overridden {
 				fmt.Fprintf(out, "guard %s is overridden: %s\n", verdict.Name, verdict.Text)
@@ -197,7 +229,7 @@ func (flags *storeFlags) refusal(err error, config string) error {
 		return err
 	}
 
-	command := []string{"ninepocket snapshot publish", refused.ID, "--store", flags.folder}
+	command := []string{"ninepocket", "snapshot", "publish", refused.ID, "--store", flags.folder}
 	if config != "" {
 		command = append(command, "--config", config)
 	}
@@ -207,17 +239,25 @@ func (flags *storeFlags) refusal(err error, config string) error {
 		}
 	}
 	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		strings.Join(command, " ")+" --reason 'WHY'", err)
+		shellWords(command)+" --reason 'WHY'", err)
 }
 
 func snapshotRollback() *cobra.Command {
 	var flags storeFlags
 	var reason string
+	var push pushFlags
+	var key *mirror.Key
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
 			"current\n" +
-			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
+			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not " +
+			"asked.\n" +
+			"With --to it is then pushed, as by snapshot push; --hold keeps the next daily push out.",
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			key, err = push.check(cmd)
+			return err
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
 			if len(args) > 0 {
@@ -231,11 +271,18 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			row := publishedRow{cur.ID, &cur, true, nil}
-			return say(cmd, flags.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			if !flags.asJSON {
+				err = say(cmd, false, nil, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			}
+			if err != nil {
+				return err
+			}
+			return push.after(cmd, &flags, key, publishedRow{cur.ID, &cur, true, nil, nil})
 		},
 	}
+
 	flags.addStored(cmd)
+	push.add(cmd, rollbackLead)
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that is recorded")
 	return cmd
 }

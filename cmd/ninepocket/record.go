@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -57,12 +57,12 @@ func (issued *issuedKey) entry(command string, now time.Time) keyEntry {
 
 // record notes what was done. The keys are changed by then, so that a record that cannot be written
 // is told and fails nothing.
-func (flags *stateFlags) record(cmd *cobra.Command, entry keyEntry) {
+func (flags *registryFlags) record(cmd *cobra.Command, entry keyEntry) {
 	entry.At = entry.At.UTC().Truncate(time.Second)
 	entry.By = who()
 	line, err := json.Marshal(entry)
 	if err == nil {
-		err = appendLine(filepath.Join(flags.folder, keyLogName), line)
+		err = flags.Note(cmd.Context(), line)
 	}
 	if err != nil {
 		cmd.PrintErrf("note: the command is not in the record: %v\n", err)
@@ -99,17 +99,17 @@ func giveAway(file *os.File, folder string) error {
 }
 
 func keysLog() *cobra.Command {
-	var flags stateFlags
+	var flags registryFlags
 	return flags.add(&cobra.Command{
 		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, err := os.Open(filepath.Join(flags.folder, keyLogName))
-			entries := []keyEntry{}
-			if err == nil {
-				defer file.Close() //nolint:errcheck // only read
-				entries, err = readKeyLog(cmd, file)
+			notes, err := flags.Notes(cmd.Context())
+			if err != nil {
+				return err
 			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			defer notes.Close() //nolint:errcheck // only read
+			entries, err := readKeyLog(cmd, notes)
+			if err != nil {
 				return err
 			}
 
@@ -120,7 +120,7 @@ func keysLog() *cobra.Command {
 }
 
 // readKeyLog reads the record; a line that is none, such as a torn one, is told and passed over.
-func readKeyLog(cmd *cobra.Command, file *os.File) (entries []keyEntry, err error) {
+func readKeyLog(cmd *cobra.Command, file io.Reader) (entries []keyEntry, err error) {
 	entries = []keyEntry{}
 	lines := bufio.NewScanner(file)
 	for n := 1; lines.Scan(); n++ {

@@ -28,8 +28,8 @@ var errDamagedBase = errors.New("nothing can be built on it")
 
 // storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
 var storeRemedies = []remedy{
-	on(exitRefused, "serve the one before: ninepocket snapshot rollback --store FOLDER; or build on another: "+
-		"--base previous", errDamagedBase),
+	on(exitRefused, "serve the one before and run this again: ninepocket snapshot rollback --store FOLDER; or build "+
+		"on another: ninepocket snapshot build --base previous", errDamagedBase),
 	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrDamaged),
 	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
@@ -59,6 +59,7 @@ var stateRemedies = []remedy{
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
 	on(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
 		"the folders above it their permissions", fs.ErrPermission),
+	on(exitFailure, "give --control instead of --state", access.ErrKeysShared),
 	on(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
 		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
 		"last good ones", access.ErrKeysGone),
@@ -68,6 +69,8 @@ var stateRemedies = []remedy{
 	on(exitRefused, "restore keys.json from a copy, or mend what was edited in it; without one, stop the server, move "+
 		"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running "+
 		"server goes on with the last good ones", access.ErrKeysDamaged),
+	on(exitRefused, "restore the file incarnation from a copy of FOLDER: without it what this machine reported to the "+
+		"fleet would be counted twice", access.ErrIncarnation),
 	on(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	on(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
@@ -113,6 +116,14 @@ func remedyOf(err error, remedies []remedy, folder string) (code int, hint strin
 		}
 	}
 	return exitFailure, ""
+}
+
+// hintOf is the hint that an error has already.
+func hintOf(err error) string {
+	if known, ok := errors.AsType[*failure](err); ok {
+		return known.hint
+	}
+	return ""
 }
 
 // unreadable reports whether the file of the configuration is there and could not be read, and what to

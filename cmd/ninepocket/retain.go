@@ -30,15 +30,16 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 
 func snapshotPrune() *cobra.Command {
 	var flags storeFlags
-	var keep int
+	var conditions publishFlags
 	cmd := &cobra.Command{
 		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
 		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and " +
 			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if keep < 1 {
-				return fail(exitUsage, "", fmt.Errorf("cannot use --keep %d: want 1 or more", keep))
+			keep, err := conditions.keeps()
+			if err != nil {
+				return fail(exitUsage, "", err)
 			}
 
 			done, err := flags.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
@@ -66,6 +67,24 @@ func snapshotPrune() *cobra.Command {
 		},
 	}
 	flags.addStored(cmd)
-	cmd.Flags().IntVar(&keep, "keep", keepSnapshots, "keep the newest `N`")
+	conditions.addConfig(cmd, "`FILE` with daily.keep")
+	conditions.addKeep(cmd, "keep the newest `N`")
 	return cmd
+}
+
+// keeps is how many snapshots a clean-up by hand keeps.
+func (flags *publishFlags) keeps() (int, error) {
+	if flags.keep != keepAsConfigured {
+		if flags.keep < 1 {
+			return 0, fmt.Errorf("cannot use --keep %d: want 1 or more", flags.keep)
+		}
+		return flags.keep, nil
+	}
+
+	configured, err := flags.configuration()
+	keep := configured.Daily.Keep
+	if err == nil && keep < 1 {
+		err = fmt.Errorf("cannot tell how many to keep: daily.keep is %d, which keeps all; give --keep N", keep)
+	}
+	return keep, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/tamper"
 )
 
@@ -33,6 +34,7 @@ type cleaning struct{ m *testing.M }
 
 func (c cleaning) Run() int {
 	code := c.m.Run()
+	postgrestest.Stop()
 	for _, folder := range []string{builtFolder, prepared.folder} {
 		if folder != "" {
 			_ = os.RemoveAll(folder)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -48,7 +50,7 @@ func serveCommand() *cobra.Command {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
 			if err := layered.missing(); err != nil {
-				return fail(exitUsage, "give --store DIR and --state DIR", err)
+				return fail(exitUsage, "give --store and --state; with s3://… also --store-cache and publishers", err)
 			}
 			return serve(cmd, layered.config, flags.read)
 		},
@@ -71,7 +73,8 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 
 	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
-	service := &service{config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat)}
+	service := &service{config: c, clock: access.StartClock(now)}
+	service.logTo(cmd)
 	service.reload = func() error { return service.takeOver(reread) }
 	service.ready = func(r *readyFile) {
 		service.log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
@@ -80,7 +83,12 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	logMemory(service.log)
 
 	// Keys and a certificate that cannot be used end the start before a port is taken.
-	err := service.openKeys()
+	err := service.openControl(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer service.closeControl()
+	err = service.openKeys()
 	if err != nil {
 		return err
 	}
@@ -100,13 +108,17 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
 	}
 	if c.Images != "" {
-		service.images, err = server.OpenImages(c.Images)
+		service.images, err = openImages(&c)
 	}
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
 
-	service.engine = service.newEngine(snapshot.OpenDir(c.Store), all.api)
+	if err := service.openMirror(cmd.Context()); err != nil {
+		return err
+	}
+
+	service.engine = service.newEngine(snapshot.OpenDir(c.storeFolder()), all.api)
 	defer service.engine.Close()
 	if err := service.engine.Open(now); err != nil {
 		return c.noSnapshot(err)
@@ -145,13 +157,16 @@ func (s *service) openKeys() error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
+	if s.fleet != nil {
+		return s.openSharedKeys(plans)
+	}
 
 	// A directory whose disk is not mounted yet looks like one that was never used, so the hint speaks
 	// of both.
 	state := s.config.State
 	s.ring, err = access.OpenKeyRing(state, plans)
 	switch {
-	case errors.Is(err, access.ErrNoKeysFile):
+	case errors.Is(err, access.ErrNoKeysFile), errors.Is(err, access.ErrKeysShared):
 		_, hint := remedyOf(err, stateRemedies, state)
 		return fail(exitNotReady, hint, fmt.Errorf("cannot serve without keys: %w", err))
 	case err != nil:
@@ -167,10 +182,11 @@ func (s *service) openKeys() error {
 // noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
 // refused to read the store, which is a failure.
 func (c *config) noSnapshot(err error) error {
-	hint := "run: ninepocket snapshot build --store " + c.Store + " --source KIND:PATH --publish"
+	folder := c.storeFolder()
+	hint := "run: ninepocket snapshot build --store " + folder + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
 	if !errors.Is(err, snapshot.ErrNoCurrent) {
-		_, hint = remedyOf(err, storeRemedies, c.Store)
+		_, hint = remedyOf(err, storeRemedies, folder)
 		if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, snapshot.ErrNoStore) {
 			return fail(exitFailure, hint, cannot(err))
 		}
@@ -179,13 +195,13 @@ func (c *config) noSnapshot(err error) error {
 
 	// The folder of a disk that is not mounted yet has nothing published either. Nor has a store whose
 	// pointer somebody removed, and may put back.
-	store := snapshot.OpenDir(c.Store)
+	store := snapshot.OpenDir(folder)
 	absent := store.Exists()
 	if absent == nil && store.HasRecords() {
 		absent = err
 	}
 	if absent != nil {
-		_, hint = remedyOf(absent, storeRemedies, c.Store)
+		_, hint = remedyOf(absent, storeRemedies, folder)
 		err = absent
 	}
 	return fail(exitNotReady, hint, cannot(err))
@@ -193,21 +209,32 @@ func (c *config) noSnapshot(err error) error {
 
 // openState reads the key of the cursors and opens the log of calls and charges, which one process
 // writes.
-func (s *service) openState(now time.Time) error {
+func (s *service) openState(ctx context.Context, now time.Time) error {
 	var err error
-	s.cursors, err = openCursors(s.config.State)
+	if s.fleet == nil {
+		s.cursors, err = openCursors(s.config.State)
+	} else {
+		s.cursors, err = s.openSharedCursors(ctx)
+	}
 	if err != nil {
 		return err
 	}
 
 	store, err := access.OpenEmbedded(s.config.State, access.EmbeddedOptions{
-		Now: s.clock.At(now), Report: s.meteringChanged, RepliesMax: s.config.RepliesMax,
+		Now: s.clock.At(now), Report: s.meteringChanged, RepliesMax: s.config.RepliesMax, Export: s.fleet != nil,
 	})
 	if err != nil {
 		return asFailure(err, stateRemedies, s.config.State)
 	}
 
-	s.store = store
+	if s.fleet != nil {
+		if err := s.openExport(ctx, store); err != nil {
+			return errors.Join(err, store.Close())
+		}
+	}
+	if err := s.openMeter(ctx, store); err != nil {
+		return errors.Join(err, store.Close())
+	}
 	s.tellReplies()
 	if torn := store.Stats().LogTorn; torn > 0 {
 		s.log.Warn("the end of the metering log was torn: what it held was never acknowledged",
@@ -281,14 +308,34 @@ func (s *service) takeOver(reread func() (layered, error)) error {
 	return errors.Join(err, badKeys, s.reloadCertificate())
 }
 
+// logTo lets the service log where the command does, and the command's notes take the same way.
+func (s *service) logTo(cmd *cobra.Command) {
+	w := cmd.ErrOrStderr()
+	s.lines = newPatient(w)
+	s.log = newLog(s.lines, s.config.LogFormat, colourful(w))
+	s.lines.back = func(dropped uint64) {
+		s.log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
+	}
+	cmd.SetErr(s.lines)
+}
+
 // newLog writes text for people or JSON for machines.
-func newLog(w io.Writer, format string) *slog.Logger {
+func newLog(w io.Writer, format string, colours bool) *slog.Logger {
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !colourful(w), TimeFormat: time.RFC3339}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !colours, TimeFormat: time.RFC3339}))
 }
 
 // colourful reports whether what is written is looked at by somebody who did not ask for none
 // (https://no-color.org).
 func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
+// openImages opens the folder of card images, and the one with the small copies of them.
+func openImages(c *config) (*server.Images, error) {
+	images, err := server.OpenImages(c.Images)
+	if err == nil {
+		err = images.KeepSmall(cmp.Or(c.ImageCache, filepath.Join(c.State, "small-images")))
+	}
+	return images, err
+}

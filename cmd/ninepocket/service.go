@@ -22,6 +22,8 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/fleet/meter"
+	"ninepocket/fleet/mirror"
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/door"
 	"ninepocket/internal/systemd"
@@ -29,18 +31,11 @@ import (
 	"ninepocket/site"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
+	"ninepocket/wire/openapi"
 )
 
 // drainTime is how long requests in flight may take to end after SIGTERM.
 const drainTime = 15 * time.Second
-
-// searchCache is the memory for remembered searches: some 100,000 pages.
-const searchCache = 64 << 20
-
-// packCache is the memory for bodies that are kept compressed, each with the plain body: some 3,000
-// pages of 20 kB, or 1,500 price histories of a year. That is what most clients ask for most of the
-// time.
-const packCache = 64 << 20
 
 // adminGrace is how long requests of the admin listener may take to end once the API has drained.
 const adminGrace = 200 * time.Millisecond
@@ -53,11 +48,16 @@ type service struct {
 	server  *server.Server // set by run
 	ring    *access.KeyRing
 	store   access.Store
+	journal *access.Embedded // what the store records calls in; nil in a demo
+	meter   *meter.Store     // the store, when many servers share rights; else nil
 	clock   access.Clock
 	cursors *cursor.Signer
+	fleet   *sharing       // nil on one machine
+	mirror  *mirror.Cache  // nil where the store is a folder of this machine
 	access  *accessLog     // nil without one
 	images  *server.Images // nil without a folder
 	log     *slog.Logger
+	lines   *patient                 // that the log's lines go through; nil in tests
 	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
 	notify  *systemd.Notifier        // nil when no service manager listens
 	ready   func(*readyFile)         // called before the ready file is written, to which it may add
@@ -102,10 +102,17 @@ func (c *config) site(base string) wire.Site {
 // it comes after the listeners.
 func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
 	options := engine.Options{
-		Site: s.config.site(s.config.baseURL(api)), SearchCache: searchCache, Memory: memory, Aside: aside, Log: s.log,
+		Site: s.config.site(s.config.baseURL(api)), SearchCache: cacheRoom(memoryLimit()), Memory: memory, Aside: aside,
+		Log: s.log,
 	}
 	if s.images != nil {
 		options.Images = s.images.List
+	}
+	if s.mirror != nil {
+		options.Published = func() engine.Published {
+			cur, asked := s.mirror.Published()
+			return engine.Published{Current: cur, Asked: asked}
+		}
 	}
 	return engine.New(store, options)
 }
@@ -146,11 +153,18 @@ func (s *service) run(ctx context.Context, all sockets) error {
 		drained := make(chan struct{})
 		written := make(chan struct{})
 		go func() { defer close(written); s.access.run(drained) }()
-		defer func() { close(drained); <-written }()
+		defer func() { close(drained); s.awaitLines(written) }()
 	}
 	task(func(ctx context.Context) { unlessItHangs(ctx, s.engine.Follow) })
+	if s.mirror != nil {
+		task(s.mirror.Follow)
+	}
 	task(func(ctx context.Context) { s.clock.Follow(ctx, s.clockStepped) })
 	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
+	if s.fleet != nil {
+		task(func(ctx context.Context) { s.fleet.exporter.Run(ctx, s.fleet.export) })
+		task(s.followCursors)
+	}
 
 	// SIGHUP is taken over before anyone learns that it may be sent.
 	hangups := make(chan os.Signal, 1)
@@ -176,6 +190,9 @@ func (s *service) run(ctx context.Context, all sockets) error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
+	if s.fleet != nil {
+		s.exportLast(ctx)
+	}
 	return errors.Join(err, s.store.Close())
 }
 
@@ -198,6 +215,18 @@ func unlessItHangs(ctx context.Context, do func(context.Context)) {
 	}
 }
 
+// lastLines is how long the end waits for who takes the last lines of the access log.
+const lastLines = 2 * time.Second
+
+// awaitLines waits until the access log is written, unless who takes it hangs.
+func (s *service) awaitLines(written <-chan struct{}) {
+	select {
+	case <-written:
+	case <-time.After(lastLines):
+		s.log.Error("who takes the access log hangs: its last lines are lost")
+	}
+}
+
 // newServer makes the server of the API as configured.
 func (s *service) newServer(api net.Listener) (*server.Server, error) {
 	c := &s.config
@@ -209,7 +238,7 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 
 	var pages *site.Pages
 	if !c.NoSite {
-		pages, err = site.New(site.Options{BaseURL: base})
+		pages, err = s.newPages(base)
 	}
 	if err != nil {
 		return nil, err
@@ -226,11 +255,20 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
 		Metering:  s.meteringFault,
 		BodyRoom:  bodyRoom(memoryLimit()),
-		PackCache: packCache, BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
+		PackCache: cacheRoom(memoryLimit()), BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
 		Preview: slices.Contains(c.Surfaces, "preview"), DefaultPreview: c.DefaultSurface == "preview",
 		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,
 		Pages: pages, Images: s.images, TrustedProxies: proxies, Version: version, Log: s.log,
 	})
+}
+
+// newPages makes the public pages, with a reference of what this server answers.
+func (s *service) newPages(base string) (*site.Pages, error) {
+	document, err := openapi.Render(base, slices.Contains(s.config.Surfaces, "preview"))
+	if err != nil {
+		return nil, err
+	}
+	return site.New(site.Options{BaseURL: base, Version: s.images.Version, Document: document})
 }
 
 // drain ends both servers once ctx is done, after the requests in flight.

@@ -36,6 +36,7 @@ var settings = slices.Concat(
 	fields[config]("", func(c *config, _ string) *config { return c }),
 	fields[feedConfig]("feed.", func(c *config, _ string) *feedConfig { return &c.Feed }),
 	fields[dailyConfig]("daily.", func(c *config, _ string) *dailyConfig { return &c.Daily }),
+	fields[fleetConfig]("fleet.", func(c *config, _ string) *fleetConfig { return &c.Fleet }),
 	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),
 	guardSettings(),
 	fields[planConfig]("plans.NAME.", (*config).plan),

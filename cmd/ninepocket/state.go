@@ -33,6 +33,10 @@ func stateVerify() *cobra.Command {
 			for range damage {
 				report.Causes = append(report.Causes, errCursorKey)
 			}
+			if err := access.CheckIncarnation(flags.folder); err != nil {
+				report.Damage = append(report.Damage, err.Error())
+				report.Causes = append(report.Causes, err)
+			}
 			if err := show(cmd, flags.asJSON, report,
 				func(out *bufio.Writer) { printState(out, &report) }); err != nil {
 				return err
@@ -54,6 +58,8 @@ var errCursorKey = errors.New("the cursor key is damaged")
 var damageRemedies = []remedy{
 	on(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
 		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
+	on(exitRefused, "restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
+		"lists, and without it what this machine reported would be counted twice", access.ErrIncarnation),
 	on(exitRefused, "a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
 		"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also takes the place of a "+
 		"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
@@ -163,7 +169,7 @@ func printRepair(out *bufio.Writer, report *access.RepairReport) {
 }
 
 func tenantResetDay() *cobra.Command {
-	var flags stateFlags
+	var flags registryFlags
 	var credits bool
 	cmd := &cobra.Command{
 		Use: "reset-day TENANT --state DIR", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
@@ -173,7 +179,7 @@ func tenantResetDay() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
 			reset := func(keys *access.KeyFile) error { return keys.ResetDay(args[0], credits, now) }
-			err := flags.update(reset)
+			err := flags.update(cmd.Context(), reset)
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 
 // usageFlags are the flags of usage.
 type usageFlags struct {
-	stateFlags
+	registryFlags
 	tenant, since, until, format, config string
 	totals                               bool
 }
@@ -80,13 +80,15 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return fail(exitUsage, "", err)
 	}
 
-	rows, err := access.ReadLedger(flags.folder, flags.tenant, since, until)
+	rows, err := flags.ReadLedger(cmd.Context(), flags.tenant, since, until)
 	if err != nil {
 		return err
 	}
 	// No calls, or no state directory at all.
-	keys, err := access.ReadKeys(flags.folder)
-	if err != nil && (len(rows) == 0 || !errors.Is(err, access.ErrNoKeysFile)) {
+	keys, err := flags.ReadKeys(cmd.Context())
+	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, errNoSharedKeys},
+		func(known error) bool { return errors.Is(err, known) })
+	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err
 	}
 	if keys == nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -398,6 +399,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			delete(known, name)
 		}
 	}
+	maps.Copy(known, fleetMetrics(t))
+	maps.Copy(known, mirrorMetrics())
 
 	const docs, dashboard, alerts = "../../docs/WATCH.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml" // air: one text
 	named := map[string]map[string]bool{}

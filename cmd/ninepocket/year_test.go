@@ -39,6 +39,12 @@ var month = map[int]string{
 	16: rolledBack, 18: fullDisk, 20: killedPull, 22: killedBuild, 24: killedMoving,
 }
 
+// A server runs over five days of the simulation, the last two of June and the first three of July.
+const (
+	servedFrom = 9
+	servedDays = 5
+)
+
 // fortnight has a day of every kind, one after the other.
 var fortnight = map[int]string{
 	1: halfPull, 2: lostGroup, 3: centsDay, 4: twiceDay, 5: outage, 6: refusedDay, 7: rolledBack, 8: fullDisk,
@@ -61,9 +67,10 @@ type operatorYear struct {
 	kinds   map[string]int
 }
 
-// TestYear lives through two weeks with bad days of every kind, and make torture through a year. At
-// the end every price that was pulled is in the history to the cent, every day or group that could
-// not be had was named, and no id or slug has changed.
+// TestYear lives through two weeks with bad days of every kind, and make torture through a year. Over
+// five days with a month's end a server of the clock of these days follows what is published, and is
+// asked. At the end every price that was pulled is in the history to the cent, every day or group that
+// could not be had was named, no id or slug has changed, and the bills are what clients were answered.
 func TestYear(t *testing.T) {
 	days := 14
 	if long() {
@@ -82,10 +89,23 @@ func TestYear(t *testing.T) {
 		y.period = 28
 	}
 	began := time.Now()
+	var server *monthsEnd
 	for day := range days {
+		if day == servedFrom {
+			server = newMonthsEnd(t, h.store, firstEvening.AddDate(0, 0, servedFrom))
+		}
 		y.live(day)
 		if day == 0 {
 			y.names = y.house.names()
+		}
+
+		n := day - servedFrom
+		if server == nil || n < 0 || n >= servedDays {
+			continue
+		}
+		server.day(n, y.current())
+		if n == servedDays-1 {
+			server.bills()
 		}
 	}
 

@@ -1,0 +1,393 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+	"ninepocket/engine/cursor"
+	"ninepocket/fleet/ledger"
+	"ninepocket/fleet/meter"
+)
+
+func fleetCommand() *cobra.Command {
+	return group("fleet", "Look at what many servers share, and take one machine into it",
+		fleetCheck(), fleetStatus(), fleetForget(), fleetImport())
+}
+
+// controlFlags are the flags of commands that work on what a fleet shares.
+type controlFlags struct {
+	control string
+	asJSON  bool
+}
+
+// controlled is what a command does with the database of a fleet.
+type controlled func(cmd *cobra.Command, args []string, db *ledger.DB) error
+
+// add adds the flags to a command, and what its errors mean. While the command runs, the database is
+// open.
+func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Command {
+	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet (default: $NINEPOCKET_CONTROL)")
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !cmd.Flags().Changed("control") {
+			flags.control = os.Getenv(envPrefix + "CONTROL")
+		}
+		if flags.control == "" {
+			return errors.New(`required flag(s) "control" not set`)
+		}
+		if err := checkControl(flags.control); err != nil {
+			return fail(exitUsage, "", fmt.Errorf("cannot use control %q: %w", redact(flags.control), err))
+		}
+
+		db, err := openControl(cmd.Context(), flags.control)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return asFailure(run(cmd, args, db), controlRemedies, redact(flags.control))
+	}
+	return cmd
+}
+
+func fleetCheck() *cobra.Command {
+	var flags controlFlags
+	var rights meter.Options
+	var acks string
+	cmd := &cobra.Command{
+		Use: "check --control URL", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
+		Long: "Looks at PostgreSQL: that it can be reached and written, its version, that it keeps what it\n" +
+			"answered, how far its clock is from this machine's, and servers that do not report. With --metering\n" +
+			"it looks at Redis too: its version, that it evicts nothing, its replicas or its disk, its clock.",
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&rights.URL, "metering", "",
+		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
+	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
+	cmd.Flags().IntVar(&rights.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
+	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
+		all, err := db.Check(cmd.Context(), time.Now)
+		if err != nil {
+			return err
+		}
+		if !cmd.Flags().Changed("metering") {
+			rights.URL = os.Getenv(envPrefix + "METERING")
+		}
+		if rights.URL == "" {
+			return flags.print(cmd, all)
+		}
+
+		if err := checkRights(&rights, acks); err != nil {
+			return fail(exitUsage, "", err)
+		}
+		wrong, err := checkMeter(cmd.Context(), rights)
+		if err != nil {
+			return fail(exitFailure, "", err)
+		}
+		if len(wrong) == 0 {
+			all = append(all, ledger.Finding{Good: true, Text: "redis: version, memory, replicas and clock"})
+		}
+		for _, text := range wrong {
+			all = append(all, ledger.Finding{Text: text})
+		}
+		return flags.print(cmd, all)
+	})
+}
+
+// checkRights checks what fleet check is told of Redis. A server checks the same of its settings.
+func checkRights(rights *meter.Options, acks string) error {
+	var wrong problems
+	waits, known := acksByName[acks]
+	wrong.when(!known, "cannot use --acks %q: want replica, aof or none", acks)
+	wrong.when(rights.Replicas < 1 || rights.Replicas > mostReplicas, "cannot use --replicas %d: want 1 to %d",
+		rights.Replicas, mostReplicas)
+	if err := checkMetering(rights.URL); err != nil {
+		wrong.add(fmt.Errorf("cannot use metering %q: %w", redact(rights.URL), err))
+	}
+	rights.Acks = waits
+	return wrong.err()
+}
+
+// print prints what was found, and fails when something is wrong.
+func (flags *controlFlags) print(cmd *cobra.Command, all []ledger.Finding) error {
+	err := show(cmd, flags.asJSON, all, func(out *bufio.Writer) {
+		for _, found := range all {
+			mark := "good "
+			if !found.Good {
+				mark = "WRONG"
+			}
+			fmt.Fprintf(out, "%s  %s\n", mark, found.Text)
+		}
+	})
+	if err != nil {
+		return err
+	}
+
+	wrong := 0
+	for _, found := range all {
+		if !found.Good {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		return fail(exitRefused, "",
+			fmt.Errorf("cannot vouch for the fleet: %d of %d findings are wrong", wrong, len(all)))
+	}
+	return nil
+}
+
+func fleetStatus() *cobra.Command {
+	var flags controlFlags
+	var rights rightsFlags
+	cmd := &cobra.Command{
+		Use: "status --control URL", Short: "List the servers: what they serve, and when they reported last",
+		Long: "Lists the servers of a fleet, and tells of those that do not report. With --metering it says what\n" +
+			"units of days and credits these hold in Redis.",
+		Args: cobra.NoArgs,
+	}
+	rights.add(cmd)
+	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
+		if err := rights.check(cmd); err != nil {
+			return err
+		}
+		servers, err := db.Servers(cmd.Context())
+		if err != nil {
+			return err
+		}
+
+		// An empty list is [] for scripts, and never null.
+		rows := append([]ledger.Server{}, servers...)
+		err = list(cmd, flags.asJSON, rows, "INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
+			serverCells)
+		for i := range rows {
+			if rows[i].Trouble("") == "" {
+				continue
+			}
+			held, wrong := rights.held(cmd.Context(), db, rows[i].Incarnation)
+			err = errors.Join(err, wrong)
+			cmd.PrintErrln(rows[i].Trouble(held))
+		}
+		return err
+	})
+}
+
+// rightsFlags lead to the Redis of a fleet, where one is given.
+type rightsFlags struct{ meter.Options }
+
+func (rights *rightsFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&rights.URL, "metering", "",
+		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
+	cmd.Flags().StringVar(&rights.Prefix, "prefix", defaultFleet().Prefix, "fleet.prefix of the servers")
+}
+
+// check completes the flags from the environment, and refuses what is wrong.
+func (rights *rightsFlags) check(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("metering") {
+		rights.URL = os.Getenv(envPrefix + "METERING")
+	}
+	if !validFleetPrefix(rights.Prefix) {
+		return fail(exitUsage, "", fmt.Errorf("cannot use --prefix %q: want 1 to %d letters, digits, - or _",
+			rights.Prefix, longestPrefix))
+	}
+	if rights.URL == "" {
+		return nil
+	}
+	if err := checkMetering(rights.URL); err != nil {
+		return fail(exitUsage, "", fmt.Errorf("cannot use metering %q: %w", redact(rights.URL), err))
+	}
+	return nil
+}
+
+// held says what a server holds, "" where nobody can say it.
+func (rights *rightsFlags) held(ctx context.Context, db *ledger.DB, incarnation string) (string, error) {
+	if rights.URL == "" {
+		return "", nil
+	}
+	charges, err := db.ChargedBy(ctx, incarnation)
+	if err != nil {
+		return "", err
+	}
+	held, err := meter.Held(ctx, rights.Options, incarnation, charges.Of)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d units of %d tenants", held.Units, held.Tenants), nil
+}
+
+func serverCells(server ledger.Server) []any {
+	reported := "never"
+	if server.ExportedAt != nil {
+		reported = server.ExportedAt.UTC().Format(time.RFC3339)
+	}
+	state := "reports"
+	switch {
+	case server.ForgottenAt != nil:
+		state = "forgotten"
+	case server.Silent > 0:
+		state = "silent"
+	}
+	return []any{
+		server.Incarnation, server.Host, server.Version, server.Snapshot, server.Epoch, server.Pending, reported, state,
+	}
+}
+
+func fleetForget() *cobra.Command {
+	var flags controlFlags
+	var rights rightsFlags
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "forget INCARNATION --control URL --yes", Short: "Wait no more for a server that does not report",
+		Long: "For a machine that is gone for good. What it reported stays in the bills; what it charged after\n" +
+			"its last report, at most some seconds, is lost with its disk. With --metering the units of days and\n" +
+			"credits that it held in Redis are free again. One that reports, or reaches Redis, is refused. One\n" +
+			"that comes back reports on, and claims again what it charged.",
+		Args: cobra.ExactArgs(1),
+	}
+	rights.add(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+
+	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *ledger.DB) error {
+		if !yes {
+			return fail(exitUsage, "look at: ninepocket fleet status; then say --yes",
+				fmt.Errorf("cannot forget %q without --yes", args[0]))
+		}
+		if err := rights.check(cmd); err != nil {
+			return err
+		}
+		return flags.forget(cmd, db, rights.Options, args[0])
+	})
+}
+
+// forgotten is what fleet forget did.
+type forgotten struct {
+	Incarnation string       `json:"forgotten"`
+	Freed       *meter.Freed `json:"freed,omitempty"` // nil without Redis
+}
+
+// forget forgets a server. Nothing is done where it may still live.
+func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights meter.Options, incarnation string) error {
+	out := forgotten{Incarnation: incarnation}
+	if rights.URL != "" {
+		if err := meter.Lives(cmd.Context(), rights, incarnation); err != nil {
+			return err
+		}
+	}
+	if err := db.Forget(cmd.Context(), incarnation); err != nil {
+		return err
+	}
+	if rights.URL == "" {
+		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
+		return say(cmd, flags.asJSON, out, hint, incarnation)
+	}
+
+	charges, err := db.ChargedBy(cmd.Context(), incarnation)
+	if err != nil {
+		return err
+	}
+	freed, err := meter.Forget(cmd.Context(), rights, incarnation, charges.Of)
+	if err != nil {
+		return err
+	}
+	out.Freed = &freed
+	return say(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again", incarnation, freed.Units,
+		freed.Tenants)
+}
+
+// imported is what fleet import did.
+type imported struct {
+	Incarnation string `json:"incarnation"`
+	ledger.Imported
+	Rows    int  `json:"ledger_rows"`
+	Cursors bool `json:"cursors"` // walks that began on the machine go on in the fleet
+}
+
+func fleetImport() *cobra.Command {
+	var flags controlFlags
+	var state string
+	cmd := &cobra.Command{
+		Use: "import --state DIR --control URL", Short: "Take keys and bills of one machine into a fleet",
+		Long: "Reads the keys, the ledger and the secret of cursors of a state directory, whether or not a server\n" +
+			"runs there, and enters them. What the fleet has already stays as it is: a second import adds what is\n" +
+			"new, ends keys that were revoked on the machine, and undoes nothing. A server that is started on the\n" +
+			"directory with --control goes on from there.",
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the machine")
+	require(cmd, "state")
+
+	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
+		out, err := importState(cmd, db, state)
+		if err != nil {
+			return asFailure(err, stateRemedies, state)
+		}
+		for _, tenant := range out.Kept {
+			cmd.PrintErrf("note: tenant %s is there and differs: the fleet's plans and credits stay\n", tenant)
+		}
+		if out.Ended > 0 {
+			cmd.PrintErrf("note: %d keys end in the fleet as they do on the machine\n", out.Ended)
+		}
+		if !out.Cursors {
+			cmd.PrintErrln("note: walks that begin on the machine end there: the fleet signs cursors by itself")
+		}
+		return say(cmd, flags.asJSON, out, "imported %d tenants, %d keys and %d ledger rows as incarnation %s",
+			out.Tenants, out.Keys, out.Rows, out.Incarnation)
+	})
+}
+
+func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported, err error) {
+	// All is read before anything is entered.
+	file, err := access.ReadKeys(state)
+	if err != nil {
+		return out, err
+	}
+	rows, err := access.ReadLedger(state, "", 0, lastDay)
+	if err != nil {
+		return out, err
+	}
+	used, err := access.ReadLastUse(state)
+	if err != nil {
+		return out, err
+	}
+	out.Incarnation, err = access.Incarnation(state)
+	if err != nil {
+		return out, err
+	}
+
+	// A machine that was never started has no cursors.
+	secret, _, err := readCursorKey(state)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, err
+	}
+
+	out.Imported, err = db.ImportKeys(cmd.Context(), file)
+	if err == nil {
+		err = db.ImportRows(cmd.Context(), out.Incarnation, hostname(), rows)
+	}
+	if err == nil {
+		err = db.ImportUses(cmd.Context(), used)
+	}
+	if err == nil && secret != nil {
+		out.Cursors, err = db.AdoptCursorKey(cmd.Context(), [cursor.KeyLen]byte(secret))
+	}
+	out.Rows = len(rows)
+	return out, err
+}
+
+// lastDay is after all others.
+const lastDay = access.Day(1<<31 - 1)
+
+// hostname names this machine for people.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}

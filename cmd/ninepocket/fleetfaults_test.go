@@ -1,0 +1,287 @@
+package main
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/internal/postgrestest"
+	"ninepocket/internal/redistest"
+)
+
+// squad is a fleet of real processes on a real Redis and a real PostgreSQL, with a network between
+// any two of them that a test can make bad.
+type squad struct {
+	*club
+	aof     bool                  // one Redis that syncs its file; else a primary with a replica
+	redis   [2]*redistest.Process // the primary first; with aof it is alone
+	between *cable                // to the primary, for its replica
+	members [2]*member
+	crowd   *crowd
+}
+
+// member is one server, with a network to each engine.
+type member struct {
+	*program
+	environ     []string
+	rights, sql *cable
+	address     atomic.Pointer[string]
+}
+
+// newSquad starts the engines and two servers.
+func newSquad(t *testing.T, aof bool) *squad {
+	t.Helper()
+	redistest.Need(t)
+	q := &squad{club: newClub(t), aof: aof}
+	database, err := url.Parse(q.control)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	acks := "aof"
+	if aof {
+		q.redis[0] = redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	} else {
+		acks = "replica"
+		q.redis[0] = redistest.Start(t)
+		q.between = newCable(t, q.redis[0].Address())
+		q.redis[1] = redistest.Start(t)
+		q.follows(q.redis[1])
+	}
+	q.redis[0].Try("SET", "np:born", "1") // the minute after its birth is over
+
+	config := filepath.Join(t.TempDir(), "ninepocket.toml")
+	if err := os.WriteFile(config, []byte(squadPlans), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	q.crowd = newCrowd(q, config)
+	for i := range q.members {
+		m := &member{program: newProgram(t), rights: newCable(t, q.redis[0].Address()), sql: newCable(t, database.Host)}
+		m.path = scriptPath(t)
+		through := *database
+		through.Host = m.sql.address()
+		m.environ = []string{
+			"NINEPOCKET_CONTROL=" + through.String(), "NINEPOCKET_METERING=redis://" + m.rights.address() + "/0",
+			"NINEPOCKET_FLEET__EXPORT=200ms", "NINEPOCKET_FLEET__ACKS=" + acks, "NINEPOCKET_CONFIG=" + config,
+		}
+		q.members[i] = m
+		q.starts(m)
+	}
+	return q
+}
+
+// squadPlans have windows that are full most of the time, exact ones and a leased one.
+const squadPlans = `
+[plans.tight]
+per_minute = 60
+per_day = 100000
+[plans.middle]
+per_minute = 600
+per_day = 100000
+[plans.leased]
+per_minute = 1500
+per_day = 100000
+[plans.days]
+per_minute = 900
+per_day = 70
+[plans.credits]
+per_minute = 900
+per_day = 100000
+`
+
+func (q *squad) starts(m *member) {
+	q.t.Helper()
+	m.serve(q.t, m.environ, "", "--state", "own", "--drain-lead", "0s", "--access-log", "access.log")
+	address := m.program.address()
+	m.address.Store(&address)
+}
+
+// follows makes a Redis the replica of the primary, and waits until it is.
+func (q *squad) follows(r *redistest.Process) {
+	q.t.Helper()
+	_, port, _ := net.SplitHostPort(q.between.address())
+	r.Try("REPLICAOF", "127.0.0.1", port)
+	r.Until("it follows", func() bool {
+		return strings.Contains(r.Try("INFO", "replication"), "master_link_status:up") &&
+			strings.Contains(q.redis[0].Try("INFO", "replication"), "state=online")
+	})
+}
+
+// failsOver makes the replica the primary, as a Sentinel does, and the other one its replica.
+func (q *squad) failsOver(old func()) {
+	q.t.Helper()
+	q.between.becomes(cableState{cut: true})
+	q.redis[1].Try("REPLICAOF", "NO", "ONE")
+	q.redis[0], q.redis[1] = q.redis[1], q.redis[0] // air: an exchange
+	for _, m := range q.members {
+		m.rights.leads(q.redis[0].Address())
+	}
+	old()
+	q.between.leads(q.redis[0].Address())
+	q.between.becomes(cableState{})
+	q.follows(q.redis[1])
+}
+
+// mishap is what befalls a squad for a while. It ends with everything well again.
+type mishap struct {
+	name string
+	does func(q *squad, m *member, d time.Duration)
+}
+
+// onCable is a network that is bad for a while.
+func onCable(name string, which func(*squad, *member) *cable, state cableState) mishap {
+	return mishap{name, func(q *squad, m *member, d time.Duration) {
+		which(q, m).becomes(state)
+		time.Sleep(d)
+		which(q, m).becomes(cableState{})
+	}}
+}
+
+// mishaps are all that may befall a squad.
+func (q *squad) mishaps() []mishap {
+	rights := func(_ *squad, m *member) *cable { return m.rights }
+	sql := func(_ *squad, m *member) *cable { return m.sql }
+
+	all := []mishap{
+		{"a server is killed", func(q *squad, m *member, d time.Duration) {
+			_ = m.cmd.Process.Kill()
+			_ = m.cmd.Wait() // it was killed
+			time.Sleep(d / 2)
+			q.starts(m)
+		}},
+		{"a server stands still", func(_ *squad, m *member, d time.Duration) {
+			_ = m.cmd.Process.Signal(syscall.SIGSTOP)
+			time.Sleep(d)
+			_ = m.cmd.Process.Signal(syscall.SIGCONT)
+		}},
+		{"redis stands still", func(q *squad, _ *member, d time.Duration) {
+			q.redis[0].Signal(syscall.SIGSTOP)
+			time.Sleep(d)
+			q.redis[0].Signal(syscall.SIGCONT)
+		}},
+		onCable("redis cannot be reached", rights, cableState{cut: true}),
+		onCable("redis is not heard", rights, cableState{deaf: true}),
+		onCable("bytes to redis wait", rights, cableState{held: true}),
+		onCable("redis is far away", rights, cableState{delay: 60 * time.Millisecond}),
+		onCable("answers of redis are lost", rights, cableState{everyKth: 7}),
+		onCable("the database cannot be reached", sql, cableState{cut: true}),
+		onCable("the database is not heard", sql, cableState{deaf: true}),
+		onCable("answers of the database are lost", sql, cableState{everyKth: 5}),
+	}
+	if q.aof {
+		return append(all, mishap{"redis is killed", func(q *squad, _ *member, d time.Duration) {
+			q.redis[0].Kill()
+			time.Sleep(d / 2)
+			q.redis[0].Again()
+		}})
+	}
+	return append(all,
+		mishap{"redis is killed and its replica takes over", func(q *squad, _ *member, _ time.Duration) {
+			q.redis[0].Kill()
+			q.failsOver(func() { q.redis[1].Again() })
+		}},
+		mishap{"redis stands still and its replica takes over", func(q *squad, _ *member, d time.Duration) {
+			q.redis[0].Signal(syscall.SIGSTOP)
+			q.failsOver(func() {
+				time.Sleep(d)
+				q.redis[1].Signal(syscall.SIGCONT)
+			})
+		}},
+		mishap{"the replica is killed", func(q *squad, _ *member, d time.Duration) {
+			q.redis[1].Kill()
+			time.Sleep(d / 2)
+			q.redis[1].Again()
+			q.follows(q.redis[1])
+		}},
+		mishap{"the replica stands still", func(q *squad, _ *member, d time.Duration) {
+			q.redis[1].Signal(syscall.SIGSTOP)
+			time.Sleep(d)
+			q.redis[1].Signal(syscall.SIGCONT)
+		}},
+		onCable("the primary is cut off from its replica", func(q *squad, _ *member) *cable { return q.between },
+			cableState{cut: true}),
+	)
+}
+
+// databaseMishaps befall the database that other tests use, too.
+func databaseMishaps() []mishap {
+	return []mishap{
+		{"the database is killed", func(q *squad, _ *member, d time.Duration) {
+			server := postgrestest.Start(q.t)
+			server.Kill(q.t)
+			time.Sleep(d)
+			server.Resume(q.t)
+		}},
+		{"the database stands still", func(q *squad, _ *member, d time.Duration) {
+			server := postgrestest.Start(q.t)
+			server.Signal(syscall.SIGSTOP)
+			time.Sleep(d)
+			server.Signal(syscall.SIGCONT)
+		}},
+	}
+}
+
+// TestFleetFaults lets things go wrong under clients of two servers. Over all their answers and logs no
+// minute, day or credit is exceeded, every answered call is billed once, no other call is, and a batch
+// that is sent again is answered by the same bytes and billed once.
+func TestFleetFaults(t *testing.T) {
+	t.Parallel()
+	forms := []bool{false}
+	if long() {
+		forms = []bool{false, true}
+	}
+
+	for _, aof := range forms {
+		name := "replica"
+		if aof {
+			name = "aof"
+		}
+		t.Run(name, func(t *testing.T) {
+			q := newSquad(t, aof)
+			q.crowd.begins()
+			befall(t, q)
+			q.crowd.settles()
+			q.crowd.agrees()
+		})
+	}
+}
+
+// befall lets a few things go wrong, or in the long form all of them, twice.
+func befall(t *testing.T, q *squad) {
+	t.Helper()
+	all := q.mishaps()
+	rounds := 1
+	d := 500 * time.Millisecond
+	if long() {
+		all = append(all, databaseMishaps()...)
+		d = 2500 * time.Millisecond
+		rounds = 2
+	}
+
+	for round := range rounds {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) // air: an exchange
+		chosen := all
+		if !long() {
+			chosen = all[:5]
+		}
+		for i, one := range chosen {
+			m := q.members[(round+i)%2]
+			if rounds == 1 {
+				m = q.members[rand.IntN(2)]
+			}
+			before := q.crowd.good.Load()
+			one.does(q, m, d/2+rand.N(d))
+			t.Logf("%s, server %d: %d calls are answered by then", one.name, slices.Index(q.members[:], m), before)
+			q.crowd.until("calls are answered again", func() bool { return q.crowd.good.Load() > before })
+			time.Sleep(d / 4)
+		}
+	}
+}

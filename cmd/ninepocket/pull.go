@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/fleet/mirror"
+)
+
+// pulledRow is what a pull prints.
+type pulledRow struct {
+	mirror.Pointer
+	Publisher  string `json:"publisher"`
+	Changed    bool   `json:"pulled"`
+	Downloaded int64  `json:"downloaded_bytes"`
+}
+
+// parsePublishers reads the keys that are trusted, naming every problem.
+func parsePublishers(texts []string) ([]mirror.Publisher, error) {
+	var wrong problems
+	var all []mirror.Publisher
+	for _, text := range texts {
+		publisher, err := mirror.ParsePublisher(text)
+		wrong.add(err)
+		all = append(all, publisher)
+	}
+	return all, wrong.err()
+}
+
+func snapshotPull() *cobra.Command {
+	var flags storeFlags
+	var from string
+	var trusted []string
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "pull --from URL --store DIR --publisher KEY",
+		Short: "Bring what is published for many servers into a store of this machine", Args: cobra.NoArgs,
+		Long: "Takes up what an S3-compatible store publishes, when a trusted key signed it and it is newer than\n" +
+			"what this store has. Only sections that no snapshot here has are downloaded, and a download that broke\n" +
+			"off is gone on with.\n" +
+			"The store is then one to serve from; nothing else is to be published into it.",
+		Example: "  ninepocket snapshot pull --from 's3://cards/prod' --store cache --publisher ops-2026:…",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			publishers, err := parsePublishers(trusted)
+			if err != nil {
+				return fail(exitUsage, "give what `ninepocket snapshot trust init` printed", err)
+			}
+			bucket, err := openBucket(from)
+			if err != nil {
+				return asMirrorFailure(err, from)
+			}
+
+			log := newLog(cmd.ErrOrStderr(), "text", colourful(cmd.ErrOrStderr()))
+			cache := mirror.NewCache(bucket, flags.dir(), mirror.CacheOptions{
+				Publishers: publishers, Recent: cursor.Lifetime, Log: log,
+			})
+			if follow {
+				cache.Follow(cmd.Context())
+				return nil
+			}
+			return flags.pull(cmd, cache, from)
+		},
+	}
+
+	flags.add(cmd)
+	cmd.Flags().StringVar(&from, "from", "", "s3:// `URL` of the store that servers follow")
+	cmd.Flags().StringSliceVar(&trusted, "publisher", nil, "`ID:KEY` that may sign what is published (can be repeated)")
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on until the command is ended")
+	require(cmd, "from", "publisher")
+	return cmd
+}
+
+// pull pulls once.
+func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Cache, from string) error {
+	done, err := cache.Pull(cmd.Context())
+	if err != nil {
+		return asMirrorFailure(err, from)
+	}
+
+	row := pulledRow{done.Pointer, done.By, done.Changed, done.Downloaded}
+	if !done.Changed {
+		return say(cmd, flags.asJSON, row, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
+	}
+	return say(cmd, flags.asJSON, row, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
+		done.By, sized(done.Downloaded))
+}
+
+// trustFlags are the flags of the commands that change who may publish.
+type trustFlags struct {
+	to, key string
+	anew    bool
+	asJSON  bool
+}
+
+// add adds the flags, and what errors mean.
+func (flags *trustFlags) add(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&flags.to, "to", "", "s3:// `URL` of the store that servers follow")
+	cmd.Flags().StringVar(&flags.key, "key", "", "`FILE` with the key that signs")
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	require(cmd, "key")
+
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return asMirrorFailure(run(cmd, args), flags.to)
+	}
+	return cmd
+}
+
+// trustRow is what the commands print.
+type trustRow struct {
+	Publisher string   `json:"publisher,omitempty"` // of the key that was made or read
+	Version   uint64   `json:"trust,omitempty"`
+	Keys      []string `json:"keys,omitempty"`
+}
+
+// changed prints a TRUST that was written.
+func (flags *trustFlags) changed(cmd *cobra.Command, trust *mirror.Trust, key *mirror.Key) error {
+	row := trustRow{Publisher: key.Publisher().String(), Version: trust.Version}
+	names := make([]string, len(trust.Keys))
+	for i, publisher := range trust.Keys {
+		row.Keys = append(row.Keys, publisher.String())
+		names[i] = publisher.ID
+	}
+	return say(cmd, flags.asJSON, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
+}
+
+// change runs a change of TRUST that an existing key signs.
+func (flags *trustFlags) change(
+	cmd *cobra.Command, do func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key) (mirror.Trust, error),
+) error {
+	bucket, err := openBucket(flags.to)
+	if err != nil {
+		return err
+	}
+	key, err := readKey(flags.key)
+	if err != nil {
+		return err
+	}
+
+	made, err := do(cmd.Context(), bucket, key)
+	if err != nil {
+		return err
+	}
+	return flags.changed(cmd, &made, key)
+}
+
+func trustInit() *cobra.Command {
+	var flags trustFlags
+	cmd := flags.add(&cobra.Command{
+		Use: "init NAME --key FILE", Short: "Make a key that signs what is published", Args: cobra.ExactArgs(1),
+		Long: "Makes a key in FILE, where there is none, and prints the text that servers get as a publisher. With\n" +
+			"--to it also begins the list of keys (TRUST) in the store: from then on keys are added and retired\n" +
+			"there, and servers follow.\n" +
+			"Keep FILE where only who publishes can read it, and a second key somewhere else.",
+		Example: "  ninepocket snapshot trust init ops-2026 --key ops-2026.key --to s3://cards/prod",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := keyNamed(flags.key, args[0])
+			if err != nil {
+				return err
+			}
+			if flags.to == "" {
+				row := trustRow{Publisher: key.Publisher().String()}
+				return say(cmd, flags.asJSON, row, "%s", key.Publisher())
+			}
+
+			bucket, err := openBucket(flags.to)
+			if err != nil {
+				return err
+			}
+			made, err := bucket.Begin(cmd.Context(), key, flags.anew, time.Now())
+			if err != nil {
+				return err
+			}
+			if !flags.asJSON {
+				cmd.Println(key.Publisher())
+			}
+			return flags.changed(cmd, &made, key)
+		},
+	})
+	cmd.Flags().BoolVar(&flags.anew, "anew", false,
+		"begin again after all keys were lost; servers follow once their publishers name this key")
+	return cmd
+}
+
+func trustAdd() *cobra.Command {
+	var flags trustFlags
+	cmd := flags.add(&cobra.Command{
+		Use: "add PUBLISHER --to URL --key FILE", Short: "Let one key more sign what is published",
+		Args: cobra.ExactArgs(1),
+		Long: "PUBLISHER is what `ninepocket snapshot trust init NAME --key OTHER` printed for the new key. --key\n" +
+			"is one that may sign already. Servers take the change up with the next publication.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			added, err := mirror.ParsePublisher(args[0])
+			if err != nil {
+				return fail(exitUsage, "give what `ninepocket snapshot trust init` printed", err)
+			}
+
+			return flags.change(cmd,
+				func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key) (mirror.Trust, error) {
+					return bucket.Add(ctx, key, added, time.Now())
+				})
+		},
+	})
+	require(cmd, "to")
+	return cmd
+}
+
+func trustRetire() *cobra.Command {
+	var flags trustFlags
+	cmd := flags.add(&cobra.Command{
+		Use: "retire NAME --to URL --key FILE", Short: "Let a key sign no more", Args: cobra.ExactArgs(1),
+		Long: "The key that signed what is current is not retired: push with another one first. Take the retired\n" +
+			"key out of the publishers of the servers too: a server that begins without its cache trusts those.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.change(cmd,
+				func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key) (mirror.Trust, error) {
+					return bucket.Retire(ctx, key, args[0], time.Now())
+				})
+		},
+	})
+	require(cmd, "to")
+	return cmd
+}
+
+// keyNamed reads the key of a name from a file, or makes it there.
+func keyNamed(path, name string) (*mirror.Key, error) {
+	key, err := mirror.CreateKey(path, name)
+	if err == nil {
+		return key, nil
+	}
+
+	// A key that is there is taken, when it is the one that is asked for.
+	read, unread := mirror.ReadKey(path)
+	switch {
+	case unread != nil && errors.Is(err, fs.ErrExist):
+		return nil, unread
+	case unread != nil:
+		return nil, err
+	case read.ID != name:
+		return nil, fail(exitUsage, "", fmt.Errorf("cannot use %q as key %q: it is key %q", path, name, read.ID))
+	}
+	return read, nil
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/fleet/mirror"
+	"ninepocket/snapshot"
+)
+
+// mirrorRemedies are for errors of an S3-compatible store with publications. FOLDER stands for its
+// name.
+var mirrorRemedies = []remedy{
+	on(exitUsage, "--to and --from want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; credentials come from "+
+		"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE", mirror.ErrPlace),
+	on(exitUsage, "make a key: ninepocket snapshot trust init NAME --key FILE", mirror.ErrKey),
+	on(exitRefused, "use a store with conditional writes (If-Match and If-None-Match), and no proxy that drops them",
+		mirror.ErrUnconditional),
+	on(exitRefused, "look why, then add --release", mirror.ErrHeld),
+	on(exitRefused, "nothing was published by this command; look at what the other one did before you push again",
+		mirror.ErrTooLate),
+	on(exitRefused, "sign with a key that TRUST names, or let one of those add yours: "+
+		"ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE", mirror.ErrNotPublisher),
+	on(exitFailure, "push once more when the store answers: what is published already is not published twice",
+		mirror.ErrUnknown),
+	on(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrOtherBytes),
+	on(exitRefused, "add a key to it: ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE; after all keys "+
+		"were lost, begin anew with --anew", mirror.ErrTrustThere),
+	on(exitRefused, "begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
+		"after it was lost, begin anew with --anew", mirror.ErrNotTheirs),
+	on(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
+	on(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
+	on(exitRefused, "the store or what is between changed it, or publishers has another key of this name: nothing was "+
+		"taken up; look at publishers, and at who may write there",
+		mirror.ErrForged, mirror.ErrManifest, mirror.ErrWrongBytes, mirror.ErrTrustBroken),
+	on(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrForm),
+	on(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE", mirror.ErrNothing),
+	on(exitFailure, "look at the endpoint, region and bucket of the URL, at AWS_ACCESS_KEY_ID and "+
+		"AWS_SECRET_ACCESS_KEY, and whether the store lets this machine in", mirror.ErrAway),
+}
+
+// asMirrorFailure gives an error of a command on a store of publications its remedy.
+func asMirrorFailure(err error, place string) error {
+	if untrusted, ok := errors.AsType[*mirror.UntrustedError](err); ok {
+		return fail(exitRefused, "if "+untrusted.Key+" may publish, add it to publishers (--publisher), or let a "+
+			"trusted key add it: ninepocket snapshot trust add", err)
+	}
+	if _, ok := errors.AsType[*snapshot.EpochError](err); ok {
+		return fail(exitRefused, "", err)
+	}
+	return asFailure(err, slices.Concat(mirrorRemedies, storeRemedies), bare(place))
+}
+
+// bare is the URL of a store without its parameters, for messages.
+func bare(place string) string {
+	text, _, _ := strings.Cut(redact(place), "?")
+	return text
+}
+
+// openBucket opens the store at a URL.
+func openBucket(text string) (*mirror.Bucket, error) {
+	place, err := mirror.ParsePlace(text)
+	if err != nil {
+		return nil, err
+	}
+	return mirror.Open(place), nil
+}
+
+// pushFlags are what a push takes, by itself and after what moved the pointer of the directory store.
+type pushFlags struct {
+	to, key                string
+	lead                   time.Duration
+	above                  uint64
+	hold, release, replace bool
+}
+
+// How long before servers begin with a publication. In that time they ask, download at moments of
+// their own, and make it ready. What is gone back to is in their folders, and in a hurry.
+const (
+	usualLead    = time.Minute
+	rollbackLead = 10 * time.Second
+)
+
+func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
+	f := cmd.Flags()
+	f.StringVar(&flags.to, "to", "", "s3:// `URL` of the store that servers follow")
+	f.StringVar(&flags.key, "key", "", "`FILE` with the key that signs, which `snapshot trust init` made")
+	f.DurationVar(&flags.lead, "activate-in", lead,
+		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
+	f.Uint64Var(&flags.above, "above", 0,
+		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
+	f.BoolVar(&flags.hold, "hold", false, "refuse every push after this one, until one with --release")
+	f.BoolVar(&flags.release, "release", false, "publish although the last push was one with --hold")
+	f.BoolVar(&flags.replace, "replace", false, "publish over what no trusted key signed, after all keys were lost")
+}
+
+// check refuses flags that do nothing without --to, and reads the key before anything is changed.
+func (flags *pushFlags) check(cmd *cobra.Command) (*mirror.Key, error) {
+	var wrong problems
+	given := cmd.Flags().Changed
+	for _, name := range []string{"key", "activate-in", "above", "hold", "release", "replace"} {
+		wrong.when(flags.to == "" && given(name), "cannot use --%s without --to", name)
+	}
+	wrong.when(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
+	wrong.when(flags.lead < 0 || flags.lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
+		flags.lead, mirror.LongestLead)
+	if err := wrong.err(); err != nil || flags.to == "" {
+		return nil, fail(exitUsage, "", err)
+	}
+
+	_, err := mirror.ParsePlace(flags.to)
+	var key *mirror.Key
+	if err == nil {
+		key, err = readKey(flags.key)
+	}
+	return key, asMirrorFailure(err, flags.to)
+}
+
+// readKey reads the key that signs.
+func readKey(path string) (*mirror.Key, error) {
+	key, err := mirror.ReadKey(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, fail(exitFailure, "give --key the file that `ninepocket snapshot trust init` wrote", err)
+	}
+	return key, err
+}
+
+// pushedRow is what a push prints.
+type pushedRow struct {
+	mirror.Pointer
+	Changed bool  `json:"published"`
+	Sent    int64 `json:"sent_bytes"`
+	Had     int64 `json:"had_bytes"`
+}
+
+// push pushes what is published in the directory store.
+func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir, key *mirror.Key) (pushedRow, error) {
+	bucket, err := openBucket(flags.to)
+	if err != nil {
+		return pushedRow{}, asMirrorFailure(err, flags.to)
+	}
+	// Only what is published here passed the guards.
+	cur, err := dir.Current()
+	if err != nil {
+		return pushedRow{}, err
+	}
+
+	done, err := bucket.Push(ctx, dir, cur.ID, mirror.Pushing{
+		Now: time.Now(), Key: key, Lead: flags.lead, Above: flags.above, Hold: flags.hold, Release: flags.release,
+		Replace: flags.replace,
+	})
+	return pushedRow{done.Pointer, done.Changed, done.Sent, done.Had}, asMirrorFailure(err, flags.to)
+}
+
+// after pushes when --to is given, once the pointer of the directory store has moved. A script gets
+// one document about both.
+func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, key *mirror.Key, row publishedRow) error {
+	var pushed pushedRow
+	var err error
+	if flags.to != "" {
+		pushed, err = flags.push(cmd.Context(), store.dir(), key)
+	}
+	switch {
+	case err != nil:
+		store.warnUnpushed(cmd)
+	case flags.to != "":
+		row.Pushed = &pushed
+	}
+
+	if store.asJSON {
+		return errors.Join(printJSON(cmd.OutOrStdout(), row), err)
+	}
+	if err != nil || flags.to == "" {
+		return err
+	}
+	return flags.print(cmd, false, &pushed)
+}
+
+// warnUnpushed says that the store of this machine is ahead of the servers.
+func (flags *storeFlags) warnUnpushed(cmd *cobra.Command) {
+	const text = "note: store %q has it, and servers do not: `ninepocket snapshot push` goes on from here\n"
+	cmd.PrintErrf(text, flags.folder)
+}
+
+func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *pushedRow) error {
+	return show(cmd, asJSON, row, func(out *bufio.Writer) {
+		if !row.Changed {
+			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, bare(flags.to))
+			return
+		}
+		fmt.Fprintf(out, "pushed %s (epoch %d of %s): %s sent, %s were there\n", row.ID, row.Epoch, bare(flags.to),
+			sized(row.Sent), sized(row.Had))
+		if !row.ActivateAt.IsZero() {
+			fmt.Fprintf(out, "servers begin with it at %s\n", row.ActivateAt.Format(time.RFC3339))
+		}
+		if row.Hold {
+			fmt.Fprintln(out, "no push comes after it without --release")
+		}
+	})
+}
+
+func snapshotPush() *cobra.Command {
+	var flags storeFlags
+	var push pushFlags
+	var key *mirror.Key
+	cmd := &cobra.Command{
+		Use: "push --store DIR --to URL --key FILE", Short: "Publish the current snapshot to many servers",
+		Args: cobra.NoArgs,
+		Long: "Sends what the current snapshot of the store has and the S3-compatible store at --to has not, and " +
+			"then moves\n" +
+			"the pointer there, signed with --key. Servers that run with --store s3://… or `snapshot pull --follow` " +
+			"take it\n" +
+			"up. Of two pushes at the same time one is refused. A push whose answer was lost can be repeated.\n\n" +
+			"Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the file that\n" +
+			"AWS_SHARED_CREDENTIALS_FILE names.",
+		Example: "  ninepocket snapshot push --store store --to 's3://cards/prod?region=eu-west-1' --key ops-2026.key",
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			key, err = push.check(cmd)
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			row, err := push.push(cmd.Context(), flags.dir(), key)
+			if err != nil {
+				return err
+			}
+			return push.print(cmd, flags.asJSON, &row)
+		},
+	}
+
+	flags.addStored(cmd)
+	push.add(cmd, usualLead)
+	require(cmd, "to", "key")
+	return cmd
+}
