@@ -1,0 +1,457 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// patience is how long a process may take to answer on a busy machine.
+const patience = 90 * time.Second
+
+// ErrAddress says what to do about an address that is taken.
+var ErrAddress = errors.New("choose another address: make fleet-demo DEMO_FLAGS='--listen 127.0.0.1:0'")
+
+// Options say what a fleet is made of.
+type Options struct {
+	Binary  string // of ninepocket
+	Folder  string // for everything that the processes keep; it is made
+	Listen  string // HOST:PORT of the proxy, port 0 for any
+	Catalog string // a native source directory with the first day
+}
+
+// Fleet is a running fleet.
+type Fleet struct {
+	Plan
+	options   Options
+	processes map[string]*process
+}
+
+// Start starts a fleet and returns when the proxy answers. After an error nothing runs any more.
+func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
+	if err := Missing(); err != nil {
+		return nil, err
+	}
+	f := &Fleet{options: options, processes: map[string]*process{}}
+	defer func() {
+		if err != nil {
+			f.Stop()
+		}
+	}()
+
+	// The user of PostgreSQL has to get through the folder to its own.
+	err = os.MkdirAll(options.Folder, 0o711)
+	if err == nil {
+		err = os.Chmod(options.Folder, 0o711)
+	}
+	if err == nil {
+		err = f.plan()
+	}
+	if err == nil {
+		err = f.startEngines(ctx)
+	}
+	if err == nil {
+		err = f.publishFirst(ctx)
+	}
+	if err == nil {
+		err = f.startServers(ctx)
+	}
+	return f, err
+}
+
+// plan gives each process a place of its own.
+func (f *Fleet) plan() error {
+	f.Plan = Plan{
+		Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
+		Password: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
+		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },
+	}
+
+	// They are kept until all are chosen, so that none is given twice.
+	names := slices.Concat(Redis, Sentinels, Servers, []string{Postgres, Store})
+	for _, name := range Servers {
+		names = append(names, name+"/admin")
+	}
+	places := map[string]string{Proxy: f.options.Listen}
+	for _, name := range names {
+		places[name] = "127.0.0.1:0"
+	}
+	for name, place := range places {
+		l, err := net.Listen("tcp", place) //nolint:noctx // it is over at once
+		if err != nil {
+			return fmt.Errorf("cannot listen for %s: %w: %w", name, err, ErrAddress)
+		}
+		defer l.Close()
+		f.Places[name] = l.Addr().String()
+	}
+
+	f.BaseURL = "http://" + f.Places[Proxy]
+	return nil
+}
+
+// add prepares a process with a folder of its own.
+func (f *Fleet) add(name string) error {
+	line, env := f.Command(name)
+	path, err := find(line[0])
+	if line[0] == "ninepocket" {
+		path, err = filepath.Abs(f.options.Binary)
+	}
+	if err != nil {
+		return err
+	}
+
+	folder := f.Folder(name)
+	p := &process{name: name, path: path, args: line[1:], env: env, dir: folder, log: folder + ".log"}
+	if name == Postgres {
+		p.owner, err = someone()
+	}
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil && p.owner != nil {
+		err = os.Chown(folder, int(p.owner.Uid), int(p.owner.Gid))
+	}
+	f.processes[name] = p
+	return err
+}
+
+// startEngines starts what servers need: Redis, PostgreSQL, and the store.
+func (f *Fleet) startEngines(ctx context.Context) error {
+	for _, name := range slices.Concat(Redis, Sentinels, []string{Postgres, Store}) {
+		if err := f.add(name); err != nil {
+			return err
+		}
+	}
+	for i, name := range Sentinels {
+		err := os.WriteFile(f.Folder(name)+"/sentinel.conf", []byte(f.Sentinel(name)), 0o600)
+		if err == nil {
+			err = os.WriteFile(f.Folder(Redis[i])+"/redis.conf", []byte(f.RedisConfig(Redis[i])), 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return f.startRedis(ctx) })
+	group.Go(func() error { return f.startPostgres(ctx) })
+	group.Go(func() error {
+		err := os.MkdirAll(filepath.Join(f.Folder(Store), Bucket), 0o700)
+		if err != nil {
+			return err
+		}
+		return f.launch(ctx, Store, f.accepts(Store))
+	})
+	return group.Wait()
+}
+
+func (f *Fleet) startRedis(ctx context.Context) error {
+	for _, name := range Redis {
+		if err := f.launch(ctx, name, f.accepts(name)); err != nil {
+			return err
+		}
+	}
+	both := func() bool { return strings.Count(f.Tell(Redis[0], "INFO", "replication"), "state=online") == 2 }
+	if err := f.await(ctx, Redis[0], "two replicas follow it", both); err != nil {
+		return err
+	}
+
+	for _, name := range Sentinels {
+		if err := f.launch(ctx, name, f.accepts(name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range Sentinels {
+		knows := func() bool { return strings.Contains(f.Tell(name, "INFO", "sentinel"), "slaves=2,sentinels=3") }
+		if err := f.await(ctx, name, "it knows all others", knows); err != nil {
+			return err
+		}
+	}
+
+	// Servers let a Redis that is new wait for a minute, in which nobody knows what was granted. Here
+	// nothing was.
+	if answer := f.Tell(Redis[0], "SET", "np:born", "1"); answer != "OK" {
+		return fmt.Errorf("cannot write to redis: %s", answer)
+	}
+	return nil
+}
+
+// startPostgres makes a cluster of databases, and the one of the fleet.
+func (f *Fleet) startPostgres(ctx context.Context) error {
+	p := f.processes[Postgres]
+	folder := f.Folder(Postgres)
+	password := filepath.Join(folder, "password")
+	err := os.WriteFile(password, []byte(f.Password), 0o600)
+	if err == nil && p.owner != nil {
+		err = os.Chown(password, int(p.owner.Uid), int(p.owner.Gid))
+	}
+	if err == nil {
+		err = f.as(ctx, p, "initdb", "-D", filepath.Join(folder, "data"), "-U", "np", "-E", "UTF8", "--locale=C",
+			"--auth=scram-sha-256", "--auth-local=trust", "--pwfile="+password)
+	}
+	if err != nil {
+		return err
+	}
+
+	// A container's image says the rest by itself.
+	p.args = append(p.args, "-D", filepath.Join(folder, "data"), "-k", folder, "-h", f.Bind, "-p", f.port(Postgres),
+		"-c", "dynamic_shared_memory_type=mmap")
+	ready := func() bool {
+		return f.as(ctx, p, "pg_isready", "-q", "-h", folder, "-p", f.port(Postgres)) == nil
+	}
+	if err := f.launch(ctx, Postgres, ready); err != nil {
+		return err
+	}
+	return f.as(ctx, p, "createdb", "-h", folder, "-p", f.port(Postgres), "-U", "np", "cards")
+}
+
+// as runs a program of PostgreSQL as its user.
+func (f *Fleet) as(ctx context.Context, p *process, name string, args ...string) error {
+	path, err := find(name)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir = p.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner, Setpgid: true}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// publishFirst makes the key of the publisher, and publishes the first day.
+func (f *Fleet) publishFirst(ctx context.Context) error {
+	out, err := f.Ninepocket(ctx, "snapshot", "trust", "init", "demo", "--key", f.KeyFile())
+	if err != nil {
+		return err
+	}
+	f.Publisher = strings.TrimSpace(out)
+	return f.Publish(ctx, f.options.Catalog, "0s")
+}
+
+// KeyFile is the file with the key that signs publications.
+func (f *Fleet) KeyFile() string { return filepath.Join(f.options.Folder, "publisher.key") }
+
+// Publish builds a snapshot of a native source directory and pushes it, to begin after a while.
+func (f *Fleet) Publish(ctx context.Context, catalog, in string) error {
+	store := filepath.Join(f.options.Folder, "publisher")
+	build := []string{"snapshot", "build", "--store", store, "--source", "native:" + catalog}
+	if _, err := os.Stat(filepath.Join(store, "CURRENT")); err == nil {
+		build = append(build, "--base", "current")
+	}
+	_, err := f.Ninepocket(ctx, build...)
+	if err != nil {
+		return err
+	}
+	_, err = f.Ninepocket(ctx, "snapshot", "publish", "latest", "--store", store, "--to", f.PublishTo(), "--key",
+		f.KeyFile(), "--activate-in", in)
+	return err
+}
+
+// CreateKey makes a key that all servers take within two seconds.
+func (f *Fleet) CreateKey(ctx context.Context, tenant, surface, plan string, more ...string) (string, error) {
+	out, err := f.Ninepocket(ctx, append([]string{
+		"keys", "create", "--control", f.Control(), "--tenant", tenant, "--surface", surface, "--plan", plan, "--json",
+	}, more...)...)
+	if err != nil {
+		return "", err
+	}
+
+	var made struct{ Key string }
+	err = json.Unmarshal([]byte(out), &made)
+	return made.Key, err
+}
+
+// Ninepocket runs a command and returns what it printed.
+func (f *Fleet) Ninepocket(ctx context.Context, args ...string) (string, error) {
+	path, err := filepath.Abs(f.options.Binary)
+	if err != nil {
+		return "", err
+	}
+
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), f.Credentials()...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out, said bytes.Buffer
+	cmd.Stdout = &out
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("ninepocket %s %s: %w: %s", args[0], args[1], err, bytes.TrimSpace(said.Bytes()))
+	}
+	return out.String(), nil
+}
+
+// startServers starts the servers and the proxy before them.
+func (f *Fleet) startServers(ctx context.Context) error {
+	// A server needs a key to start, and the database has its tables after that.
+	if _, err := f.CreateKey(ctx, "demo", "live", "free"); err != nil {
+		return err
+	}
+	for _, name := range append(slices.Clone(Servers), Proxy) {
+		if err := f.add(name); err != nil {
+			return err
+		}
+	}
+	err := os.WriteFile(f.Folder(Proxy)+"/haproxy.cfg", []byte(haproxyConfig), 0o600)
+	if err != nil {
+		return err
+	}
+
+	group, each := errgroup.WithContext(ctx)
+	for _, name := range Servers {
+		group.Go(func() error { return f.launch(each, name, f.Ready(name)) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+
+	// Another one may have begun to listen there since it was free.
+	if f.accepts(Proxy)() {
+		return fmt.Errorf("cannot listen for %s at %s: another program does by now: %w", Proxy, f.Places[Proxy],
+			ErrAddress)
+	}
+	return f.launch(ctx, Proxy, func() bool { return status("http://"+f.Places[Proxy]+"/robots.txt") == http.StatusOK })
+}
+
+// Ready returns whether a server is ready.
+func (f *Fleet) Ready(name string) func() bool {
+	return func() bool { return status("http://"+f.Places[name+"/admin"]+"/readyz") == http.StatusOK }
+}
+
+func status(url string) int {
+	client := http.Client{Timeout: 5 * time.Second}
+	resp, err := client.Get(url) //nolint:noctx // it has a time of its own
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// accepts returns whether a process takes connections.
+func (f *Fleet) accepts(name string) func() bool {
+	return func() bool {
+		conn, err := net.DialTimeout("tcp", f.Places[name], time.Second)
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+		return true
+	}
+}
+
+// launch starts a process and waits until it is ready.
+func (f *Fleet) launch(ctx context.Context, name string, ready func() bool) error {
+	if err := f.processes[name].start(); err != nil {
+		return err
+	}
+	return f.await(ctx, name, "it is ready", ready)
+}
+
+// await waits for something that a process has to come to.
+func (f *Fleet) await(ctx context.Context, name, what string, ok func() bool) error {
+	p := f.processes[name]
+	deadline := time.Now().Add(patience)
+	for !ok() {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !p.running():
+			return fmt.Errorf("%s ended at once: %s", name, p.said())
+		case time.Now().After(deadline):
+			return fmt.Errorf("%s: not within %s that %s: %s", name, patience, what, p.said())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return nil
+}
+
+// Tell sends a command to a Redis or a Sentinel and returns its answer; "" = it could not be sent.
+func (f *Fleet) Tell(name string, words ...string) string {
+	conn, err := net.DialTimeout("tcp", f.Places[name], time.Second)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+
+	fmt.Fprintf(conn, "*%d\r\n", len(words))
+	for _, word := range words {
+		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
+	}
+	answer := make([]byte, 64<<10)
+	n, _ := conn.Read(answer)
+	text := string(answer[:n])
+	if strings.HasPrefix(text, "$") {
+		_, text, _ = strings.Cut(text, "\r\n")
+	}
+	return strings.TrimRight(strings.TrimLeft(text, "+:-"), "\r\n")
+}
+
+// Names are the processes in the order in which they started.
+func (f *Fleet) Names() []string {
+	return slices.Concat(Redis, Sentinels, []string{Postgres, Store}, Servers, []string{Proxy})
+}
+
+// Stop ends all processes, those first that need the others.
+func (f *Fleet) Stop() {
+	var group errgroup.Group
+	end := func(names ...string) {
+		for _, name := range names {
+			if p := f.processes[name]; p != nil {
+				group.Go(func() error { p.stop(); return nil })
+			}
+		}
+		_ = group.Wait()
+	}
+	end(Proxy)
+	end(Servers...)
+	end(Sentinels...)
+	end(append(slices.Clone(Redis), Postgres, Store)...)
+}
+
+// Kill ends a process as kill -9 does.
+func (f *Fleet) Kill(name string) { f.processes[name].kill() }
+
+// Pause stops a process where it is, and Resume lets it go on.
+func (f *Fleet) Pause(name string) { f.processes[name].signal(syscall.SIGSTOP) }
+
+// Resume lets a process go on that was paused.
+func (f *Fleet) Resume(name string) { f.processes[name].signal(syscall.SIGCONT) }
+
+// Running reports whether a process runs.
+func (f *Fleet) Running(name string) bool { return f.processes[name].running() }
+
+// Again starts a process that ended, with what it had.
+func (f *Fleet) Again(ctx context.Context, name string) error {
+	ready := f.accepts(name)
+	if slices.Contains(Servers, name) {
+		ready = f.Ready(name)
+	}
+
+	// The address may be taken for a moment by a connection that was cut.
+	deadline := time.Now().Add(patience)
+	for {
+		err := f.launch(ctx, name, ready)
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+}

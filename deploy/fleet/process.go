@@ -1,0 +1,204 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// grace is how long a process may take to end before it is killed.
+const grace = 20 * time.Second
+
+// process is one program of a fleet. It ends with this one.
+type process struct {
+	name  string
+	path  string
+	args  []string
+	env   []string
+	dir   string
+	log   string              // what it says
+	owner *syscall.Credential // nil: this user
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it ended
+}
+
+// start starts the program.
+func (p *process) start() error {
+	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+
+	cmd := exec.Command(p.path, p.args...) //nolint:noctx // stop ends it in its own way
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Stdout = log
+	cmd.Stderr = log
+	// An interrupt from the keyboard is for this program, which ends the others in their order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: p.owner}
+	endWithParent(cmd, p.name)
+
+	done := make(chan struct{})
+	started := make(chan error)
+	go func() {
+		// The system ends the process when the thread ends that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(done)
+	}()
+
+	p.cmd = cmd
+	p.done = done
+	err = <-started
+	if err != nil {
+		return fmt.Errorf("cannot start %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// running reports whether the program was started and has not ended.
+func (p *process) running() bool {
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// stop lets the program end, and kills one that does not.
+func (p *process) stop() {
+	if !p.running() {
+		return
+	}
+
+	// PostgreSQL takes this one for an end without waiting for its clients.
+	polite := syscall.SIGTERM
+	if p.name == Postgres {
+		polite = syscall.SIGINT
+	}
+	p.signal(syscall.SIGCONT)
+	_ = p.cmd.Process.Signal(polite)
+	select {
+	case <-p.done:
+	case <-time.After(grace):
+		p.kill()
+	}
+}
+
+// kill ends the program and what it started, as kill -9 of all of them does.
+func (p *process) kill() {
+	if p.running() {
+		p.signal(syscall.SIGKILL)
+		<-p.done
+	}
+}
+
+// signal sends a signal to the program and to what it started.
+func (p *process) signal(s syscall.Signal) {
+	if !p.running() {
+		return
+	}
+	all := append([]int{p.cmd.Process.Pid}, childrenOf(p.cmd.Process.Pid)...)
+	for _, pid := range all {
+		_ = syscall.Kill(pid, s)
+	}
+}
+
+// childrenOf are the processes that one started and that are still there.
+func childrenOf(pid int) (all []int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for field := range strings.FieldsSeq(string(text)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
+// said is the end of what the program said.
+func (p *process) said() string {
+	text, _ := os.ReadFile(p.log)
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
+}
+
+// someone is a user that PostgreSQL may run as where this one is root; nil for this user.
+func someone() (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil //nolint:nilnil // no other user is needed
+	}
+	found, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, err
+	}
+
+	uid, err := strconv.ParseUint(found.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(found.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
+}
+
+// installs says how a program is installed where it is missing.
+var installs = []struct{ program, how string }{
+	{"redis-server", "apt-get install redis-server"},
+	{"redis-sentinel", "apt-get install redis-sentinel"},
+	{"haproxy", "apt-get install haproxy"},
+	{"postgres", "apt-get install postgresql"},
+	{"initdb", "apt-get install postgresql"},
+	{"createdb", "apt-get install postgresql"},
+	{"versitygw", "go install github.com/versity/versitygw/cmd/versitygw@v1.8.0"},
+}
+
+// Missing says of each program that is not installed how to install it, nil when all are.
+func Missing() error {
+	var all []error
+	told := map[string]bool{}
+	for _, need := range installs {
+		if _, err := find(need.program); err != nil && !told[need.how] {
+			told[need.how] = true
+			all = append(all, fmt.Errorf("cannot find %s: install it: %s", need.program, need.how))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// find finds a program also where Debian and `go install` put those that are not in the path.
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path, nil
+	}
+
+	home, _ := os.UserHomeDir()
+	for _, pattern := range []string{
+		"/usr/sbin/", "/usr/lib/postgresql/*/bin/", filepath.Join(os.Getenv("GOPATH"), "bin") + "/",
+		filepath.Join(home, "go", "bin") + "/",
+	} {
+		if found, _ := filepath.Glob(pattern + name); len(found) > 0 {
+			return found[len(found)-1], nil
+		}
+	}
+	return "", err
+}
