@@ -9,6 +9,7 @@ GO           ?= go
 TOOL         := $(GO) tool -modfile=tools/go.mod
 DATA         ?= ../shared/data
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMITTED    := $(shell git log -1 --format=%cs 2>/dev/null)
 
 PKG          ?= ./...
 RUN          ?= .
@@ -24,24 +25,45 @@ BENCH_FLAGS  ?=
 LIMIT        ?=
 MEASURE      ?=
 
+# A process with the race detector sleeps a second before it ends, unless it is told otherwise, and
+# tests start hundreds of them.
+export GORACE ?= atexit_sleep_ms=20
+
+# What somebody wants who only uses it; help shows these first.
+FIRST        := help build demo fleet-demo install test clean
+
 # True when the race detector can be built: it needs a C compiler and the C library's headers.
 HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO) env CC) -x c -o /dev/null - >/dev/null 2>&1
 
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: make TARGET [NAME=VALUE…]'
-	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' -v first=' $(FIRST) ' ' \
+	function show(name, words, n, i, line) { n = split(text[name], words, " "); line = sprintf("  %-15s", name); \
+	  for (i = 1; i <= n; i++) { if (length(line) + length(words[i]) > 78) { print line; line = sprintf("  %-15s", "") } \
+	    line = line " " words[i] } print line } \
+	/^[a-z-]+:.*## / { order[++count] = $$1; text[$$1] = $$2 } \
+	END { for (part = 0; part < 2; part++) { print part ? "\nfor who works on it:" : ""; \
+	  for (k = 1; k <= count; k++) if ((index(first, " " order[k] " ") == 0) == part) show(order[k]) } }' \
+	$(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build bin/ninepocket, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ninepocket ./cmd/ninepocket
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
 
 .PHONY: demo
 demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='--listen 127.0.0.1:8080')
 	@exec bin/ninepocket demo $(DEMO_FLAGS)
 
-# One package more than processors at a time: tests wait for disks and for clocks.
+.PHONY: fleet-demo
+fleet-demo: build ## three servers behind a proxy with Redis, PostgreSQL and an S3-compatible store, as plain processes (DEMO_FLAGS='--listen 127.0.0.1:8080')
+	$(GO) build -trimpath -buildvcs=false -o bin/fleet-demo ./deploy/fleet/demo
+	@exec bin/fleet-demo $(DEMO_FLAGS)
+
+# One package more than processors at a time: tests wait for disks and for clocks. Those that take
+# longest begin first, so that none of them is left over at the end.
+LONGEST = ./server ./cmd/ninepocket ./access
+
 .PHONY: test
 test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
 	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
@@ -49,13 +71,26 @@ test: ## run every test in random order, with the race detector where a C compil
 	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
 	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
 	echo "skipped: hostile requests behind $$proxy, because it is not installed"; done; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	echo 'skipped: what many servers share, because PostgreSQL is not installed'; \
+	PATH=$$PATH:$$HOME/go/bin command -v versitygw >/dev/null || \
+	echo 'skipped: publications in a real S3-compatible store, because versitygw is not installed'; \
 	side=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )); \
-	(set -x; $(GO) test -shuffle=on $$race -p $$side -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)); \
+	longest=; [ '$(PKG)' != ./... ] || longest='$(LONGEST)'; \
+	(set -x; $(GO) test -shuffle=on $$race -p $$side -timeout $(TEST_TIMEOUT) -run '$(RUN)' $$longest $(PKG)); \
 	if [ '$(PKG) $(RUN)' = './... .' ]; then $(GO) -C tools test ./measure; fi
 
 .PHONY: browser
-browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium; SHOTS=DIR keeps pictures)
-	@GO='$(GO)' SHOTS='$(abspath $(SHOTS))' site/browser/run.sh
+browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium)
+	@GO='$(GO)' site/browser/run.sh
+
+.PHONY: pages-shots
+pages-shots: ## take pictures of every kind of page at three widths, light and dark, into SHOTS=DIR (needs Node and Chromium)
+	@GO='$(GO)' SHOTS='$(abspath $(or $(SHOTS),shots))' site/browser/run.sh shots.mjs
+
+.PHONY: lighthouse
+lighthouse: ## hold every kind of page against the budgets of Lighthouse, as a phone sees it (needs Node and Chromium)
+	@GO='$(GO)' site/browser/run.sh lighthouse
 
 .PHONY: race
 race: ## run every test with the race detector, and fail where it cannot be built
@@ -71,11 +106,21 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 
 .PHONY: whole
 whole: ## do in full the sweeps that make test does a sample of, without the race detector (3 min)
-	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'depth\.' . | xargs dirname | sort -u)
+	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'depth\.' . | xargs dirname | sort -u | grep -v '^./cmd/')
+	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^TestRealBadDays$$' ./cmd/ninepocket # the one sweep among its tests
 
 .PHONY: torture
-torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests; let every fault of the table come upon the real program; simulate faults of disk and clock, and plant mistakes; flip every bit (an hour)
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestFaults|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./server
+torture: ## kill servers, publishers and the engines of a fleet at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests; let every fault of the table come upon the real program; simulate faults of disk and clock, and plant mistakes; flip every bit (an hour)
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestFleetKilled|TestFleetFaults|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestFaults|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./server
+
+.PHONY: torture-fleet
+torture-fleet: ## kill and pause each process of a fleet in turn, under load, and hold what clients saw against the bills; hold 100 publications on three servers to 250 ms (5 min)
+	NINEPOCKET_TORTURE=1 $(GO) test -run '^TestTortureFleet$$' -count=1 -v -timeout 20m ./deploy/fleet
+	NINEPOCKET_TORTURE=1 $(GO) test -run '^TestPublicationsTogether$$' -count=1 -v -timeout 20m ./cmd/ninepocket
+
+.PHONY: sim
+sim: ## simulate a fleet over the real scripts from SEEDS=1000 seeds, and look for each planted mistake (2 min)
+	NINEPOCKET_SIM=$(or $(SEEDS),1000) $(GO) test -run '^(TestSimulatedFleet|TestPlantedFaults)$$' -count=1 -v -timeout 10m ./fleet/meter
 
 .PHONY: hunt
 hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 to 13 min)
@@ -179,7 +224,7 @@ install: man completions ## install binary, manual pages, completions and system
 	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'
 	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/WATCH.md docs/SECURE.md docs/MOVE.md
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/WATCH.md docs/SECURE.md docs/MOVE.md docs/FLEET.md
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
 	for unit in ninepocket.service ninepocket.socket ninepocket-daily.service ninepocket-daily.timer; do \
 	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done

@@ -30,18 +30,23 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":            {"internal/tally", "internal/wal"},
+	"access":            {"internal/ownership", "internal/tally", "internal/wal"},
 	"access/accesstest": {"access"},
 	"cmd/ninepocket":    {anyOfOurs},
 	"deploy":            {},
 	"deploy/bom":        {},
+	"deploy/fleet":      {},
+	"deploy/fleet/demo": {"deploy/fleet", "internal/synth"},
 	"engine": {
 		"collector", "engine/cursor", "index", "internal/pace", "snapshot", "wire",
 	},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
-	"feed":                                 {"snapshot"},
+	"feed":                                 {"internal/ownership", "snapshot"},
+	"fleet/ledger":                         {"access"},
+	"fleet/meter":                          {"access", "internal/tally"},
+	"fleet/mirror":                         {"snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
 	"internal/certificate":                 {},
@@ -52,9 +57,13 @@ var mayImport = map[string][]string{
 	"internal/feedtest":                    {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
+	"internal/ownership":                   {},
+	"internal/postgrestest":                {},
+	"internal/redistest":                   {},
 	"internal/synth":                       {},
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
+	"internal/s3test":                      {},
 	"internal/tally":                       {},
 	"internal/tamper":                      {},
 	"internal/wal":                         {},
@@ -71,22 +80,25 @@ var mayImport = map[string][]string{
 	"bench/rivals":  {"access", "bench", "engine", "index", "snapshot", "wire"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
-	"api": {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
+	"api": {
+		"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "valuation", "wire",
+	},
 	"mcp": {
 		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
 		"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
-		"server/strict", "site", "wire", "wire/openapi",
+		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
-	"snapshot":       {},
+	"snapshot":       {"internal/ownership"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
 	"wire/openapi":   {"internal/jsonwalk", "snapshot"},
 	"server/strict":  {},
-	"site":           {"engine", "index", "snapshot", "wire"},
+	"site":           {"collector", "engine", "index", "index/text", "site/picture", "snapshot", "valuation", "wire"},
+	"site/picture":   {},
 	"valuation":      {"collector", "engine", "index", "snapshot"},
 }
 
@@ -96,16 +108,18 @@ const anyOfOurs = "*"
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
 	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/feedtest",
-	"internal/fixture", "internal/synth", "internal/tamper",
+	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
+	"internal/tamper",
 }
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
-	"access": {"internal/wal/waltest"},
-	"bench":  {"site"},
-	"mcp":    {"access", "loader"},
-	"server": {"collector", "index", "loader", "snapshot"},
+	"access":      {"internal/wal/waltest"},
+	"bench":       {"site"},
+	"fleet/meter": {"access/accesstest"},
+	"mcp":         {"access", "loader"},
+	"server":      {"collector", "index", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.
@@ -249,8 +263,9 @@ func TestLayers(t *testing.T) {
 // notInProduct is what the product must not link: kits, and what measures others than our own server.
 var notInProduct = []string{
 	"access/accesstest", "bench/check", "bench/figures", "bench/gobench", "bench/plot", "bench/rivals", "deploy",
-	"deploy/bom", "engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/depth", "internal/fixture", "internal/wal/waltest",
+	"deploy/bom", "deploy/fleet", "deploy/fleet/demo",
+	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
+	"internal/depth", "internal/fixture", "internal/postgrestest", "internal/redistest", "internal/wal/waltest",
 }
 
 // TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.

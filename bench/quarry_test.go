@@ -434,7 +434,20 @@ func (g *ground) tools() []quarry {
 		rest := values[lines*len(line):]
 		return g.call(value.name, map[string]any{"cards": cards, "response_format": rest[0]}, rest[1])
 	}
-	return append(all, value)
+	all = append(all, value)
+
+	// The same list over REST, which takes twice as many.
+	const items = 2 * lines
+	rest := quarry{name: "/v1/valuations", makers: append(slices.Repeat(value.makers[:len(line)], items), encodings())}
+	rest.spell = func(values []string) []byte {
+		cards := make([]map[string]any, items)
+		for i := range cards {
+			cards[i] = object(line, values[i*len(line):])
+		}
+		return spell(http.MethodPost, "/v1/valuations", g.keys.Live, spellJSON(map[string]any{"items": cards}),
+			accepts(values[items*len(line)])...)
+	}
+	return append(all, rest)
 }
 
 // object is the JSON object of the arguments that are there.

@@ -1,6 +1,9 @@
 package collector
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // maxNearest is the longest text, in folded bytes, that Nearest looks for: a longer one is no slip
 // of the finger, and every text of a catalog would be compared with it.
@@ -10,6 +13,35 @@ const maxNearest = 64
 // a third of its letters may differ, three at most. It is "" where none is so like it. Of equally
 // near ones it is the first.
 func Nearest(typed string, all func(each func(string))) string {
+	l := NewLexicon(all)
+	return l.Nearest(typed)
+}
+
+// A Lexicon is texts that something typed is compared with, each once. It never changes.
+type Lexicon struct {
+	texts  []string
+	folded []string // of the same place; all differ
+}
+
+// NewLexicon takes up texts. It keeps them, and not copies.
+func NewLexicon(all func(each func(string))) *Lexicon {
+	l := &Lexicon{}
+	known := map[string]bool{}
+	all(func(text string) {
+		folded := Fold(text)
+		if folded == "" || len(folded) > maxNearest+4 || known[folded] {
+			return
+		}
+
+		known[folded] = true
+		l.texts = append(l.texts, text)
+		l.folded = append(l.folded, folded)
+	})
+	return l
+}
+
+// Nearest is the text that is most like one that was typed, as the function of that name.
+func (l *Lexicon) Nearest(typed string) string {
 	a := Fold(typed)
 	if a == "" || len(a) > maxNearest {
 		return ""
@@ -17,49 +49,77 @@ func Nearest(typed string, all func(each func(string))) string {
 
 	best := ""
 	least := min(utf8.RuneCountInString(a)/3, 3) + 1
-	all(func(text string) {
-		b := Fold(text)
-		if b == "" || len(b) > maxNearest+4 {
-			return
-		}
-		if d := distance([]rune(a), []rune(b), least); d < least {
-			best = text
+	c := comparison{a: []rune(a)}
+	for i, b := range l.folded {
+		if d := c.distance(b, least); d < least {
+			best = l.texts[i]
 			least = d
 		}
-	})
+	}
 	return best
 }
 
-// distance is in how many letters two texts differ: added, left out, replaced or swapped with the
+// comparison compares texts with one. It holds the rows of the usual table: of a[:i], a[:i-1] and
+// a[:i-2] against all beginnings of the other text.
+type comparison struct {
+	a, b               []rune
+	row, above, higher []int
+}
+
+// distance is in how many letters the two texts differ: added, left out, replaced or swapped with the
 // next. It is limit where they differ in as many or more.
-func distance(a, b []rune, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+func (c *comparison) distance(text string, limit int) int {
+	// A rune has four bytes at most.
+	if len(text) >= 4*(len(c.a)+limit) {
 		return limit
 	}
 
-	// Rows of the usual table: of a[:i], a[:i-1] and a[:i-2] against all beginnings of b.
-	row := make([]int, len(b)+1)
-	above := make([]int, len(b)+1)
-	higher := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	c.b = c.b[:0]
+	for _, r := range text {
+		c.b = append(c.b, r)
+	}
+	if len(c.a)-len(c.b) >= limit || len(c.b)-len(c.a) >= limit {
+		return limit
 	}
 
-	for i := 1; i <= len(a); i++ {
-		row, above, higher = higher, row, above // air: rows move on
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], higher[j-2]+1)
-			}
-		}
+	n := len(c.b) + 1
+	c.row = slices.Grow(c.row[:0], n)[:n]
+	c.above = slices.Grow(c.above[:0], n)[:n]
+	c.higher = slices.Grow(c.higher[:0], n)[:n]
+	for j := range c.row {
+		c.row[j] = j
 	}
-	return min(row[len(b)], limit)
+
+	before := 0
+	for i := 1; i <= len(c.a); i++ {
+		least := c.next(i)
+		// A swap reaches back over one row; what two rows have lost nothing brings back.
+		if least >= limit && before >= limit {
+			return limit
+		}
+		before = least
+	}
+	return min(c.row[len(c.b)], limit)
+}
+
+// next computes the row of the i-th letter of a, and returns its least.
+func (c *comparison) next(i int) (least int) {
+	c.row, c.above, c.higher = c.higher, c.row, c.above // air: rows move on
+	c.row[0] = i
+	least = i
+	for j := 1; j <= len(c.b); j++ {
+		cost := 1
+		if c.a[i-1] == c.b[j-1] {
+			cost = 0
+		}
+
+		c.row[j] = min(c.above[j]+1, c.row[j-1]+1, c.above[j-1]+cost)
+		if i > 1 && j > 1 && c.a[i-1] == c.b[j-2] && c.a[i-2] == c.b[j-1] {
+			c.row[j] = min(c.row[j], c.higher[j-2]+1)
+		}
+		least = min(least, c.row[j])
+	}
+	return least
 }
 
 // Distance is in how many letters two texts of ASCII differ: added, left out, replaced or swapped
@@ -68,5 +128,6 @@ func Distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}
-	return distance([]rune(a), []rune(b), limit)
+	c := comparison{a: []rune(a)}
+	return c.distance(b, limit)
 }

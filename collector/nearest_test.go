@@ -30,7 +30,7 @@ func TestDistance(t *testing.T) {
 		for _, b := range words {
 			for limit := range 9 {
 				want := min(plainDistance([]rune(a), []rune(b)), limit)
-				if got := distance([]rune(a), []rune(b), limit); got != want {
+				if got := (&comparison{a: []rune(a)}).distance(b, limit); got != want {
 					t.Errorf("%q and %q within %d: %d, want %d", a, b, limit, got, want)
 				}
 			}

@@ -292,6 +292,6 @@ func (r *comparison) dump(ctx context.Context, store, name string) (string, erro
 }
 
 // task does a task in a process of its own, by a command line that does tasks.
-func task(ctx context.Context, self []string, t bench.Task) (string, error) {
-	return output(ctx, ".", nil, self[0], append(slices.Clip(self[1:]), t.Text())...)
+func task(ctx context.Context, self []string, task bench.Task) (string, error) {
+	return output(ctx, ".", nil, self[0], append(slices.Clip(self[1:]), task.Text())...)
 }

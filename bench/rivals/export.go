@@ -22,8 +22,8 @@ type exported struct {
 }
 
 // export prints every card of the current snapshot, dearest first.
-func export(ctx context.Context, t *bench.Task, out io.Writer) error {
-	store := snapshot.OpenDir(t.Store)
+func export(ctx context.Context, task *bench.Task, out io.Writer) error {
+	store := snapshot.OpenDir(task.Store)
 	current, err := store.Current()
 	if err != nil {
 		return err

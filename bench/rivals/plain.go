@@ -92,8 +92,8 @@ type (
 )
 
 // servePlain serves the store's current snapshot.
-func servePlain(ctx context.Context, t *bench.Task, _ io.Writer) error {
-	service, err := bench.OpenService(t.Store, t.State, "http://localhost")
+func servePlain(ctx context.Context, task *bench.Task, _ io.Writer) error {
+	service, err := bench.OpenService(task.Store, task.State, "http://localhost")
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func servePlain(ctx context.Context, t *bench.Task, _ io.Writer) error {
 
 	srv := &http.Server{Handler: p.routes(), ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second}
 	go func() { <-ctx.Done(); _ = srv.Close() }()
-	if err := bench.Announce(t.Ready, bench.Ready{API: "http://" + l.Addr().String()}); err != nil {
+	if err := bench.Announce(task.Ready, bench.Ready{API: "http://" + l.Addr().String()}); err != nil {
 		return err
 	}
 	if err := srv.Serve(l); ctx.Err() == nil {

@@ -96,12 +96,12 @@ func Run(ctx context.Context, options bench.Options, with Options) (*Report, err
 
 // plainRival starts the net/http server over the store of the run, when that is known.
 func plainRival(self []string) bench.Rival {
-	return bench.Rival{Name: Plain, Command: func(t bench.Task) []string {
-		if t.Store == "" {
+	return bench.Rival{Name: Plain, Command: func(task bench.Task) []string {
+		if task.Store == "" {
 			return nil
 		}
-		t.Kind = taskPlain
-		return append(slices.Clip(self), t.Text())
+		task.Kind = taskPlain
+		return append(slices.Clip(self), task.Text())
 	}}
 }
 
