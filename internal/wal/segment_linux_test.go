@@ -73,7 +73,7 @@ func TestMappedSegment(t *testing.T) {
 func TestMappedFault(t *testing.T) {
 	dir := t.TempDir()
 	mustMap(t)
-	l, err := Start(dir, 1, Options{})
+	l, err := Start(dir, 1, Options{Inline: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestMappedDeath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mustMap(t)
-	l, err := Start(dir, 1, Options{})
+	l, err := Start(dir, 1, Options{Inline: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestUnmapped(t *testing.T) {
 	inPlace = nil
 	defer func() { inPlace = known }()
 	dir := t.TempDir()
-	l, err := Start(dir, 1, Options{})
+	l, err := Start(dir, 1, Options{Inline: true})
 	if err != nil {
 		t.Fatal(err)
 	}
