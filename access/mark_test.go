@@ -41,9 +41,15 @@ func TestFlipBeforeRest(t *testing.T) {
 			records = append(records, len(payload))
 			return nil
 		})
-		return err == nil && len(records) == calls+1 && records[calls] == 0
+		made := 0
+		for _, length := range records {
+			if length > 0 { // and no mark, which a slow machine has between the calls, too
+				made++
+			}
+		}
+		return err == nil && made == calls && records[len(records)-1] == 0
 	}
-	for deadline := time.Now().Add(5 * time.Second); !marked(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !marked(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no mark after %v", records)
 		}
@@ -63,14 +69,19 @@ func TestFlipBeforeRest(t *testing.T) {
 	const header, recordHeader = 20, 24
 	out := t.TempDir()
 	at := header
-	for i, length := range records[:calls] {
+	for i, length := range records {
+		if length == 0 {
+			at += recordHeader
+			continue
+		}
+
 		data[at+recordHeader+i%length] ^= 1
 		if err := os.WriteFile(filepath.Join(out, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := wal.Read(out, firsts[len(firsts)-1]-1, func(uint64, []byte) error { return nil })
 		if !errors.Is(err, ErrCorrupt) {
-			t.Errorf("a flipped bit of call %d of %d: %v", i+1, calls, err)
+			t.Errorf("a flipped bit of record %d of %d: %v", i+1, len(records), err)
 		}
 		data[at+recordHeader+i%length] ^= 1
 		at += recordHeader + length

@@ -106,8 +106,11 @@ func powerCuts(t *testing.T, create waltest.Create) {
 	}
 
 	script.call(live, CardsGet, true)
-	deadline := time.Now().Add(5 * time.Second) // 100 ms where nothing else runs
-	for !disk.Synced() && time.Now().Before(deadline) {
+	deadline := time.Now().Add(time.Minute) // 100 ms where nothing else runs
+	for !disk.Synced() {
+		if time.Now().After(deadline) {
+			t.Fatal("a live call is not on disk after a minute")
+		}
 		time.Sleep(time.Millisecond)
 	}
 

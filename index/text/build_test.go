@@ -17,11 +17,11 @@ func TestBuildLeavesNothing(t *testing.T) {
 		smallIndex(t)
 	}
 
-	for range 1000 { // they end soon, but not at once
+	for range 12_000 { // they end soon, but not at once
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
