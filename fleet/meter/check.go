@@ -104,12 +104,11 @@ func (l *link) checkClock(ctx context.Context, conn rueidis.DedicatedClient, fin
 	if l.options.given {
 		return nil
 	}
-	clock, err := redisTime(ctx, conn)
+	apart, err := l.apart(ctx, conn)
 	if err != nil {
 		return err
 	}
 
-	apart := clock - l.options.Now().Wall
 	l.meters.apart.Store(apart)
 	if max(apart, -apart) > clockApart {
 		way := "ahead of"
@@ -120,6 +119,15 @@ func (l *link) checkClock(ctx context.Context, conn rueidis.DedicatedClient, fin
 			float64(max(apart, -apart))/1000, way)
 	}
 	return nil
+}
+
+// apart is how far the clock of Redis is ahead of this machine's, in milliseconds. It was read
+// somewhere between question and answer, and an answer that takes long is no clock that is wrong.
+func (l *link) apart(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
+	asked := l.options.Now().Wall
+	clock, err := redisTime(ctx, conn)
+	answered := l.options.Now().Wall
+	return clock - min(max(clock, asked), max(asked, answered)), err
 }
 
 // redisTime is the clock of Redis in Unix milliseconds.
@@ -160,8 +168,8 @@ func onlineReplicas(info map[string]string) (n int) {
 }
 
 // parseURL reads redis://, rediss:// and redis+sentinel://, and returns what to show of it: no
-// password.
-func parseURL(text string) (option rueidis.ClientOption, host string, err error) {
+// password. A Redis that does not answer for twice an exchange is given up.
+func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption, host string, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -181,7 +189,7 @@ func parseURL(text string) (option rueidis.ClientOption, host string, err error)
 		Username: u.User.Username(), ClientName: "ninepocket",
 		// A write that is sent twice by somebody who does not know what it is may be granted twice.
 		DisableRetry: true, DisableCache: true, ForceSingleClient: !sentinel,
-		Dialer: net.Dialer{Timeout: exchangeFor, KeepAlive: time.Second}, ConnWriteTimeout: 2 * exchangeFor,
+		Dialer: net.Dialer{Timeout: exchange, KeepAlive: exchange}, ConnWriteTimeout: 2 * exchange,
 		BlockingPoolSize: batchers + 2, BlockingPoolCleanup: 0, RingScaleEachConn: 8,
 	}
 	option.Password, _ = u.User.Password()

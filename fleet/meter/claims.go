@@ -21,7 +21,8 @@ const (
 	maxReply = 4 << 20
 	// askAgain is when a caller that waits for another server's reply looks again.
 	askAgain = 40 * time.Millisecond
-	// commitFor is how long a commit whose answer was lost is sent again before the call is 503.
+	// commitFor is how long a commit whose answer was lost is sent again before the call is 503, in
+	// production.
 	commitFor = time.Second
 )
 
@@ -239,7 +240,7 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 	out, err := store.do(&command{
 		script: scriptCommit, keys: []string{record, n.times()},
 		args: []string{f.claim, number(t.At), kept, number(replyMillis)},
-	}, commitFor)
+	}, store.options.commit)
 	if err == nil && out.code(1) < 0 {
 		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
 	}

@@ -17,7 +17,7 @@ func TestForget(t *testing.T) {
 	s := startServer(t, r.URL(), prefix, nil)
 	live := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 4}, "one").who(t, "one")
 	preview := newTenants(t, access.Preview, access.Plan{PerMinute: 300, Credits: 4}, "one").who(t, "one")
-	options := Options{URL: r.URL(), Prefix: prefix}
+	options := Options{URL: r.URL(), Prefix: prefix, exchange: s.options.exchange}
 	if err := Lives(t.Context(), options, s.options.Incarnation); !errors.Is(err, ErrLives) {
 		t.Errorf("a server that lives: %v", err)
 	}

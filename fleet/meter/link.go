@@ -126,7 +126,7 @@ func (state *linkState) open(now access.Instant) bool {
 func newLink(
 	options *Options, m *meters, reassert func(exchange func([]*sending) error, another bool, shut int64) error,
 ) (*link, error) {
-	target, host, err := parseURL(options.URL)
+	target, host, err := parseURL(options.URL, options.exchange)
 	if err != nil {
 		return nil, err
 	}
@@ -399,8 +399,8 @@ func (l *link) probe(ctx context.Context, state *linkState) {
 		bound, cancel := context.WithTimeout(ctx, l.options.exchange)
 		defer cancel()
 		err = l.live(bound, conn)
-		if clock, bad := redisTime(bound, conn); bad == nil && !l.options.given {
-			l.meters.apart.Store(clock - l.present().Wall)
+		if apart, bad := l.apart(bound, conn); bad == nil && !l.options.given {
+			l.meters.apart.Store(apart)
 		}
 	}
 	if err != nil && ctx.Err() == nil {

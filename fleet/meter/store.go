@@ -49,6 +49,7 @@ type Options struct {
 
 	given    bool          // tests: scripts go by the latest Instant that was given
 	exchange time.Duration // tests: how long a batch may take
+	commit   time.Duration // tests: how long a commit may take
 }
 
 func (o *Options) setDefaults() {
@@ -57,6 +58,7 @@ func (o *Options) setDefaults() {
 	o.Prefix = cmp.Or(o.Prefix, "np")
 	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultRepliesMax)
 	o.exchange = cmp.Or(o.exchange, exchangeFor)
+	o.commit = cmp.Or(o.commit, commitFor)
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}

@@ -42,7 +42,8 @@ func harness() accesstest.Harness {
 		store, err := Open(t.Context(), Options{
 			URL: r.URL(), Prefix: at.prefix, Journal: openJournal(t, at.dir, now), Incarnation: "0000000000000001",
 			Now: func() access.Instant { return now }, Acks: AcksNone, Timeout: 20 * time.Second,
-			Lease: 500 * time.Millisecond, RepliesMax: accesstest.RepliesMax, given: true, exchange: 20 * time.Second,
+			Lease: 500 * time.Millisecond, RepliesMax: accesstest.RepliesMax, given: true,
+			exchange: 20 * time.Second, commit: 20 * time.Second,
 		})
 		if err != nil {
 			t.Fatal(err)

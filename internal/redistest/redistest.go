@@ -2,16 +2,22 @@
 package redistest
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
+
+// patience is how long a test waits for a process: a machine that is busy is no fault of it.
+const patience = 90 * time.Second
 
 // Process is a redis-server of a test's own.
 type Process struct {
@@ -22,6 +28,7 @@ type Process struct {
 	line []string // instead of all others: a Sentinel's
 	cmd  *exec.Cmd
 	log  *os.File
+	over atomic.Pointer[chan struct{}] // closed when the process has ended
 }
 
 // Need skips a test where there is no redis-server.
@@ -42,19 +49,21 @@ func Start(t testing.TB, args ...string) *Process {
 	return r
 }
 
-// Sentinel starts a Sentinel that watches a primary under a name, and takes it for down after 0.3 s.
+// Sentinel starts a Sentinel that watches a primary under a name. Within a minute it takes none for
+// down by itself: a test tells it when to fail over.
 func Sentinel(t testing.TB, primary *Process, name string) *Process {
 	t.Helper()
-	r := &Process{t: t, Dir: t.TempDir(), port: freePort(t)}
+	r := &Process{t: t, Dir: t.TempDir()}
 	file := filepath.Join(r.Dir, "sentinel.conf")
-	text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n"+
-		"sentinel down-after-milliseconds %s 300\nsentinel failover-timeout %s 3000\n",
-		r.port, r.Dir, name, primary.port, name, name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	r.line = []string{file, "--sentinel"}
-	r.Again()
+	r.first(func() {
+		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n"+
+			"sentinel down-after-milliseconds %s 60000\nsentinel failover-timeout %s 10000\n",
+			r.port, r.Dir, name, primary.port, name, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
 	t.Cleanup(r.Kill)
 	return r
 }
@@ -63,9 +72,23 @@ func Sentinel(t testing.TB, primary *Process, name string) *Process {
 func In(t testing.TB, dir string, args ...string) *Process {
 	t.Helper()
 	Need(t)
-	r := &Process{t: t, Dir: dir, port: freePort(t), args: args}
-	r.Again()
+	r := &Process{t: t, Dir: dir, args: args}
+	r.first(func() {})
 	return r
+}
+
+// first starts the process on a port of its own. Somebody else may take a free one just before.
+func (r *Process) first(prepare func()) {
+	r.t.Helper()
+	for range 5 {
+		r.port = freePort(r.t)
+		prepare()
+		if r.start() {
+			return
+		}
+		r.Kill()
+	}
+	r.fails("it starts")
 }
 
 func freePort(t testing.TB) int {
@@ -90,6 +113,14 @@ func (r *Process) URL() string { return "redis://" + r.Address() + "/0" }
 // Again starts the process and waits until it answers.
 func (r *Process) Again() {
 	r.t.Helper()
+	if !r.start() {
+		r.fails("it starts")
+	}
+}
+
+// start starts the process, and reports whether it answers. One that cannot ends by itself.
+func (r *Process) start() bool {
+	r.t.Helper()
 	args := append([]string{
 		"--port", strconv.Itoa(r.port), "--bind", "127.0.0.1", "--dir", r.Dir, "--save", "", "--daemonize", "no",
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
@@ -110,7 +141,37 @@ func (r *Process) Again() {
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	r.Until("it answers", func() bool { return r.Try("PING") == "PONG" })
+	over := make(chan struct{})
+	r.over.Store(&over)
+	go func(cmd *exec.Cmd) { _ = cmd.Wait(); close(over) }(r.cmd)
+
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if answer, ok := r.ask("PING"); ok && answer == "PONG" {
+			return true
+		}
+		if r.ended() {
+			return false
+		}
+	}
+	r.fails("it answers")
+	return false
+}
+
+// ended reports whether the process is there no longer. It is safe beside all others.
+func (r *Process) ended() bool {
+	select {
+	case <-*r.over.Load():
+		return true
+	default:
+		return false
+	}
+}
+
+// fails ends the test with what the process said.
+func (r *Process) fails(what string) {
+	r.t.Helper()
+	said, _ := os.ReadFile(filepath.Join(r.Dir, "log"))
+	r.t.Fatalf("redis-server on %d: never that %s:\n%s", r.port, what, said)
 }
 
 // Kill ends the process at once.
@@ -119,7 +180,7 @@ func (r *Process) Kill() {
 		return
 	}
 	_ = r.cmd.Process.Kill()
-	_ = r.cmd.Wait()
+	<-*r.over.Load()
 	_ = r.log.Close()
 	r.cmd = nil
 }
@@ -130,34 +191,59 @@ func (r *Process) Signal(s os.Signal) { _ = r.cmd.Process.Signal(s) }
 // Until waits for something that has to happen.
 func (r *Process) Until(what string, ready func() bool) {
 	r.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ready() {
 		if time.Now().After(deadline) {
-			said, _ := os.ReadFile(r.log.Name())
-			r.t.Fatalf("redis-server on %d: never that %s:\n%s", r.port, what, said)
+			r.fails(what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// Try sends a command on a connection of its own; "" = it could not be sent.
+// Try sends a command on a connection of its own, and again while there is no answer: the command has
+// to be one that may be sent twice. "" = the process has ended or never answers, or the answer is
+// nothing.
 func (r *Process) Try(words ...string) string {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if answer, ok := r.ask(words...); ok {
+			return answer
+		}
+		if r.ended() {
+			break
+		}
+	}
+	return ""
+}
+
+// ask sends a command once, and reports whether it was answered.
+func (r *Process) ask(words ...string) (answer string, ok bool) {
 	conn, err := net.DialTimeout("tcp", r.Address(), time.Second)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	fmt.Fprintf(conn, "*%d\r\n", len(words))
 	for _, word := range words {
 		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
 	}
 
-	answer := make([]byte, 64<<10)
-	n, _ := conn.Read(answer)
-	text := string(answer[:n])
-	if strings.HasPrefix(text, "$") {
-		_, text, _ = strings.Cut(text, "\r\n")
+	in := bufio.NewReader(conn)
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return "", false
 	}
-	return strings.TrimRight(strings.TrimLeft(text, "+:-"), "\r\n")
+	line = strings.TrimRight(line, "\r\n")
+	if !strings.HasPrefix(line, "$") {
+		return strings.TrimLeft(line, "+:-"), true
+	}
+
+	// A text of a length; what is not there has none.
+	size, err := strconv.Atoi(line[1:])
+	if err != nil || size < 0 {
+		return "", err == nil
+	}
+	text := make([]byte, size)
+	_, err = io.ReadFull(in, text)
+	return strings.TrimRight(string(text), "\r\n"), err == nil
 }
