@@ -50,12 +50,16 @@ var schema string
 
 // DB is the database of a fleet. It is safe for concurrent use.
 type DB struct {
-	pool *pgxpool.Pool
-	host string
+	pool     *pgxpool.Pool
+	host     string
+	patience time.Duration
 }
 
 // Open connects to the database that a URL names, and makes what is not there yet.
-func Open(ctx context.Context, url string) (*DB, error) {
+func Open(ctx context.Context, url string) (*DB, error) { return openFor(ctx, url, patience) }
+
+// openFor is Open with another patience, for tests on machines that are busy.
+func openFor(ctx context.Context, url string, patience time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// Its text may hold what was given, a password included.
@@ -70,7 +74,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the database of the fleet: %w", ErrURL)
 	}
-	db := &DB{pool: pool, host: hostOf(&config.ConnConfig.Config)}
+	db := &DB{pool: pool, host: hostOf(&config.ConnConfig.Config), patience: patience}
 	if err := db.prepare(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -130,7 +134,7 @@ func (db *DB) form(ctx context.Context) (have int, err error) {
 
 // ask runs statements that somebody waits for.
 func (db *DB) ask(ctx context.Context, do func(context.Context) error) error {
-	return db.bound(ctx, patience, do)
+	return db.bound(ctx, db.patience, do)
 }
 
 // bound runs statements for at most a while, and says what went wrong in words of this package.

@@ -227,7 +227,7 @@ func TestPullSlow(t *testing.T) {
 	defer close(ended)
 
 	server := w.server()
-	server.bucket.patience = 300 * time.Millisecond
+	server.bucket.patience = time.Second
 	for range 50 {
 		if _, err := server.Pull(t.Context()); err == nil {
 			break
