@@ -200,7 +200,7 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)

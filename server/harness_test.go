@@ -200,8 +200,9 @@ func newWorld(tb testing.TB, s setup) *world {
 	served := make(chan error, 1)
 	go func() { served <- w.Serve(s.listener) }()
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
+		w.cutAfter = 4 * time.Second // a machine that is busy has longer than what stalls
 		for c := w.kept(); c != nil; c = w.kept() {
 			_ = c.Close()
 		}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"ninepocket/server/front"
 )
 
 // hostile is a case of testdata/hostile.txt.
@@ -136,6 +138,11 @@ type loopback struct {
 func newLoopback(tb testing.TB, s setup) *loopback {
 	tb.Helper()
 	l := &loopback{}
+	if s.patience == (front.Patience{}) {
+		// A client that is slow to go on sending sees the end all the same.
+		s.patience = front.UsualPatience
+		s.patience.Linger = time.Minute
+	}
 	tune := s.tune
 	s.tune = func(h *fasthttp.Server) {
 		handle := h.Handler

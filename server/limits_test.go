@@ -24,7 +24,7 @@ func (w *world) tenant(tb testing.TB, name, plan string) string {
 // TestMinute wants exactly 30 requests of a free key to pass, whatever their answers, and figures
 // that agree.
 func TestMinute(t *testing.T) {
-	w := shared()
+	w := still()
 	name := only("minute")
 	key := w.tenant(t, name, "free")
 	tag := w.get(t, "/v1/games").header.Get("ETag")
@@ -95,7 +95,7 @@ func TestMinute(t *testing.T) {
 
 // TestDay wants a quota of three to admit three successes.
 func TestDay(t *testing.T) {
-	w := shared()
+	w := still()
 	name := only("day")
 	key := w.tenant(t, name, "tiny")
 	w.try(t, scenario{path: "/v1/cards/none", key: key, status: 404, code: "not_found"})
@@ -122,7 +122,7 @@ func TestDay(t *testing.T) {
 
 // TestQuotaUnderConcurrency wants many callers at once to be charged exactly once for each success.
 func TestQuotaUnderConcurrency(t *testing.T) {
-	w := shared()
+	w := still()
 	key := w.tenant(t, only("crowd"), "tiny")
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -148,7 +148,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 
 // TestUsageIsFree wants usage to pass no limit and to take nothing.
 func TestUsageIsFree(t *testing.T) {
-	w := shared()
+	w := still()
 	key := w.tenant(t, only("reader"), "free")
 	for range 50 {
 		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
@@ -157,7 +157,7 @@ func TestUsageIsFree(t *testing.T) {
 		}})
 	}
 
-	now := time.Now().UTC()
+	now := w.clock().UTC()
 	start := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
 		at("data.period_start", start.Format(time.RFC3339)), at("data.period_end",

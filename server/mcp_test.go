@@ -113,7 +113,7 @@ func (w *world) exchangeRaw(tb testing.TB, raw []byte) (*http.Response, []byte) 
 		tb.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(longest))
 	if _, err := conn.Write(raw); err != nil {
 		tb.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"ninepocket/wire"
 )
 
-// raw sends bytes as they are and returns all answers until the server closes or falls silent.
+// raw sends bytes as they are and returns all answers until the server closes, and whether it did.
 func (w *world) raw(tb testing.TB, text string) (replies []reply, closed bool) {
 	tb.Helper()
 	conn, err := w.listener.Dial()
@@ -30,7 +30,7 @@ func (w *world) raw(tb testing.TB, text string) (replies []reply, closed bool) {
 
 	r := bufio.NewReader(conn)
 	for {
-		if err := conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(longest)); err != nil {
 			tb.Fatal(err)
 		}
 

@@ -16,7 +16,11 @@ func TestRoomForBodies(t *testing.T) {
 	t.Parallel()
 	const most = 2 * front.MaxBody // of a chunked one, whose last line is read with it
 	const small = 32 << 10         // of what is larger than 16 KiB and not than this
-	l := newLoopback(t, setup{options: func(o *Options) { o.BodyRoom = most + small }})
+	l := newLoopback(t, setup{
+		options: func(o *Options) { o.BodyRoom = most + small },
+		// Bodies are held for as long as it takes.
+		patience: front.Patience{Read: time.Hour, Write: time.Hour, Idle: time.Hour, Linger: time.Minute},
+	})
 	begin := func(size, sent int, chunked bool) *client {
 		t.Helper()
 		c := l.dial(t)
@@ -41,7 +45,7 @@ func TestRoomForBodies(t *testing.T) {
 	// Bytes that bodies may come to: what is awaited, not what has come.
 	taken := func(want int64) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); l.open.Taken() != want; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); l.open.Taken() != want; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d bytes are taken, want %d", l.open.Taken(), want)
 			}

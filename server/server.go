@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,7 @@ type Server struct {
 	literal  map[string]*path // a row of each pattern
 	draining atomic.Bool
 	open     front.Connections
+	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
 	// instant makes a request's two clocks from the time when it had arrived. Simulations replace it.
 	instant  func(time.Time) (time.Time, access.Instant)
 	document document
@@ -172,7 +174,7 @@ func (s *Server) Drain() { s.draining.Store(true) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	if deadline, ok := ctx.Deadline(); ok {
-		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.Cut).Stop()
+		defer time.AfterFunc(cmp.Or(s.cutAfter, time.Until(deadline)/4*3), s.open.Cut).Stop()
 	}
 
 	err := s.open.Stop(ctx)

@@ -32,9 +32,8 @@ const (
 
 var requestLimits = strict.Limits{Head: MaxHeader, Fields: maxFields, Body: MaxBody, Unasked: MaxUnasked}
 
-// How long and how much a connection is read after its last answer was written.
+// How much a connection is read after its last answer was written, and how many are.
 const (
-	lingerTime  = 2 * time.Second
 	lingerBytes = 4 << 20
 	// mostLingering bounds the connections that linger at a time: each is a descriptor and a
 	// goroutine. Beyond it one is closed at once, as a server does that does not linger.
@@ -43,10 +42,12 @@ const (
 
 // Patience holds a connection's read, write and idle timeouts. They free connections of clients
 // that send or read too slowly, and let Shutdown end.
-type Patience struct{ Read, Write, Idle time.Duration }
+type Patience struct{ Read, Write, Idle, Linger time.Duration }
 
 // UsualPatience is what clients get.
-var UsualPatience = Patience{Read: 15 * time.Second, Write: 30 * time.Second, Idle: 75 * time.Second}
+var UsualPatience = Patience{
+	Read: 15 * time.Second, Write: 30 * time.Second, Idle: 75 * time.Second, Linger: 2 * time.Second,
+}
 
 // Connections is the set of open connections; End ends them, and Cut closes what is left of it.
 type Connections struct {
@@ -326,7 +327,7 @@ func (conn *Conn) Close() error {
 	go func() {
 		defer conn.open.lingering.Add(-1)
 		defer func() { _ = conn.Conn.Close() }()
-		if conn.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		if conn.SetReadDeadline(time.Now().Add(conn.open.Linger)) == nil {
 			_, _ = io.CopyN(io.Discard, conn.Conn, lingerBytes) // until the client closes, the deadline or the bound
 		}
 	}()
