@@ -171,7 +171,11 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 		forge(forged)
 		d, id := forged.store(t)
 		var err error
-		if n := allocated(func() { err = d.Verify(id) }); n > few {
+		n := allocated(func() { err = d.Verify(id) })
+		for try := 0; try < 4 && n > few; try++ { // the rest of the process allocates, too
+			n = min(n, allocated(func() { err = d.Verify(id) }))
+		}
+		if n > few {
 			t.Errorf("%s: %d MB were allocated", what, n>>20)
 		}
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 )
 
 // testPayload is the n-th of many different payloads, encoded as Append wants it.
@@ -352,6 +353,7 @@ type countingFile struct {
 
 func (f *countingFile) Sync() error {
 	*f.syncs++
+	time.Sleep(time.Millisecond) // as a disk takes; who comes meanwhile waits for the next one
 	return f.Segment.Sync()
 }
 

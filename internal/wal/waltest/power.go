@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,12 @@ func (f *powerFile) Sync() error {
 // each changed sector with a probability. The folders of to have to be there.
 func (d *PowerDisk) Cut(t testing.TB, from, to string, lose float64) {
 	t.Helper()
-	for path, synced := range d.segments() {
+	seed := rand.Uint64()
+	t.Logf("power cut by seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	segments := d.segments()
+	for _, path := range slices.Sorted(maps.Keys(segments)) {
+		synced := segments[path]
 		now, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a segment that was removed
@@ -78,7 +84,7 @@ func (d *PowerDisk) Cut(t testing.TB, from, to string, lose float64) {
 		if err := errors.Join(err, outside); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(to, name), powerless(synced, now, lose), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(to, name), powerless(random, synced, now, lose), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,9 +109,9 @@ func (d *PowerDisk) segments() map[string][]byte {
 
 // powerless mixes a file's synced content with a later one. A length may be there without the data,
 // which is zeros then.
-func powerless(synced, now []byte, lose float64) []byte {
+func powerless(random *rand.Rand, synced, now []byte, lose float64) []byte {
 	size := len(now)
-	if rand.Float64() < lose {
+	if random.Float64() < lose {
 		size = len(synced)
 	}
 
@@ -114,7 +120,7 @@ func powerless(synced, now []byte, lose float64) []byte {
 
 	synced = append(bytes.Clone(synced), make([]byte, max(0, size-len(synced)))...)
 	for at := 0; at < size; at += sector {
-		if rand.Float64() < lose {
+		if random.Float64() < lose {
 			copy(out[at:min(at+sector, size)], synced[at:])
 		}
 	}
