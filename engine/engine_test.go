@@ -298,7 +298,7 @@ func TestFollow(t *testing.T) {
 	for n := range 3 {
 		id := s.add(n, small(uint64(n)))
 		s.publish(id)
-		for deadline := time.Now().Add(10 * time.Second); serving(e) != id; {
+		for deadline := time.Now().Add(time.Minute); serving(e) != id; {
 			if time.Now().After(deadline) {
 				t.Fatalf("serving %q, not %q", serving(e), id)
 			}

@@ -192,28 +192,31 @@ func TestActivateTogether(t *testing.T) {
 		all = append(all, e)
 	}
 
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 1))
 	for n := range 100 / depth.Every(5) {
 		next := ids[(n+1)%2]
-		at := began.Add(lead + rand.N(time.Second))
+		at := began.Add(lead + time.Duration(random.Int64N(int64(time.Second))))
 		s.publishAt(next, at)
 		for _, e := range all {
 			wantErr(t, "check", e.Check(began), nil)
 		}
-		synctest.Test(t, func(t *testing.T) { activates(t, all, next, at) })
+		synctest.Test(t, func(t *testing.T) { activates(t, random, all, next, at) })
 		if t.Failed() {
-			t.Fatalf("at publication %d", n)
+			t.Fatalf("seed %d: at publication %d", seed, n)
 		}
 	}
 }
 
 // activates lets servers follow beyond a time, at which all of them begin with a snapshot.
-func activates(t *testing.T, all []*engine.Engine, next string, at time.Time) {
+func activates(t *testing.T, random *rand.Rand, all []*engine.Engine, next string, at time.Time) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	for _, e := range all {
+		begins := time.Duration(random.Int64N(int64(time.Second)))
 		following.Go(func() {
-			time.Sleep(rand.N(time.Second))
+			time.Sleep(begins)
 			e.Follow(ctx)
 		})
 	}
