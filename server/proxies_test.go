@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -116,8 +117,24 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 	}
 }
 
-// start runs the proxy on a free port before the server and returns its address.
-func (f *reverseProxy) start(t *testing.T, program, backend string) (addr string) {
+// start runs the proxy on a free port before the server and returns its address. Somebody else may
+// take the port just before.
+func (f *reverseProxy) start(t *testing.T, program, backend string) string {
+	t.Helper()
+	var said string
+	for range 5 {
+		var addr string
+		addr, said = f.try(t, program, backend)
+		if said == "" {
+			return addr
+		}
+	}
+	t.Fatal(said)
+	return ""
+}
+
+// try is start with one port, and says why the proxy ended.
+func (f *reverseProxy) try(t *testing.T, program, backend string) (addr, ended string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,28 +157,28 @@ func (f *reverseProxy) start(t *testing.T, program, backend string) (addr string
 		t.Fatal(err)
 	}
 
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		<-ended
+		<-over
 	})
 
 	for deadline := time.Now().Add(longest); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			_ = c.Close()
-			return addr
+			return addr, ""
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("%s: %v\n%s", f.program, err, said.String())
+		case err := <-over:
+			over <- err
+			return "", fmt.Sprintf("%s: %v\n%s", f.program, err, said.String())
 		default:
 		}
 	}
 
 	t.Fatalf("%s does not listen", f.program)
-	return ""
+	return "", ""
 }
 
 // probe sends an honest request, which must get its own answer.

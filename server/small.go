@@ -43,6 +43,7 @@ type SmallCopies struct {
 	cache *os.Root
 	turns *semaphore.Weighted
 	made  singleflight.Group
+	wait  time.Duration // shrinkWait, and longer in tests
 	// versions tell for each picture what it is now: a copy's name holds it, so that a copy may be
 	// kept for ever.
 	versions atomic.Pointer[map[string]string]
@@ -57,7 +58,7 @@ func (images *Images) KeepSmall(dir string) error {
 	if err != nil {
 		return fmt.Errorf("cannot open the folder for small pictures: %w", err)
 	}
-	images.small = &SmallCopies{cache: cache, turns: semaphore.NewWeighted(shrinkers)}
+	images.small = &SmallCopies{cache: cache, turns: semaphore.NewWeighted(shrinkers), wait: shrinkWait}
 	return nil
 }
 
@@ -193,7 +194,7 @@ func (v *visit) smallImage() {
 		return
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), shrinkWait)
+	ctx, cancel := context.WithTimeout(context.Background(), images.small.wait)
 	defer cancel()
 	copied, err := images.get(ctx, letter, version, file)
 	if cannotKeep := (cannotKeepError{}); errors.As(err, &cannotKeep) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -69,6 +70,7 @@ func smallWorld(t *testing.T) (w *world, dir string, images *Images) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	images.small.wait = 2 * time.Minute
 	has, err := images.List()
 	if err != nil {
 		t.Fatal(err)
