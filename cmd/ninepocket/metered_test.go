@@ -140,11 +140,11 @@ func TestFleetForget(t *testing.T) {
 	forget := []string{"fleet", "forget", name, "--control", c.control, "--metering", r.URL(), "--yes"}
 	refused := func(want string) {
 		t.Helper()
-		if _, said := c.does(exitFailure, forget...); !strings.Contains(said, want) {
+		if _, said := c.does(exitFailure, forget...); !regexp.MustCompile(want).MatchString(said) {
 			t.Errorf("%s, want %q", said, want)
 		}
 	}
-	refused("it asks redis still: 0 s ago")
+	refused(`it asks redis still: \d+ s ago`)
 
 	// It ends with five units in hand, as a server that was killed would.
 	server.stop()
