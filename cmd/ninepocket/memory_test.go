@@ -284,6 +284,8 @@ func floodKilled(t *testing.T, path string) {
 	select {
 	case <-died:
 	case <-time.After(time.Minute):
+		_ = one.cmd.Process.Kill()
+		<-died
 		t.Fatalf("the server lives with %d MiB\n%s", g.peak()>>20, one.log)
 	}
 	status, _ := one.cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -315,6 +317,7 @@ func (s *supervisor) startsAgain(pause time.Duration) (stop func()) {
 			select {
 			case <-over:
 				_ = next.cmd.Process.Kill()
+				<-ended
 				return
 			case <-ended:
 			}
