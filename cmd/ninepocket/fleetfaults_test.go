@@ -56,7 +56,7 @@ func newSquad(t *testing.T, aof bool) *squad {
 		q.redis[1] = redistest.Start(t)
 		q.follows(q.redis[1])
 	}
-	q.redis[0].Try("SET", "np:born", "1") // the minute after its birth is over
+	q.isOld(q.redis[0])
 
 	config := filepath.Join(t.TempDir(), "ninepocket.toml")
 	if err := os.WriteFile(config, []byte(squadPlans), 0o600); err != nil {
