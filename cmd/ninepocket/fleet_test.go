@@ -229,6 +229,7 @@ func (c *club) billed(tenant string) (charged int64) {
 			"usage", "--control", c.control, "--tenant", tenant, "--totals", "--json",
 		}, &out, &c.heard) == exitOK
 	})
+
 	var report struct{ Totals []total }
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		c.t.Fatal(err)
