@@ -494,14 +494,14 @@ func (t *turns) take() []byte {
 	return t.burst
 }
 
-// loop drives one connection until a time.
+// loop drives one connection until a time, once at least.
 func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.Time) error {
 	// A server that hangs ends the measurement as an error.
 	if err := link.SetDeadline(until.Add(patience)); err != nil {
 		return err
 	}
 
-	for now := time.Now(); now.Before(until) && ctx.Err() == nil; {
+	for now := time.Now(); ctx.Err() == nil; {
 		if _, err := link.Write(turns.take()); err != nil {
 			return fmt.Errorf("cannot send a request: %w", err)
 		}
@@ -520,6 +520,9 @@ func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.
 		done := time.Now()
 		s.Latency.Add(done.Sub(now))
 		now = done
+		if !now.Before(until) {
+			return nil
+		}
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (p *program) anotherSnapshot(t *testing.T) string {
 // snapshot.
 func (p *program) isWhole(t *testing.T, key, snapshot string, since time.Time) {
 	t.Helper()
-	fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	look := func() string {
 		ready, err := fresh.Get(p.Admin + "/readyz")
 		if err != nil {

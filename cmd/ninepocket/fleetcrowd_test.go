@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"ninepocket/access"
@@ -247,10 +246,7 @@ func (cr *crowd) settles() {
 		}
 	}
 	for _, m := range cr.members {
-		m.signal(cr.t, syscall.SIGTERM)
-		if err := m.cmd.Wait(); err != nil {
-			cr.t.Fatalf("a server ended with %v\n%s", err, m.log)
-		}
+		m.endsReported(cr.t, func() { cr.starts(m) })
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"ninepocket/internal/certificate/certificatetest"
+	"ninepocket/server/front"
 )
 
 // long reports whether tests take their long form.
@@ -171,7 +171,7 @@ func (f *flood) honest(d time.Duration, fresh bool) time.Duration {
 	var took []time.Duration
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for begun := time.Now(); time.Since(begun) < d; <-tick.C {
+	for begun := time.Now(); len(took) == 0 || time.Since(begun) < d; <-tick.C {
 		v := kept
 		if fresh && len(took)%2 == 1 {
 			v = f.visitor()
@@ -226,13 +226,46 @@ func procNumber(t *testing.T, path, pattern string) int64 {
 	return n
 }
 
-// resident is the memory of the process, and sockets that of all TCP sockets of this machine.
+// resident is the memory of the process.
 func (f *flood) resident() int64 {
 	return procNumber(f.t, fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid), `VmRSS:\s+(\d+) kB`) << 10
 }
 
-func (f *flood) sockets() int64 {
-	return procNumber(f.t, "/proc/net/sockstat", `TCP: .* mem (\d+)`) * int64(os.Getpagesize())
+// sockets is the memory of all TCP sockets of this machine. In the short form, beside which other tests
+// run, it is what waits in those of the server and its clients.
+func (f *flood) sockets() (held int64) {
+	f.t.Helper()
+	if long() {
+		return procNumber(f.t, "/proc/net/sockstat", `TCP: .* mem (\d+)`) * int64(os.Getpagesize())
+	}
+
+	_, text, err := net.SplitHostPort(f.address())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+
+	// A line has the addresses of both ends, a state, and the bytes to be sent and to be read.
+	own := fmt.Sprintf(":%04X", port)
+	for line := range strings.Lines(string(table)) {
+		words := strings.Fields(line)
+		if !strings.HasSuffix(words[1], own) && !strings.HasSuffix(words[2], own) {
+			continue
+		}
+		var sent, read int64
+		if _, err := fmt.Sscanf(words[4], "%x:%x", &sent, &read); err != nil {
+			f.t.Fatalf("%v in %s", err, line)
+		}
+		held += sent + read
+	}
+	return held
 }
 
 // descriptors is how many the server has open.
@@ -355,6 +388,7 @@ func floodHostile(t *testing.T, path string) {
 	for i := range bodies {
 		f.bodies.Go(func() { f.bring(i) })
 	}
+	stalls := time.Now()
 	if n := f.each(stalled, f.stall); n > 0 {
 		t.Errorf("%d of %d stalled readers were refused", n, stalled)
 	}
@@ -363,10 +397,11 @@ func floodHostile(t *testing.T, path string) {
 	process := f.resident() - before
 	held := f.sockets() - socketsBefore
 	open := f.metric("ninepocket_connections")
+	noneCut := time.Since(stalls) < front.UsualPatience.Write // who reads nothing is cut later
 	all := int64(idle + stalled + bodies)
 	t.Logf("%d connections open of %d: p99 %v without, %v with; process %d MiB more, sockets %d MiB more", open, all,
 		without, with, process>>20, held>>20)
-	if open < idle+stalled {
+	if open < idle+stalled && noneCut {
 		t.Errorf("%d connections are open: that was no flood of %d", open, all)
 	}
 	if process > all*floodProcess+(32<<20) {
@@ -413,13 +448,6 @@ func floodTooMany(t *testing.T, path string) {
 	f.tooMany(limit, attempts, func(c net.Conn) error {
 		// A record that says it is longer, of a ClientHello that never ends.
 		_, err := c.Write([]byte{22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3})
-		if err == nil {
-			_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-			_, err = c.Read(make([]byte, 1))
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil
-		}
 		return err
 	})
 }
@@ -479,13 +507,17 @@ func (f *flood) tooMany(limit, attempts int, begin func(net.Conn) error) {
 
 	most := f.metric("ninepocket_connections_limit")
 	open := f.metric("ninepocket_connections")
-	counted := f.metric(`ninepocket_connections_refused_total{reason="all"}`)
+	counted := 0
+	f.eventually(f.t, "refuse who is too much", func() bool {
+		counted = f.metric(`ninepocket_connections_refused_total{reason="all"}`)
+		return counted >= attempts-most
+	})
 	f.t.Logf("%d attempts, %d refused, %d open of %d, %d descriptors of %d", attempts, refused, open, most,
 		f.descriptors(), limit)
 
-	// A client that never finishes its handshake waits too short a time to see every refusal, so
-	// that the server's count decides.
-	if most != limit-64 || open > most || counted < attempts-most || refused == 0 {
+	// A client that never finishes its handshake does not wait to see that it is refused: there the
+	// server's count decides.
+	if most != limit-64 || open > most || refused == 0 && f.trust == nil {
 		f.t.Errorf("%d of %d connections are open, %d were refused, %d of them counted", open, most, refused, counted)
 	}
 	if n := f.descriptors(); n >= limit {

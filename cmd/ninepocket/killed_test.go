@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // TestKilledServer kills a server at random moments under clients of both contracts, again and again: all
@@ -105,14 +107,14 @@ func TestDamagedUnderAServer(t *testing.T) {
 // where that is needed.
 func (v *victim) isDamaged(pattern string) (refused bool) {
 	v.t.Helper()
-	// What is a rest away from the end of the log is known to be on disk.
-	time.Sleep(300 * time.Millisecond)
+	v.rests(false)
 	v.flip(pattern)
 	v.rounds(100 * time.Millisecond)
 	if v.refused > 0 { // a kept reply may be what was damaged
 		v.t.Fatalf("%s: %d calls were refused\n%s", v.fault, v.refused, v.log)
 	}
 	time.Sleep(300 * time.Millisecond)
+	v.rests(true)
 	v.dies()
 
 	status, _ := v.runs("state", "verify", "--state", "state")
@@ -142,6 +144,26 @@ func (v *victim) isDamaged(pattern string) (refused bool) {
 	v.start(nil)
 	v.comesBack()
 	return true
+}
+
+// rests waits until the last record of the log is a mark: all before it is known to be on disk. A log that
+// may be damaged by now need not come so far.
+func (v *victim) rests(damaged bool) {
+	v.t.Helper()
+	dir := filepath.Join(v.dir, "state", "wal")
+	v.eventually(v.t, "rest", func() bool {
+		segments, err := wal.Segments(dir)
+		if err != nil || len(segments) == 0 {
+			return false
+		}
+
+		marked := true
+		_, err = wal.Read(dir, segments[len(segments)-1]-1, func(_ uint64, payload []byte) error {
+			marked = len(payload) == 0
+			return nil
+		})
+		return err == nil && marked || damaged && errors.Is(err, wal.ErrCorrupt)
+	})
 }
 
 // flip changes one bit of a file in place.

@@ -14,12 +14,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -163,12 +165,20 @@ func (p *program) serve(t *testing.T, environ []string, shell string, flags ...s
 	if err := start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	cmd := p.cmd // p may serve again
+	t.Cleanup(func() { end(cmd) })
 	p.readyFile = &readyFile{}
 	p.eventually(t, "be ready", func() bool {
 		b, err := os.ReadFile(ready)
 		return err == nil && json.Unmarshal(b, p.readyFile) == nil
 	})
+}
+
+// end kills a process and waits until it is gone, with all that it has open. A test that waits for it
+// itself has done so by then.
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
 }
 
 // eventually waits for the program to do something, and fails with its log when it does not.
@@ -292,39 +302,59 @@ func TestDrainUnderLoad(t *testing.T) {
 	key := filepath.Join(dir, "key.pem")
 	pool := certificatetest.Write(t, cert, key, 1)
 	for _, flags := range [][]string{nil, {"--tls-cert", cert, "--tls-key", key}} {
-		p := startServe(t, nil, flags...)
-		const clients = 16
-		var warm, done sync.WaitGroup
-		warm.Add(clients)
-		for range clients {
-			done.Go(func() {
-				client := tlsClient(pool)
-				for n := range 1_000_000 {
-					resp, err := p.get(t.Context(), client, "/v1/games")
-					if n == 20 {
-						warm.Done()
-					}
-					if err != nil {
-						t.Errorf("request %d failed: %v", n, err)
-					}
-					if err != nil || resp.Close {
-						if n < 20 {
-							t.Errorf("told to leave after %d requests", n)
-							warm.Done()
-						}
-						return
-					}
-				}
-			})
-		}
-
-		warm.Wait()
-		p.signal(t, syscall.SIGTERM)
-		done.Wait()
-		if err := p.cmd.Wait(); err != nil {
-			t.Errorf("the server did not end well: %v\n%s", err, p.log)
-		}
+		inTime(t, 500*time.Millisecond, func(t *testing.T, lead time.Duration) (late bool) {
+			t.Helper()
+			p := startServe(t, nil, append(flags, "--drain-lead", lead.String())...)
+			return p.drainsUnderLoad(t, pool, lead)
+		})
 	}
+}
+
+func (p *program) drainsUnderLoad(t *testing.T, pool *x509.CertPool, lead time.Duration) (late bool) {
+	t.Helper()
+	const clients = 16
+	const before = 20 // requests of each client before the drain
+	var warm, done sync.WaitGroup
+	var tooLate atomic.Bool
+	warm.Add(clients)
+	for range clients {
+		done.Go(func() {
+			client := tlsClient(pool)
+			open := time.Now() // the server did not drain then, or else the last answer would tell
+			for n := range 1_000_000 {
+				begun := time.Now()
+				resp, err := p.get(t.Context(), client, "/v1/games")
+				if n == before {
+					warm.Done()
+				}
+
+				var unanswered *url.Error
+				switch {
+				case n > before && errors.As(err, &unanswered) && time.Since(open) >= lead:
+					tooLate.Store(true)
+					return
+				case err != nil:
+					t.Errorf("request %d failed: %v", n, err)
+				case !resp.Close:
+					open = begun
+					continue
+				}
+				if n < before {
+					t.Errorf("told to leave after %d requests", n)
+					warm.Done()
+				}
+				return
+			}
+		})
+	}
+
+	warm.Wait()
+	p.signal(t, syscall.SIGTERM)
+	done.Wait()
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the server did not end well: %v\n%s", err, p.log)
+	}
+	return tooLate.Load()
 }
 
 // TestSecondSignalEndsAtOnce drains a server that a half-sent request keeps from ending.

@@ -185,7 +185,7 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Stdout = &log
 	cmd.Stderr = &log
 	ts.Check(cmd.Start())
-	ts.Defer(func() { _ = cmd.Process.Kill() })
+	ts.Defer(func() { end(cmd) })
 	servers.Store(ts.Getenv("WORK"), &running{cmd: cmd, log: &log})
 
 	for range 600 {
@@ -215,7 +215,7 @@ var servers sync.Map
 // getScript fetches a URL with a key and wants a status; the body becomes stdout of a cat of
 // "body": get 200 KEY URL
 func getScript(ts *testscript.TestScript, _ bool, args []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[2], http.NoBody)
 	ts.Check(err)

@@ -117,6 +117,7 @@ func (p *program) ends(t *testing.T, code int) {
 		}
 	case <-time.After(30 * time.Second):
 		_ = p.cmd.Process.Kill()
+		<-ended
 		t.Error("the server has not ended within 30 s")
 	}
 }

@@ -58,7 +58,8 @@ echo 'no finding'
 
 "$node22" forward.mjs "$api" "$key" >"$work/forward" &
 pids+=($!)
-for _ in $(seq 50); do [ -s "$work/forward" ] && break; sleep 0.1; done
+for _ in $(seq 300); do [ -s "$work/forward" ] && break; sleep 0.2; done
+[ -s "$work/forward" ] || { echo 'forward.mjs does not begin to listen' >&2; exit 1; }
 suite() { "$node22" "node_modules/@modelcontextprotocol/$1/dist/index.js" server --url "$(cat "$work/forward")/mcp" --suite all "${@:2}"; }
 
 echo '== Conformance suite of 2025-06-18 and 2025-11-25'
