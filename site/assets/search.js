@@ -25,7 +25,7 @@
     try {
       const answer = await fetch(list.dataset.from + '?q=' + encodeURIComponent(box.value), { signal: request.signal })
       if (!answer.ok) return show(false)
-      at = -1
+      mark(-1)
       list.innerHTML = await answer.text()
       show(options().length > 0)
     } catch {}

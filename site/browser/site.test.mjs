@@ -232,6 +232,17 @@ visit('a small card in a frame of another page', {}, async page => {
   await check(page, '/embed')
 })
 
+visit('another word leaves no option marked', {}, async page => {
+  await open(page, '/')
+  const box = page.getByRole('combobox')
+  await suggests(page, 'pika', () => box.pressSequentially('pika', { delay: 20 }))
+  await page.keyboard.press('ArrowDown')
+  assert.notEqual(await box.getAttribute('aria-activedescendant'), '')
+  await page.keyboard.type('c')
+  await page.waitForFunction(() => !document.querySelector('#options [aria-selected]'))
+  assert.equal(await box.getAttribute('aria-activedescendant'), '')
+})
+
 visit('search by keyboard alone', {}, async page => {
   await open(page, '/')
   await page.keyboard.press('Tab')
