@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
@@ -29,7 +30,8 @@ var imageTypes = map[string]string{
 // Images is the operator's folder of card images. No name leads out of it.
 type Images struct {
 	root  *os.Root
-	small *SmallCopies // nil without a folder for them
+	small *SmallCopies  // nil without a folder for them
+	names atomic.Uint64 // hash of what was listed last
 }
 
 // OpenImages opens an image folder.
@@ -50,6 +52,7 @@ func (images *Images) List() (has func(file string) bool, err error) {
 
 	files := make(map[string]struct{}, len(entries))
 	versions := map[string]string{}
+	listed := xxhash.New()
 	for _, entry := range entries {
 		if !isImage(entry.Name()) {
 			continue
@@ -59,11 +62,14 @@ func (images *Images) List() (has func(file string) bool, err error) {
 		info, err := images.root.Stat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
 			files[entry.Name()] = struct{}{}
+			fmt.Fprintf(listed, "%s\x00%d\x00", entry.Name(), info.Size())
 			if version := versionOf(entry.Name(), info); version != "" {
 				versions[entry.Name()] = version
 			}
 		}
 	}
+
+	images.names.Store(listed.Sum64())
 
 	// What cannot be tidied up is in nobody's way.
 	if images.small != nil {
@@ -71,6 +77,10 @@ func (images *Images) List() (has func(file string) bool, err error) {
 	}
 	return func(file string) bool { _, ok := files[file]; return ok }, nil
 }
+
+// Listed is a hash of the names and lengths of the images that were listed last: servers of a fleet
+// answer alike only where it is the same.
+func (images *Images) Listed() string { return fmt.Sprintf("%016x", images.names.Load()) }
 
 // isImage reports whether a file name is one of an image in the folder itself.
 func isImage(name string) bool {

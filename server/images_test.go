@@ -63,6 +63,18 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// Servers compare their folders by it.
+	before := images.Listed()
+	write(filepath.Join(dir, "one-more.png"), picture)
+	if _, err := images.List(); err != nil || images.Listed() == before {
+		t.Errorf("with one more image it is %s still, %v", before, err)
+	}
+	write(filepath.Join(dir, "no-image.txt"), picture)
+	after := images.Listed()
+	if _, err := images.List(); err != nil || images.Listed() != after {
+		t.Errorf("with a file that is no image it is %s instead of %s, %v", images.Listed(), after, err)
+	}
+
 	view, err := engine.NewView(v.Catalog, wire.Site{
 		URL: baseURL, Images: baseURL + "/images/", HasImage: has,
 		ProductPrefix: "prd",

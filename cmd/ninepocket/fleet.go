@@ -34,17 +34,10 @@ type controlled func(cmd *cobra.Command, args []string, db *ledger.DB) error
 // add adds the flags to a command, and what its errors mean. While the command runs, the database is
 // open.
 func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Command {
-	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet (default: $NINEPOCKET_CONTROL)")
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	flags.define(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !cmd.Flags().Changed("control") {
-			flags.control = os.Getenv(envPrefix + "CONTROL")
-		}
-		if flags.control == "" {
-			return errors.New(`required flag(s) "control" not set`)
-		}
-		if err := checkControl(flags.control); err != nil {
-			return fail(exitUsage, "", fmt.Errorf("cannot use control %q: %w", redact(flags.control), err))
+		if err := flags.complete(cmd); err != nil {
+			return err
 		}
 
 		db, err := openControl(cmd.Context(), flags.control)
@@ -57,6 +50,25 @@ func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Comman
 	return cmd
 }
 
+func (flags *controlFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet (default: $NINEPOCKET_CONTROL)")
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+}
+
+// complete takes what was not given from the environment, and refuses what names no database.
+func (flags *controlFlags) complete(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("control") {
+		flags.control = os.Getenv(envPrefix + "CONTROL")
+	}
+	if flags.control == "" {
+		return errors.New(`required flag(s) "control" not set`)
+	}
+	if err := checkControl(flags.control); err != nil {
+		return fail(exitUsage, "", fmt.Errorf("cannot use control %q: %w", redact(flags.control), err))
+	}
+	return nil
+}
+
 func fleetCheck() *cobra.Command {
 	var flags controlFlags
 	var rights meter.Options
@@ -64,41 +76,69 @@ func fleetCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check --control URL", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
 		Long: "Looks at PostgreSQL: that it can be reached and written, its version, that it keeps what it\n" +
-			"answered, how far its clock is from this machine's, and servers that do not report. With --metering\n" +
-			"it looks at Redis too: its version, that it evicts nothing, its replicas or its disk, its clock.",
+			"answered, how far its clock is from this machine's, servers that do not report, and whether all have\n" +
+			"the same card images. With --metering it looks at Redis too: its version, that it evicts nothing, its\n" +
+			"replicas or its disk, its clock.",
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&rights.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
 	cmd.Flags().IntVar(&rights.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
-	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
-		all, err := db.Check(cmd.Context(), time.Now)
-		if err != nil {
+	flags.define(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := flags.complete(cmd); err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("metering") {
 			rights.URL = os.Getenv(envPrefix + "METERING")
 		}
-		if rights.URL == "" {
-			return flags.print(cmd, all)
+		if rights.URL != "" {
+			if err := checkRights(&rights, acks); err != nil {
+				return fail(exitUsage, "", err)
+			}
 		}
 
-		if err := checkRights(&rights, acks); err != nil {
-			return fail(exitUsage, "", err)
-		}
-		wrong, err := checkMeter(cmd.Context(), rights)
-		if err != nil {
-			return fail(exitFailure, "", err)
-		}
-		if len(wrong) == 0 {
-			all = append(all, ledger.Finding{Good: true, Text: "redis: version, memory, replicas and clock"})
-		}
-		for _, text := range wrong {
-			all = append(all, ledger.Finding{Text: text})
+		// One that is away is a finding: what is right with the other one is worth knowing then.
+		all := lookAtPostgres(cmd.Context(), flags.control)
+		if rights.URL != "" {
+			all = append(all, lookAtRedis(cmd.Context(), rights)...)
 		}
 		return flags.print(cmd, all)
-	})
+	}
+	return cmd
+}
+
+// lookAtPostgres says what is right and wrong with the database of a fleet.
+func lookAtPostgres(ctx context.Context, url string) []ledger.Finding {
+	wrong := func(err error) []ledger.Finding { return []ledger.Finding{{What: "postgresql", Text: err.Error()}} }
+	db, err := openControl(ctx, url)
+	if err != nil {
+		return wrong(err)
+	}
+	defer db.Close()
+
+	all, err := db.Check(ctx, time.Now)
+	if err != nil {
+		return wrong(err)
+	}
+	return all
+}
+
+// lookAtRedis says what is right and wrong with the Redis of a fleet.
+func lookAtRedis(ctx context.Context, rights meter.Options) (all []ledger.Finding) {
+	texts, err := checkMeter(ctx, rights)
+	if err != nil {
+		texts = []string{err.Error()}
+	}
+	if len(texts) == 0 {
+		return []ledger.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
+	}
+
+	for _, text := range texts {
+		all = append(all, ledger.Finding{What: "redis", Text: text})
+	}
+	return all
 }
 
 // checkRights checks what fleet check is told of Redis. A server checks the same of its settings.

@@ -104,6 +104,22 @@ func TestRightsAreRefused(t *testing.T) {
 		}
 	}
 
+	// One that is away keeps nobody from looking at the other one.
+	out, _ = c.does(exitRefused, "fleet", "check", "--control", "postgres://np@127.0.0.1:1/cards", "--metering", url)
+	for _, line := range []string{
+		"WRONG  cannot reach PostgreSQL at 127.0.0.1:1/cards", "WRONG  redis: it evicts keys",
+	} {
+		if !strings.Contains(out, line) {
+			t.Errorf("%s\nlacks %s", out, line)
+		}
+	}
+	out, _ = c.does(exitRefused, "fleet", "check", "--control", c.control, "--metering", "redis://127.0.0.1:1/0")
+	for _, line := range []string{"good   PostgreSQL", "WRONG  cannot look at redis"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("%s\nlacks %s", out, line)
+		}
+	}
+
 	// What no server takes is refused before anything is asked, and without its password.
 	_, said = c.does(exitUsage, "fleet", "check", "--control", c.control, "--acks", "all", "--replicas", "0",
 		"--metering", r.URL()+"?password=secret-word")

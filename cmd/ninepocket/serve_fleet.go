@@ -102,10 +102,18 @@ func (s *service) openExport(ctx context.Context, source ledger.Source) error {
 
 	s.fleet.exporter, err = s.fleet.control.NewExporter(ctx, ledger.ExportOptions{
 		Incarnation: incarnation, Host: hostname(), Version: version, Source: source, Now: time.Now,
-		Serving: func() (string, uint64) { return s.engine.View().ID, s.engine.Stats().Epoch },
-		Report:  s.exportChanged, Behind: s.ledgerBehind,
+		Serving: s.serves, Report: s.exportChanged, Behind: s.ledgerBehind,
 	})
 	return asFailure(err, controlRemedies, redact(s.config.Control))
+}
+
+// serves is what this server serves now.
+func (s *service) serves() ledger.Serves {
+	out := ledger.Serves{Snapshot: s.engine.View().ID, Epoch: s.engine.Stats().Epoch}
+	if s.images != nil {
+		out.Images = s.images.Listed()
+	}
+	return out
 }
 
 // exportChanged logs that what is charged cannot be reported, and that it is over.

@@ -76,5 +76,30 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 			add("server", false, trouble)
 		}
 	}
+	if text := differentImages(servers); text != "" {
+		add("images", false, text)
+	}
 	return all, nil
 }
+
+// differentImages says which server has another folder of card images than the first one; "" = all
+// that report have the same. Whether a card has a picture is part of its answer and of its ETag.
+func differentImages(servers []Server) string {
+	var first *Server
+	for i := range servers {
+		server := &servers[i]
+
+		switch {
+		case server.Silent > 0 || server.ForgottenAt != nil || server.ExportedAt == nil:
+		case first == nil:
+			first = server
+		case server.Images != first.Images:
+			return fmt.Sprintf("%s and %s have different folders of card images: give all servers the same files, "+
+				"or answers and their ETags differ", nameOf(first), nameOf(server))
+		}
+	}
+	return ""
+}
+
+// nameOf names a server for people.
+func nameOf(server *Server) string { return server.Incarnation + " at " + server.Host }

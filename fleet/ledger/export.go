@@ -51,8 +51,8 @@ type ExportOptions struct {
 	Version     string // of the program
 	Source      Source
 	Now         func() time.Time
-	// Serving returns the snapshot that is served, and its epoch.
-	Serving func() (snapshot string, epoch uint64)
+	// Serving returns what is served now.
+	Serving func() Serves
 	// Report is told of what goes wrong when it begins, and nil when it is over.
 	Report func(error)
 	// Behind is told once that the ledger has been behind for Late.
@@ -77,6 +77,13 @@ type Exporter struct {
 	good   atomic.Int64 // when nothing was pending last, Unix nanoseconds
 	rows   atomic.Int64 // pending
 	silent atomic.Int64 // servers that do not report
+}
+
+// Serves is what a server serves.
+type Serves struct {
+	Snapshot string
+	Epoch    uint64
+	Images   string // hash of its folder of card images, "" without one
 }
 
 // NewExporter begins the reports of a server. What the ledger knows of its state directory and the

@@ -18,7 +18,7 @@ func BenchmarkExport(b *testing.B) {
 	defer db.Close()
 	charged := newBook()
 	ex, err := db.NewExporter(b.Context(), ExportOptions{
-		Incarnation: "a", Source: charged, Now: noon, Serving: func() (string, uint64) { return "", 0 },
+		Incarnation: "a", Source: charged, Now: noon, Serving: func() Serves { return Serves{} },
 	})
 	if err != nil {
 		b.Fatal(err)

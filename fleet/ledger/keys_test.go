@@ -535,3 +535,34 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckImages has servers with the same folder of card images, with another one, and one that is
+// forgotten.
+func TestCheckImages(t *testing.T) {
+	server := postgrestest.Start(t)
+	db, url := open(t)
+	for incarnation, images := range map[string]string{"aaaa": "1f", "bbbb": "1f", "cccc": "2e"} {
+		b := newBook()
+		b.images = images
+		do(t, exporter(t, db, incarnation, b).Export(t.Context()))
+	}
+	told := func() (text string) {
+		all, err := db.Check(t.Context(), time.Now)
+		do(t, err)
+		for _, found := range all {
+			if found.What == "images" && !found.Good {
+				text += found.Text
+			}
+		}
+		return text
+	}
+
+	if text := told(); !strings.Contains(text, "cccc at test") || !strings.Contains(text, "different folders") {
+		t.Errorf("of different folders it is told %q", text)
+	}
+	server.SQL(t, url,
+		"update ninepocket.servers set seen_at = now() - interval '1 hour' where incarnation = 'cccc'")
+	if text := told(); text != "" {
+		t.Errorf("of a server that does not report it is told %q", text)
+	}
+}

@@ -54,6 +54,8 @@ type book struct {
 	rows  map[access.LedgerRow]access.Counts
 	fresh map[access.LedgerRow]bool
 	used  map[string]time.Time
+
+	images string // hash of the folder that its server has
 }
 
 func newBook() *book {
@@ -112,7 +114,7 @@ func exporter(t *testing.T, db *DB, incarnation string, b *book) *Exporter {
 	t.Helper()
 	ex, err := db.NewExporter(t.Context(), ExportOptions{
 		Incarnation: incarnation, Host: "test", Version: "test", Source: b, Now: noon,
-		Serving: func() (string, uint64) { return "snapshot", 7 },
+		Serving: func() Serves { return Serves{"snapshot", 7, b.images} },
 	})
 	do(t, err)
 	ex.looked = noon() // for days to sum up: who wants that calls it

@@ -51,6 +51,7 @@ create table if not exists ninepocket.servers (
 	version     text not null,
 	snapshot    text not null default '',
 	epoch       bigint not null default 0,
+	images      text not null default '', -- hash of the folder of card images, '' = without one
 	pending     bigint not null default 0,
 	started_at  timestamptz not null default now(),
 	seen_at     timestamptz not null default now(),

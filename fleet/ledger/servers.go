@@ -30,6 +30,7 @@ type Server struct {
 	Version     string     `json:"version"`
 	Snapshot    string     `json:"snapshot_id"`
 	Epoch       int64      `json:"epoch"`
+	Images      string     `json:"images,omitempty"` // hash of its folder of card images
 	Pending     int64      `json:"pending_rows"`
 	StartedAt   time.Time  `json:"started_at"`
 	SeenAt      time.Time  `json:"seen_at"`
@@ -41,7 +42,7 @@ type Server struct {
 
 // beat says that this server lives, and how it stands.
 func (ex *Exporter) beat(ctx context.Context) error {
-	snapshot, epoch := ex.options.Serving()
+	serves := ex.options.Serving()
 	var silent int64
 
 	err := ex.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -50,11 +51,12 @@ func (ex *Exporter) beat(ctx context.Context) error {
 		}
 		return tx.QueryRow(ctx, `with own as (
 				update ninepocket.servers set seen_at = now(), exported_at = now(), snapshot = $2, epoch = $3,
-					pending = $4, forgotten_at = null
+					pending = $4, images = $6, forgotten_at = null
 				where incarnation = $1)
 			select count(*) from ninepocket.servers
 			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
-			ex.options.Incarnation, snapshot, int64(epoch), int64(len(ex.pending)), Silence).Scan(&silent)
+			ex.options.Incarnation, serves.Snapshot, int64(serves.Epoch), int64(len(ex.pending)), Silence,
+			serves.Images).Scan(&silent)
 	})
 	if err == nil {
 		ex.silent.Store(silent)
@@ -89,8 +91,8 @@ const sumUp = `with through as (
 // Servers returns all servers, those that report first.
 func (db *DB) Servers(ctx context.Context) (all []Server, err error) {
 	err = db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, pending, started_at,
-			seen_at, exported_at, forgotten_at,
+		rows, err := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
+			started_at, seen_at, exported_at, forgotten_at,
 			case when seen_at < now() - $1::interval then now() - seen_at else interval '0' end
 			from ninepocket.servers order by forgotten_at nulls first, seen_at desc, incarnation`, Silence)
 		if err != nil {
