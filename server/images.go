@@ -62,7 +62,7 @@ func (images *Images) List() (has func(file string) bool, err error) {
 		info, err := images.root.Stat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
 			files[entry.Name()] = struct{}{}
-			fmt.Fprintf(listed, "%s\x00%d\x00", entry.Name(), info.Size())
+			_, _ = fmt.Fprintf(listed, "%s\x00%d\x00", entry.Name(), info.Size())
 			if version := versionOf(entry.Name(), info); version != "" {
 				versions[entry.Name()] = version
 			}
