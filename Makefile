@@ -60,18 +60,13 @@ fleet-demo: build ## three servers behind a proxy with Redis, PostgreSQL and an 
 	$(GO) build -trimpath -buildvcs=false -o bin/fleet-demo ./deploy/fleet/demo
 	@exec bin/fleet-demo $(DEMO_FLAGS)
 
-# The detector does not watch what packs and parses: these four share nothing between goroutines, and to
-# watch each byte that they touch takes a fifth of the time of all tests. `make race` watches them too.
-CODECS    = github.com/klauspost/compress github.com/andybalholm/brotli github.com/go-json-experiment/json golang.org/x/text
-UNWATCHED = $(CODECS:%=-gcflags=%/...=-race=false)
-
 # One package more than processors at a time: tests wait for disks and for clocks. Those that take
 # longest begin first, so that none of them is left over at the end.
 LONGEST = ./server ./cmd/ninepocket ./access
 
 .PHONY: test
 test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
-	@if $(HAS_CC); then race='-race $(UNWATCHED)'; export CGO_ENABLED=1; \
+	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
 	else race=; echo 'skipped: the race detector, because there is no C compiler'; fi; \
 	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
 	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
@@ -98,7 +93,7 @@ lighthouse: ## hold every kind of page against the budgets of Lighthouse, as a p
 	@GO='$(GO)' site/browser/run.sh lighthouse
 
 .PHONY: race
-race: ## run every test with the race detector, which watches each library too, and fail where it cannot be built
+race: ## run every test with the race detector, and fail where it cannot be built
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)
 
 .PHONY: alloc
