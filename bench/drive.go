@@ -501,7 +501,8 @@ func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.
 		return err
 	}
 
-	for now := time.Now(); ctx.Err() == nil; {
+	began := time.Now()
+	for ctx.Err() == nil {
 		if _, err := link.Write(turns.take()); err != nil {
 			return fmt.Errorf("cannot send a request: %w", err)
 		}
@@ -517,12 +518,13 @@ func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.
 				s.Failures++
 			}
 		}
+
 		done := time.Now()
-		s.Latency.Add(done.Sub(now))
-		now = done
-		if !now.Before(until) {
+		s.Latency.Add(done.Sub(began))
+		if !done.Before(until) {
 			return nil
 		}
+		began = done
 	}
 	return nil
 }
