@@ -9,6 +9,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -36,6 +37,15 @@ type file struct {
 	data []byte
 }
 
+// compressor packs all sections of all snapshots that a process writes. It needs a megabyte of
+// tables for each section that it packs at the same time, which is more than most sections have, so
+// it is made once. It packs each section in one goroutine, so that equal input is always cut into
+// equal blocks (decision 34).
+var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
+		zstd.WithEncoderConcurrency(min(runtime.GOMAXPROCS(0), len(sections)+len(optionalSections))))
+})
+
 // encode spells a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
@@ -50,15 +60,10 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 		}
 	}
 
-	// All sections share one compressor. It needs a megabyte of tables for each section that it
-	// packs at the same time, which is more than most sections have. It packs each section in one
-	// goroutine, so that equal input is always cut into equal blocks (decision 34).
-	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
-		zstd.WithEncoderConcurrency(min(runtime.GOMAXPROCS(0), len(tables))))
+	compress, err := compressor()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = compressor.Close() }() // frees the tables, and writes nothing
 
 	// Sections are packed at the same time: the largest takes as long as all others together.
 	files := make([]file, len(tables)+1)
@@ -75,7 +80,7 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 				return fmt.Errorf(text, section.name, len(raw), MaxSection)
 			}
 
-			packed := compressor.EncodeAll(raw, nil)
+			packed := compress.EncodeAll(raw, nil)
 			files[i] = newFile(section.name, section.name+sectionSuffix, codecZstd, packed, len(raw))
 			files[i].Optional = i >= len(sections)
 			return nil

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,12 +42,15 @@ func newForger(t testing.TB) *forger {
 
 func pack(t testing.TB, raw []byte) []byte {
 	t.Helper()
-	enc, err := zstd.NewWriter(nil)
+	enc, err := forging()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return enc.EncodeAll(raw, nil)
 }
+
+// forging is the compressor of all forged sections: its tables are large.
+var forging = sync.OnceValues(func() (*zstd.Encoder, error) { return zstd.NewWriter(nil) })
 
 func (f *forger) section(name string) *snapshot.Section {
 	return &f.m.Sections[slices.IndexFunc(f.m.Sections, func(s snapshot.Section) bool { return s.Name == name })]
