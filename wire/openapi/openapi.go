@@ -40,8 +40,11 @@ const (
 // are written, with that server in "servers". With preview off, everything that belongs to the
 // preview contract only is left out.
 func Render(baseURL string, preview bool) ([]byte, error) {
-	text := strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1)
-	written, err := jsonwalk.Parse([]byte(text))
+	text := jsontext.Value(strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1))
+	if err := text.Compact(); err != nil {
+		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
+	}
+	written, err := jsonwalk.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
 	}
@@ -74,12 +77,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		}
 	}
 
-	out := jsontext.Value(r.value(written, ""))
-	if err := out.Compact(); err != nil {
-		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
-	}
-
-	return out, nil
+	return r.value(written, ""), nil
 }
 
 // WithProductPrefix returns a rendered document for a server whose product ids start with prefix
@@ -95,62 +93,83 @@ type rendering struct {
 	instead map[jsontext.Pointer]jsonwalk.Value // values to render in place of those that are written
 }
 
-// drops reports whether an object is left out, and a reference to one that is.
-func (r *rendering) drops(value jsonwalk.Value) bool {
-	if r.preview {
-		return false
-	}
-	ref := value.Member("$ref")
-	return value.Member("x-surface").Is("preview") || ref.Kind() == '"' && r.dropped[ref.Text()]
-}
-
 // value renders the value at a JSON pointer; nil when it is left out.
 func (r *rendering) value(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
 	if instead := r.instead[at]; instead != nil {
 		value = instead
 	}
 
-	name := at.LastToken()
-	switch {
-	case r.drops(value):
-		return nil
-	case value.Kind() == '[':
+	switch value.Kind() {
+	case '[':
 		return r.array(value, at)
-	case value.Kind() == '{' && name != "example" && name != "value": // what an example shows is not ours to change
+	case '{':
 		return r.object(value, at)
 	}
 	return value
 }
 
-func (r *rendering) object(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
-	const liveDescription = "x-live-description"
-	live := value.Member(liveDescription)
-	out := jsonwalk.Value{'{'}
-	members := 0
+// member is a member of an object.
+type member struct{ name, value jsonwalk.Value }
 
-	for name, member := range value.Members() {
-		members++
+// members are the members of an object in their order. Walking over the text of an object costs as
+// much as all that is in it, so each object is walked over once.
+func members(object jsonwalk.Value) (all []member, named func(name string) jsonwalk.Value) {
+	for name, value := range object.Members() {
+		all = append(all, member{name, value})
+	}
+
+	return all, func(name string) jsonwalk.Value {
+		for _, have := range all {
+			if have.name.Is(name) {
+				return have.value
+			}
+		}
+		return nil
+	}
+}
+
+func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+	const liveDescription = "x-live-description"
+	all, named := members(object)
+
+	// What belongs to the preview contract is left out, and so is a reference to it.
+	ref := named("$ref")
+	dropped := named("x-surface").Is("preview") || ref.Kind() == '"' && r.dropped[ref.Text()]
+	if dropped && !r.preview {
+		return nil
+	}
+
+	// What an example shows is not ours to change.
+	if name := at.LastToken(); name == "example" || name == "value" {
+		return object
+	}
+
+	out := jsonwalk.Value{'{'}
+	live := named(liveDescription)
+	for _, m := range all {
 		switch {
-		case name.Is(liveDescription):
+		case m.name.Is(liveDescription):
 			continue
-		case name.Is("description") && live != nil && !r.preview:
-			member = live
+		case m.name.Is("description") && live != nil && !r.preview:
+			m.value = live
 		}
 
 		// A path or a list of parameters of which nothing is left goes as well.
-		kept := r.value(member, at.AppendToken(name.Text()))
+		kept := r.value(m.value, at.AppendToken(m.name.Text()))
 		switch {
 		case kept == nil, at == "/paths" && string(kept) == "{}",
-			name.Is("parameters") && string(kept) == "[]" && string(member) != "[]":
+			m.name.Is("parameters") && string(kept) == "[]" && string(m.value) != "[]":
 			continue
 		}
-		out = append(append(append(append(out, name...), ':'), kept...), ',')
+		out = append(append(append(append(out, m.name...), ':'), kept...), ',')
 	}
 	out = closed(out, '}')
 
 	// A choice that is left with one alternative is that alternative.
-	if all := slices.Collect(out.Member("oneOf").Elements()); members == 1 && len(all) == 1 {
-		return all[0]
+	if len(all) == 1 && all[0].name.Is("oneOf") {
+		if left := slices.Collect(out.Member("oneOf").Elements()); len(left) == 1 {
+			return left[0]
+		}
 	}
 	return out
 }
