@@ -32,9 +32,6 @@ export GORACE ?= atexit_sleep_ms=20
 # What somebody wants who only uses it; help shows these first.
 FIRST        := help build demo fleet-demo install test clean
 
-# True when the race detector can be built: it needs a C compiler and the C library's headers.
-HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO) env CC) -x c -o /dev/null - >/dev/null 2>&1
-
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: make TARGET [NAME=VALUE…]'
@@ -60,25 +57,9 @@ fleet-demo: build ## three servers behind a proxy with Redis, PostgreSQL and an 
 	$(GO) build -trimpath -buildvcs=false -o bin/fleet-demo ./deploy/fleet/demo
 	@exec bin/fleet-demo $(DEMO_FLAGS)
 
-# One package more than processors at a time: tests wait for disks and for clocks. Those that take
-# longest begin first, so that none of them is left over at the end.
-LONGEST = ./server ./cmd/ninepocket ./access
-
 .PHONY: test
 test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
-	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
-	else race=; echo 'skipped: the race detector, because there is no C compiler'; fi; \
-	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
-	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
-	echo "skipped: hostile requests behind $$proxy, because it is not installed"; done; \
-	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
-	echo 'skipped: what many servers share, because PostgreSQL is not installed'; \
-	PATH=$$PATH:$$HOME/go/bin command -v versitygw >/dev/null || \
-	echo 'skipped: publications in a real S3-compatible store, because versitygw is not installed'; \
-	side=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )); \
-	longest=; [ '$(PKG)' != ./... ] || longest='$(LONGEST)'; \
-	(set -x; $(GO) test -shuffle=on $$race -p $$side -timeout $(TEST_TIMEOUT) -run '$(RUN)' $$longest $(PKG)); \
-	if [ '$(PKG) $(RUN)' = './... .' ]; then $(GO) -C tools test ./measure; fi
+	@GO='$(GO)' DATA='$(DATA)' TEST_TIMEOUT='$(TEST_TIMEOUT)' tools/test.sh '$(PKG)' '$(RUN)'
 
 .PHONY: browser
 browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium)
