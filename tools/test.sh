@@ -48,7 +48,8 @@ fi
 # package: go test links only those anew that changed. The one of this folder has the name of the
 # command's, and needs a folder of its own.
 programs=bin/tests
-mkdir -p $programs/house
+mkdir -p $programs/house $programs/plain
+export TEST_PROGRAMS=$PWD/$programs/plain # the command without the race detector, which its tests build
 run() { (set -x; $GO test -shuffle=on $race -timeout "$limit" -run "$names" "$@"); }
 if [ -z "$whole" ]; then
   # shellcheck disable=SC2086 # packages are words

@@ -30,7 +30,7 @@ func (o *operator) does(code int, args ...string) (stdout, stderr string) {
 	o.t.Helper()
 	var out, errs bytes.Buffer
 	args = append(args, "--store", o.store)
-	if got := run(o.t.Context(), args, &out, &errs); got != code {
+	if got := runPlain(o.t, args, &out, &errs); got != code {
 		o.t.Fatalf("ninepocket %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &out, &errs)
 	}
 	return out.String(), errs.String()

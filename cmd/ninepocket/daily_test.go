@@ -35,7 +35,7 @@ func (h *house) days(code int, file string, args ...string) (stdout, stderr stri
 	h.t.Helper()
 	var out, errs bytes.Buffer
 	args = append([]string{"daily", "--config", file}, args...)
-	if got := run(h.t.Context(), args, &out, &errs); got != code {
+	if got := runPlain(h.t, args, &out, &errs); got != code {
 		h.t.Fatalf("daily: exit code %d, want %d\n%s%s", got, code, &out, &errs)
 	}
 	if code != exitUsage {

@@ -47,7 +47,7 @@ func newClub(t *testing.T) *club {
 func (c *club) does(code int, args ...string) (stdout, stderr string) {
 	c.t.Helper()
 	var out, errs bytes.Buffer
-	if got := run(c.t.Context(), args, io.MultiWriter(&out, &c.heard), io.MultiWriter(&errs, &c.heard)); got != code {
+	if got := runPlain(c.t, args, io.MultiWriter(&out, &c.heard), io.MultiWriter(&errs, &c.heard)); got != code {
 		c.t.Fatalf("ninepocket %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &out, &errs)
 	}
 	return out.String(), errs.String()

@@ -49,7 +49,7 @@ func (h *house) pulls(code int) (stderr string) {
 	h.t.Helper()
 	var out, errs bytes.Buffer
 	args := []string{"feed", "pull", "tcgcsv", "--into", h.into, "--url", h.url, "--interval", "0s"}
-	if got := run(h.t.Context(), args, &out, &errs); got != code {
+	if got := runPlain(h.t, args, &out, &errs); got != code {
 		h.t.Fatalf("feed pull: exit code %d, want %d\n%s%s", got, code, &out, &errs)
 	}
 	if code == exitOK {
@@ -378,7 +378,7 @@ func TestMissingDayIsAdded(t *testing.T) {
 	command, _, _ = strings.Cut(command, "\n")
 	words := strings.Fields(strings.Replace(command, dayName(1)+".tar.zst", elsewhere, 1))
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), append(words, "--publish"), &out, &errs); code != exitOK {
+	if code := runPlain(t, append(words, "--publish"), &out, &errs); code != exitOK {
 		t.Fatalf("%s: exit code %d: %s", words, code, &errs)
 	}
 	h.holdsAll()

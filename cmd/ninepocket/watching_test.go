@@ -60,7 +60,7 @@ type watched struct {
 func (w *watched) command(args ...string) string {
 	w.t.Helper()
 	var out, errs bytes.Buffer
-	if code := run(w.t.Context(), args, &out, &errs); code != exitOK {
+	if code := runPlain(w.t, args, &out, &errs); code != exitOK {
 		w.t.Fatalf("ninepocket %s: exit code %d: %s", strings.Join(args, " "), code, &errs)
 	}
 	return out.String()
