@@ -78,7 +78,8 @@ var plainFolder = sync.OnceValues(func() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		folder, builtFolder = made, made
+		folder = made
+		builtFolder = made
 	}
 
 	program := filepath.Join(folder, "ninepocket")
@@ -126,7 +127,8 @@ func runPlain(t *testing.T, args []string, stdout, stderr io.Writer) int {
 	}
 
 	command := plainProcess(t, args...)
-	command.Stdout, command.Stderr = stdout, stderr
+	command.Stdout = stdout
+	command.Stderr = stderr
 	var exit *exec.ExitError
 	if err := command.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("cannot run ninepocket %s: %v", strings.Join(args, " "), err)
