@@ -5,6 +5,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/server/front"
+	"ninepocket/wire/openapi"
 )
 
 // document is a text that never changes, with its encodings, made once.
@@ -17,6 +18,27 @@ func newDocument(text []byte) document {
 	return document{etag: xxhash.Sum64(text), in: map[string][]byte{
 		"": text, "gzip": front.Compressed(text, "gzip"), "zstd": front.Compressed(text, "zstd"),
 	}}
+}
+
+// contractOf is all that the OpenAPI document of a server depends on.
+type contractOf struct {
+	baseURL, productPrefix string
+	preview                bool
+}
+
+// contract makes the OpenAPI document of a server. Tests make a hundred servers, and keep what it returns.
+var contract = contractOf.render
+
+func (c contractOf) render() (document, error) {
+	text, err := openapi.Render(c.baseURL, c.preview)
+	if err != nil {
+		return document{}, err
+	}
+
+	if c.productPrefix != "" {
+		text = openapi.WithProductPrefix(text, c.productPrefix)
+	}
+	return newDocument(text), nil
 }
 
 // openapi answers GET /openapi.json, without a key and to any origin (decision 4).

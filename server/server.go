@@ -21,7 +21,6 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/server/front"
 	"ninepocket/site"
-	"ninepocket/wire/openapi"
 )
 
 // writeBuffer lets a pipelined burst of card answers leave in one write.
@@ -104,16 +103,13 @@ func New(options Options) (*Server, error) {
 	}
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 
-	text, err := openapi.Render(options.BaseURL, options.Preview)
+	served, err := contract(contractOf{options.BaseURL, options.ProductPrefix, options.Preview})
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
-	if options.ProductPrefix != "" {
-		text = openapi.WithProductPrefix(text, options.ProductPrefix)
-	}
 
 	s := &Server{
-		Options: options, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(),
+		Options: options, document: served, assets: map[string]*asset{}, visitors: newVisitors(),
 		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience

@@ -36,6 +36,9 @@ type document struct {
 
 	mu      sync.Mutex
 	schemas map[string]*jsonschema.Schema // by pointer
+
+	nodes  sync.Map // by pointer
+	passed sync.Map // what was said in bodies that passed, by fingerprint
 }
 
 // path is a path of the document, split at its slashes.
@@ -90,6 +93,15 @@ type node struct {
 
 // at returns the object at a pointer, following references.
 func (d *document) at(pointer string) node {
+	if found, known := d.nodes.Load(pointer); known {
+		return found.(node)
+	}
+	found := d.lookUp(pointer)
+	d.nodes.Store(pointer, found)
+	return found
+}
+
+func (d *document) lookUp(pointer string) node {
 	value := any(d.root)
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")

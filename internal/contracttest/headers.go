@@ -10,12 +10,13 @@ import (
 // not declared.
 func (v *validation) checkHeaders() {
 	headers := v.child(v.declared, "headers")
-	for _, name := range headers.names() {
+	names := headers.names()
+	for _, name := range names {
 		v.checkHeader(name, v.child(headers, name))
 	}
 
 	for name := range v.Header {
-		_, declared := headers.object[canonical(headers.names(), name)]
+		_, declared := headers.object[canonical(names, name)]
 		if !declared && ofContract(name, v.Header.Get(name)) {
 			v.fault("header %s is not declared for this response", name)
 		}
