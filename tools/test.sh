@@ -57,14 +57,16 @@ if [ -z "$whole" ]; then
   exit
 fi
 
-# One package more than processors at a time: tests wait for disks and for clocks. Those that take
-# longest begin first, so that none of them is left over at the end.
-side=$(($(getconf _NPROCESSORS_ONLN) + 1))
+# One package more than processors at a time, and more tests of each side by side: they wait for
+# disks, clocks and other processes. Packages that take longest begin first, so that none of them is
+# left over at the end.
+processors=$(getconf _NPROCESSORS_ONLN)
+side=$((processors + 1))
 mapfile -t others < <($GO list ./... | tail -n +2)
 run -o $programs/house/ . &
 house=$!
 failed=
-run -o $programs/ -p $side ./cmd/ninepocket ./server ./access "${others[@]}" || failed=yes
+run -o $programs/ -p $side -parallel $((2 * processors)) ./cmd/ninepocket ./server ./access "${others[@]}" || failed=yes
 wait $house || failed=yes
 $GO -C tools test ./measure || failed=yes
 [ -z "$failed" ]

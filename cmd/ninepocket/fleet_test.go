@@ -67,7 +67,7 @@ func (c *club) publishes() {
 	c.t.Helper()
 	dir := c.t.TempDir()
 	c.store = filepath.Join(dir, "store")
-	if _, err := synth.Summarize(filepath.Join(dir, "raw"), synth.Options{Cards: 300}); err != nil {
+	if _, err := synth.Summarize(filepath.Join(dir, "raw"), synth.Options{Cards: 300, HistoryDays: 30}); err != nil {
 		c.t.Fatal(err)
 	}
 	c.does(exitOK, "snapshot", "build", "--store", c.store, "--source", "native:"+filepath.Join(dir, "raw"),

@@ -211,7 +211,7 @@ func TestReplayAnywhere(t *testing.T) {
 func (c *club) builds(day int) (id string) {
 	c.t.Helper()
 	raw := filepath.Join(c.t.TempDir(), "raw")
-	if _, err := synth.Summarize(raw, synth.Options{Cards: 300, Day: day}); err != nil {
+	if _, err := synth.Summarize(raw, synth.Options{Cards: 300, HistoryDays: 30, Day: day}); err != nil {
 		c.t.Fatal(err)
 	}
 	out, _ := c.does(exitOK, "snapshot", "build", "--store", c.store, "--source", "native:"+raw, "--base", "current",

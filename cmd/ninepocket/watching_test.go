@@ -83,7 +83,8 @@ func watchedServer(t *testing.T) *watched {
 	w := &watched{t: t, store: filepath.Join(dir, "store"), state: filepath.Join(dir, "state")}
 	for day := range 2 {
 		raw := filepath.Join(dir, fmt.Sprint("day", day))
-		if _, err := synth.Summarize(raw, synth.Options{Cards: 300, Day: day, PlantQuarantine: true}); err != nil {
+		options := synth.Options{Cards: 300, HistoryDays: 30, Day: day, PlantQuarantine: true}
+		if _, err := synth.Summarize(raw, options); err != nil {
 			t.Fatal(err)
 		}
 		w.ids = append(w.ids, w.member(w.command("snapshot", "build", "--store", w.store, "--source", "native:"+raw,
