@@ -7,10 +7,6 @@ packages=${1:-./...} names=${2:-.} GO=${GO:-go} data=${DATA:-../shared/data} lim
 whole=
 if [ "$packages $names" = './... .' ]; then whole=yes; fi
 
-# A process with the race detector sleeps a second before it ends, unless it is told otherwise, and
-# tests start hundreds of them.
-export GORACE=${GORACE:-atexit_sleep_ms=20}
-
 # has PROGRAM: whether it is there, also where administrators' programs and those of Go are.
 has() { PATH=$PATH:/usr/sbin:$HOME/go/bin command -v "$1" >/dev/null; }
 
@@ -33,7 +29,7 @@ has versitygw || echo 'skipped: publications in a real S3-compatible store, beca
 # Tests write thousands of small files, which a disk takes a fifth of their time for. They go into
 # memory where there is enough of it and programs may run there; TMPDIR=DIR says otherwise.
 memory=/dev/shm enough=$((4 << 20)) # KiB; all tests together take 0.6 GiB
-if [ -z "${TMPDIR:-}" ] && [ -w $memory ] && [ "$(df -k --output=avail $memory 2>/dev/null | tail -n 1)" -gt $enough ] &&
+if [ -z "${TMPDIR:-}" ] && [ -w $memory ] && [ "$(df -kP $memory | awk 'NR == 2 { print $4 }')" -gt $enough ] &&
   [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $enough ]; then
   scratch=$(mktemp -d $memory/ninepocket-test-XXXXXX)
   trap 'rm -rf "$scratch"' EXIT
@@ -62,11 +58,12 @@ fi
 # left over at the end.
 processors=$(getconf _NPROCESSORS_ONLN)
 side=$((processors + 1))
-mapfile -t others < <($GO list ./... | tail -n +2)
+others=$($GO list ./... | tail -n +2)
 run -o $programs/house/ . &
 house=$!
 failed=
-run -o $programs/ -p $side -parallel $((2 * processors)) ./cmd/ninepocket ./server ./access "${others[@]}" || failed=yes
+# shellcheck disable=SC2086 # packages are words
+run -o $programs/ -p $side -parallel $((2 * processors)) ./cmd/ninepocket ./server ./access $others || failed=yes
 wait $house || failed=yes
 $GO -C tools test ./measure || failed=yes
 [ -z "$failed" ]
