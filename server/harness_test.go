@@ -24,13 +24,14 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/depth"
 	"ninepocket/server/front"
 )
 
-const (
-	baseURL   = "https://cards.test"
-	demoCards = 2000
-)
+const baseURL = "https://cards.test"
+
+// demoCards is how many cards the usual editions have.
+var demoCards = 2000 / depth.Every(2)
 
 // scratchDir holds what all tests of the binary share; TestMain removes it.
 var scratchDir string

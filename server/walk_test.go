@@ -356,6 +356,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 		}
 
 		w := newWorld(t, setup{retired: budget})
+		size := 40 / depth.Every(2) // each walk is longer than the pages before the swap
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
 			for k, game := range []string{"", "one-piece"} {
 				if (i+k)%depth.Every(2) != 0 {
@@ -366,7 +367,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 				f := &filter{lo: -1, hi: -1, sort: sort, game: game}
 				var seen []string
 				swapAfter := 3 + i
-				got := w.walk(t, "/v1/cards", f.query(), always(40), func(n int) {
+				got := w.walk(t, "/v1/cards", f.query(), always(size), func(n int) {
 					if n == swapAfter {
 						w.Engine.Swap(tomorrow().view, time.Now())
 					}
@@ -378,7 +379,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 					continue
 				}
 
-				first := (swapAfter + 1) * 40
+				first := (swapAfter + 1) * size
 				seen = got[:first]
 				if want := f.want(old)[:first]; !slices.Equal(seen, want) {
 					t.Errorf("%s, before the swap: %s", f.query().Encode(), unequal(seen, want))
