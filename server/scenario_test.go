@@ -241,9 +241,9 @@ func (s *sampler) due(q request, r reply) bool {
 	}
 
 	const short = 2_000
-	first, every := int64(30), int64(20) // air: a pair
+	first, every := int64(15), int64(30) // air: a pair
 	if len(r.body) < short {
-		first, every = 100, 5 // air: a pair
+		first, every = 50, 10 // air: a pair
 	}
 
 	path, _, _ := strings.Cut(q.target, "?")

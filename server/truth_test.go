@@ -374,7 +374,11 @@ func TestHistoriesAreTrue(t *testing.T) {
 		}
 
 		entries += len(wantStats)
-		for _, l := range k.shown() {
+		for lane, l := range k.shown() {
+			if (i+lane)%depth.Every(2) != 0 {
+				continue
+			}
+
 			spelt := strings.ToUpper(strings.ReplaceAll(l.variant, "_", "%20- "))
 			spelt = strings.ReplaceAll(spelt, " ", "+")
 			r = w.get(t, fmt.Sprintf("/v1/cards/%s/price-stats?window=%s&variant=%s", k.id, window, spelt))

@@ -504,17 +504,25 @@ func TestCursors(t *testing.T) {
 			t.Fatalf("%s: a cursor of %d characters", path, len(token))
 		}
 
-		// Every character, changed in its lowest and in another bit of what it stands for.
+		// Every character, or a sample with the last one, changed in its lowest and in another bit of
+		// what it stands for.
 		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+		stride := depth.Every(3)
+		from := rand.IntN(stride)
+		t.Logf("%s: each %d. character from %d", path, stride, from)
 		for i := range token {
-			v := strings.IndexByte(alphabet, token[i])
-			for _, flip := range []int{1, 1 << (1 + i%5)} {
-				refused(path, key, token[:i]+string(alphabet[v^flip])+token[i+1:])
-			}
 			if i%9 == 0 {
 				refused(path, key, token[:max(i, 1)])
 				refused(path, key, token[:i]+token[i+1:])
 				refused(path, key, token[:i]+"\n"[:0]+"."+token[i:])
+			}
+			if i%stride != from && i != len(token)-1 {
+				continue
+			}
+
+			v := strings.IndexByte(alphabet, token[i])
+			for _, flip := range []int{1, 1 << (1 + i%5)} {
+				refused(path, key, token[:i]+string(alphabet[v^flip])+token[i+1:])
 			}
 		}
 
