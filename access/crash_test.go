@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -140,7 +141,7 @@ func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 // minute window opens. NINEPOCKET_TORTURE gives the number of rounds.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	rounds := 15
+	rounds := 15 / depth.Every(3)
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error
 		rounds, err = strconv.Atoi(text)

@@ -100,7 +100,7 @@ func (c *clocked) Usage(p *access.Principal, rule access.Rule, now access.Instan
 func modelSteps(t *testing.T) int {
 	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
 	if text == "" {
-		return 500 / depth.Every(8)
+		return 500 / depth.Every(16)
 	}
 
 	steps, err := strconv.Atoi(text)

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/internal/depth"
 )
 
 // worstLegal is what the worst legal request may cost in CPU time.
@@ -245,7 +247,7 @@ func TestHunt(t *testing.T) {
 	h := newHunter(w, 1)
 	h.cost = func(request []byte, _ time.Duration) (time.Duration, error) { return time.Duration(len(request)), nil }
 	for i := range operations {
-		if _, err := h.hunt(&operations[i], 12); err != nil {
+		if _, err := h.hunt(&operations[i], 12/depth.Every(3)); err != nil {
 			t.Error(err)
 		}
 	}

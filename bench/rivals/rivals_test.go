@@ -22,6 +22,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/bench"
+	"ninepocket/internal/depth"
 )
 
 // build makes a store with a synthetic catalog.
@@ -190,7 +191,7 @@ func TestPlainAnswersAlike(t *testing.T) {
 		return `{"ids":[` + strings.Join(append(quoted, `"unknown"`), ",") + `]}`
 	}
 
-	for i := range 64 {
+	for i := 0; i < 64; i += depth.Every(4) {
 		word := words[i%len(words)]
 		alike("/v1/cards/"+cards[i].ID, "")
 		alike("/v1/cards/batch", batch(199, i))

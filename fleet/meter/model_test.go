@@ -98,7 +98,7 @@ func TestModelIsRedis(t *testing.T) {
 			rc := &randomCalls{Rand: rand.New(rand.NewPCG(1, 1)), now: 1_773_144_000_000_000, seqs: map[string]int64{}}
 			sim := newSimRedis(t, func() int64 { return rc.now }, nil)
 			const together = 250
-			for range 20_000 / depth.Every(8) / together {
+			for range 20_000 / depth.Every(20) / together {
 				var multi []rueidis.Completed
 				var want []reply
 				var said []command

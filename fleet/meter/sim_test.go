@@ -6,14 +6,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ninepocket/internal/depth"
 )
 
-// simSeeds is how many seeds a simulation runs: NINEPOCKET_SIM=1000 does as many, over longer runs.
+// simSeeds is how many seeds a simulation runs: NINEPOCKET_SIM=1000 does as many, over longer runs,
+// as the gate has it.
 func simSeeds(t *testing.T) (seeds int, seconds int64) {
 	t.Helper()
 	text := os.Getenv("NINEPOCKET_SIM")
 	if text == "" {
-		return 50, 60
+		return 50 / depth.Every(3), 60
 	}
 	seeds, err := strconv.Atoi(text)
 	if err != nil {

@@ -145,7 +145,7 @@ func TestKeep(t *testing.T) {
 	var all, kept []Hit
 	narrowed := 0
 	widened := 0
-	for _, q := range someQueries(rng, c, 3000/depth.Every(5)) {
+	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
 		set := c.cards[rng.IntN(len(c.cards))].setNumber
 		game := uint8(rng.IntN(2))
 		keep := func(card uint32) bool { return c.cards[card].game == game }
@@ -193,7 +193,7 @@ func TestOrderOfCards(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, q := range someQueries(rng, c, 1500/depth.Every(5)) {
+	for _, q := range someQueries(rng, c, 1500/depth.Every(10)) {
 		want := sorted(c.index.Search(nil, q, nil))
 		got := index.Search(nil, q, nil)
 		for i := range got {
@@ -215,7 +215,7 @@ func TestNarrow(t *testing.T) {
 	thin := newSearch(c.index)
 	thin.thinFrom = 0
 
-	for _, q := range someQueries(rng, c, 3000/depth.Every(5)) {
+	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
 		got := sorted(thin.find(nil, q, nil))
 		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {
 			continue
