@@ -43,7 +43,11 @@ func fillDisk(t *testing.T, create func(string) (wal.Segment, error)) {
 	answered := time.Now()
 	for r.told < 40_000 || refused == 0 {
 		d := r.store.Admit(live, RuleFor(live, CardsGet), instant(testTime.Add(time.Duration(r.told)*time.Minute)))
-		_, err := r.store.Finish(d.Ticket, true)
+		var err error
+		if d.Verdict == Admitted { // what is not admitted has no ticket
+			_, err = r.store.Finish(d.Ticket, true)
+		}
+
 		switch {
 		case d.Verdict == Unavailable || errors.Is(err, ErrUnavailable):
 			refused++
