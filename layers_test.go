@@ -3,8 +3,6 @@ package ninepocket_test
 import (
 	"cmp"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -200,21 +198,11 @@ func foreignFolder(name string) bool {
 }
 
 func parseSource(name string) (*sourceFile, error) {
-	text, err := os.ReadFile(name)
+	p, err := parsePage(name)
 	if err != nil {
 		return nil, err
 	}
-
-	parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-
-	slashed := filepath.ToSlash(name)
-	return &sourceFile{
-		path: slashed, folder: path.Dir(slashed), lines: strings.Count(string(text), "\n"),
-		File: parsed,
-	}, nil
+	return &sourceFile{path: p.name, folder: path.Dir(p.name), lines: len(p.lines) - 1, File: p.File}, nil
 }
 
 // layerFault says what is wrong with one import, or nothing.
