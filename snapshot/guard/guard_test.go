@@ -343,28 +343,29 @@ func oneSet(w *fixture.World, set string, factor float64) (prices int) {
 
 // TestOneSetInAnotherUnit: one set of forty hides below the share of all prices that may move.
 func TestOneSetInAnotherUnit(t *testing.T) {
+	base := shelf(4000)
+	for s := 10; s < 40; s++ {
+		base.Sets = append(base.Sets,
+			fixture.Set{
+				ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
+				Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay,
+			})
+	}
+
+	for i := range base.Cards {
+		c := &base.Cards[i]
+		c.Set = fmt.Sprintf("set_%03d", i%40)
+		if i%40 == 20 {
+			c.Lanes[0].Cents = int64(2 + i%9) // a cheap one
+		}
+	}
+	before := stored(base)
+
 	f := func(what string, days int, want string, change func(w *fixture.World)) snapshot.Verdict {
 		t.Helper()
-		base := shelf(4000)
-		for s := 10; s < 40; s++ {
-			base.Sets = append(base.Sets,
-				fixture.Set{
-					ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
-					Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay,
-				})
-		}
-
-		for i := range base.Cards {
-			c := &base.Cards[i]
-			c.Set = fmt.Sprintf("set_%03d", i%40)
-			if i%40 == 20 {
-				c.Lanes[0].Cents = int64(2 + i%9) // a cheap one
-			}
-		}
-
 		day := later(base, days)
 		change(day)
-		verdicts := guard.Judge(stored(base), stored(day), guard.Options{Now: time.UnixMilli(day.At)})
+		verdicts := guard.Judge(before, stored(day), guard.Options{Now: time.UnixMilli(day.At)})
 		v := verdict(t, verdicts, "sets_repriced")
 		if v.Status != want || len(refusals(verdicts)) > 0 != (want == snapshot.Refused) {
 			t.Errorf("%s: %+v, want %s; refused by %v", what, v, want, refusals(verdicts))
