@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/internal/depth"
 	"ninepocket/mcp"
 )
 
@@ -74,6 +75,18 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 	} {
 		for c := range combinations(asked.method, asked.name) {
 			n++
+			named := c.name == nil && asked.name == ""
+			if len(c.name) == 1 && asked.name != "" {
+				named = c.name[0] == asked.name || c.name[0] == coded(asked.name)
+			}
+			agrees := c.version == mcp.Modern && c.said == `"`+mcp.Modern+`"` && c.capabilities == "{}" &&
+				slices.Equal(c.method, []string{asked.method}) && named
+
+			// Few combinations agree, so that a sample has all of them; the stride divides no list of forms.
+			if n%depth.Every(11) != 0 && !agrees {
+				continue
+			}
+
 			body := `{"jsonrpc":"2.0","id":"x","method":"` + asked.method + `","params":{` + asked.params +
 				`"_meta":` + metaOf(c.said, c.capabilities) + `}}`
 			status, response := d.postWith([]byte(body), mcp.Headers{
@@ -88,12 +101,6 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 				continue
 			}
 
-			named := c.name == nil && asked.name == ""
-			if len(c.name) == 1 && asked.name != "" {
-				named = c.name[0] == asked.name || c.name[0] == coded(asked.name)
-			}
-			agrees := c.version == mcp.Modern && c.said == `"`+mcp.Modern+`"` && c.capabilities == "{}" &&
-				slices.Equal(c.method, []string{asked.method}) && named
 			judge(t, agrees, asked.status, status, response, fmt.Sprintf("%+v %s\n", c, body))
 		}
 	}
