@@ -4,8 +4,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"ninepocket/collector"
 	"ninepocket/loader/source"
@@ -41,14 +43,24 @@ var shippedAliases string
 // maxPhrase bounds a phrase and its replacement in bytes: a query is no longer.
 const maxPhrase = 200
 
-// readShipped reads the list that comes with the program.
+// readShipped takes the list that comes with the program.
 func (m *mapping) readShipped() error {
-	if err := tableReader(m.searchRow, searchHeader...)(strings.NewReader(shippedAliases)); err != nil {
+	shipped, err := shippedSearch()
+	if err != nil {
 		return fmt.Errorf("cannot read the shipped search aliases: %w", err)
 	}
+
+	m.search = maps.Clone(shipped)
 	m.ownSearch = map[string]bool{}
 	return nil
 }
+
+// shippedSearch is the list by its folded phrases. It is read once: a process may build many catalogs.
+var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
+	m := &mapping{search: map[string]searchAlias{}}
+	err := tableReader(m.searchRow, searchHeader...)(strings.NewReader(shippedAliases))
+	return m.search, err
+})
 
 // searchRow reads a phrase. A row without a replacement and a reference takes the shipped one away.
 func (m *mapping) searchRow(r []string) error {
