@@ -186,7 +186,6 @@ func (c *answering) recovers() {
 // FuzzReplies gives what begin and commit may answer: only their own numbers mean something, and a
 // reply that is none is refused.
 func FuzzReplies(f *testing.F) {
-	codec := newReplyCodec()
 	f.Add(int64(1), codec.compress([]byte("the answer")), true)
 	f.Add(int64(-1), []byte{}, false)
 	f.Add(int64(5), []byte("not compressed"), true)

@@ -38,7 +38,6 @@ const (
 // claims are the idempotency keys that calls of this server have in hand.
 type claims struct {
 	prefix string // of all claims of this process
-	codec  replyCodec
 
 	mu     sync.Mutex
 	number uint64
@@ -66,7 +65,6 @@ type unsure struct {
 
 func (cs *claims) begin(life string) {
 	cs.prefix = life + "."
-	cs.codec = newReplyCodec()
 	cs.flying = map[string]*flight{}
 	cs.open = map[string]int{}
 	cs.lost = map[string]unsure{}
@@ -175,7 +173,7 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 	switch out.code(beginWait) {
 	case beginFresh:
 	case beginReplay:
-		plain, err := store.claims.codec.expand([]byte(out.text))
+		plain, err := codec.expand([]byte(out.text))
 		if err != nil {
 			return access.Claim{}, fmt.Errorf("%w: stored reply: %w", access.ErrUnavailable, err)
 		}
@@ -236,7 +234,7 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 		return access.Receipt{}, err
 	}
 	defer store.claims.land(t.Principal.Tenant, f)
-	kept := string(store.claims.codec.compress(plain))
+	kept := string(codec.compress(plain))
 	out, err := store.do(&command{
 		script: scriptCommit, keys: []string{record, n.times()},
 		args: []string{f.claim, number(t.At), kept, number(replyMillis)},
@@ -435,6 +433,9 @@ type replyCodec struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
+
+// codec serves every store: it keeps nothing from one reply to the next, and its tables take a megabyte.
+var codec = newReplyCodec()
 
 func newReplyCodec() replyCodec {
 	encoder, encodeErr := zstd.NewWriter(nil,

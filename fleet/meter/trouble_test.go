@@ -243,7 +243,7 @@ func TestPreparedResolves(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.commit {
-				reply := string(s.claims.codec.compress([]byte("the answer")))
+				reply := string(codec.compress([]byte("the answer")))
 				args := []string{f.claim, number(call.Ticket.At), reply, number(replyMillis)}
 				keys := []string{f.record, n.times()}
 				out, err := s.Store.do(&command{script: scriptCommit, keys: keys, args: args}, 20*time.Second)
