@@ -13,6 +13,7 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -411,7 +412,8 @@ func TestFollowInTrouble(t *testing.T) {
 // TestReadersDuringSwaps reads from many goroutines while views are swapped: every answer is of one
 // snapshot.
 func TestReadersDuringSwaps(t *testing.T) {
-	const snapshots, swaps = 3, 20
+	const snapshots = 3
+	swaps := 20 / depth.Every(3) // readers are busy for as long as they last
 	s := newSource()
 	for n := range snapshots {
 		w := small(1)
