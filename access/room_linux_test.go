@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/wal"
 )
 
@@ -41,7 +42,7 @@ func fillDisk(t *testing.T, create func(string) (wal.Segment, error)) {
 
 	refused := 0
 	answered := time.Now()
-	for r.told < 40_000 || refused == 0 {
+	for r.told < 40_000/int64(depth.Every(4)) || refused == 0 {
 		d := r.store.Admit(live, RuleFor(live, CardsGet), instant(testTime.Add(time.Duration(r.told)*time.Minute)))
 		var err error
 		if d.Verdict == Admitted { // what is not admitted has no ticket
