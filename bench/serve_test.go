@@ -50,13 +50,27 @@ func mustWorld(cards, days int) *world {
 	return w
 }
 
-func newWorld(cards, days int, cache int64) (*world, error) {
-	folder, err := os.MkdirTemp("", "ninepocket-bench-")
+// localSite is where the catalogs of the worlds say that they are.
+var localSite = wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
+
+// smallCatalog is that of two worlds, which differ in what their engines remember: each has a view of its own
+// over it. Larger catalogs are not kept, since a benchmark wants their memory back.
+var smallCatalog = sync.OnceValues(func() (*snapshot.Catalog, error) { return makeCatalog(1_000, 365) })
+
+func catalogOf(cards, days int) (*snapshot.Catalog, error) {
+	if cards == 1_000 && days == 365 {
+		return smallCatalog()
+	}
+	return makeCatalog(cards, days)
+}
+
+// makeCatalog builds a synthetic catalog.
+func makeCatalog(cards, days int) (*snapshot.Catalog, error) {
+	raw, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
-	raw := filepath.Join(folder, "catalog")
+	defer os.RemoveAll(raw)
 	if err := synth.Write(raw, synth.Options{Cards: cards, HistoryDays: days}); err != nil {
 		return nil, err
 	}
@@ -67,15 +81,27 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 		return nil, err
 	}
 	built.Catalog.ID = "bench"
+	return built.Catalog, nil
+}
+
+func newWorld(cards, days int, cache int64) (*world, error) {
+	folder, err := os.MkdirTemp("", "ninepocket-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	catalog, err := catalogOf(cards, days)
+	if err != nil {
+		return nil, err
+	}
 	w := &world{}
-	urls := wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
-	w.view, err = engine.NewView(built.Catalog, urls)
+	w.view, err = engine.NewView(catalog, localSite)
 	if err != nil {
 		return nil, err
 	}
 
 	now := time.Now()
-	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: cache})
+	eng := engine.New(nil, engine.Options{Site: localSite, SearchCache: cache})
 	eng.Swap(w.view, now)
 	keys, err := writeKeys(filepath.Join(folder, "state"), filepath.Join(folder, "bench.toml"))
 	if err != nil {
