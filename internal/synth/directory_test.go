@@ -101,7 +101,7 @@ func TestSetsAndSealedAreWithinBounds(t *testing.T) {
 }
 
 func TestPricesAreWellFormed(t *testing.T) {
-	dir, sum := write(t, Options{Cards: 1200, HistoryDays: 50, PriceDays: 4})
+	dir, sum := write(t, Options{Cards: 1200 / depth.Every(2), HistoryDays: 50, PriceDays: 4})
 	s := read(t, dir)
 	code := regexp.MustCompile(`^(normal|holofoil|reverse_holofoil|unlimited|unlimited_holofoil|1st_edition|1st_edition_holofoil|foil)` + // air: one text
 		` (near_mint|lightly_played|moderately_played|heavily_played|damaged|ungraded)$`)

@@ -61,8 +61,9 @@ func TestSameOptionsSameBytes(t *testing.T) {
 		}
 	}
 
-	a, _ := write(t, Options{Cards: 600, Seed: 3, HistoryDays: 60})
-	b, _ := write(t, Options{Cards: 600, Seed: 3, HistoryDays: 60})
+	o := Options{Cards: 600, Seed: 3, HistoryDays: 60 / depth.Every(3)}
+	a, _ := write(t, o)
+	b, _ := write(t, o)
 	other, _ := write(t, Options{Cards: 600, Seed: 4})
 	if hashOf(t, a) != hashOf(t, b) {
 		t.Error("equal options wrote different bytes")
@@ -200,8 +201,8 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 }
 
 func TestSmallCatalogBeginsTheLargeOne(t *testing.T) {
-	small, _ := write(t, Options{Cards: 500, HistoryDays: 30})
-	large, _ := write(t, Options{Cards: 1000, HistoryDays: 60})
+	small, _ := write(t, Options{Cards: 500, HistoryDays: 30 / depth.Every(2)})
+	large, _ := write(t, Options{Cards: 1000, HistoryDays: 60 / depth.Every(2)})
 	a := read(t, small)
 	b := read(t, large)
 	for i, ref := range a.order {
