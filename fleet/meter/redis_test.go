@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"flag"
 	"os"
 	"strconv"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/redistest"
 )
 
@@ -20,6 +22,13 @@ var sharedRedis = struct {
 }{}
 
 func TestMain(m *testing.M) {
+	// To open a store takes as long as many calls of it, so that the walks of make test are fewer and longer.
+	if !depth.Whole() && os.Getenv("RAPID_CHECKS") == "" {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
+	}
+
 	code := m.Run()
 	if sharedRedis.Process != nil {
 		sharedRedis.Kill()

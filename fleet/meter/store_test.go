@@ -92,5 +92,5 @@ func TestConformance(t *testing.T) {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	accesstest.Model(t, harness(), 200/depth.Every(10))
+	accesstest.Model(t, harness(), 200/depth.Every(3))
 }
