@@ -57,9 +57,9 @@ func (m *mapping) readShipped() error {
 
 // shippedSearch is the list by its folded phrases. It is read once: a process may build many catalogs.
 var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
-	m := &mapping{search: map[string]searchAlias{}}
-	err := tableReader(m.searchRow, searchHeader...)(strings.NewReader(shippedAliases))
-	return m.search, err
+	shipped := &mapping{search: map[string]searchAlias{}}
+	err := tableReader(shipped.searchRow, searchHeader...)(strings.NewReader(shippedAliases))
+	return shipped.search, err
 })
 
 // searchRow reads a phrase. A row without a replacement and a reference takes the shipped one away.

@@ -59,11 +59,10 @@ fi
 processors=$(getconf _NPROCESSORS_ONLN)
 side=$((processors + 1))
 others=$($GO list ./... | tail -n +2)
-run -o $programs/house/ . &
+(run -o $programs/house/ . && $GO -C tools test ./measure) &
 house=$!
 failed=
 # shellcheck disable=SC2086 # packages are words
 run -o $programs/ -p $side -parallel $((2 * processors)) ./cmd/ninepocket ./server ./access $others || failed=yes
 wait $house || failed=yes
-$GO -C tools test ./measure || failed=yes
 [ -z "$failed" ]

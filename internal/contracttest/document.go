@@ -93,9 +93,11 @@ type node struct {
 
 // at returns the object at a pointer, following references.
 func (d *document) at(pointer string) node {
-	if found, known := d.nodes.Load(pointer); known {
-		return found.(node)
+	known, _ := d.nodes.Load(pointer)
+	if found, is := known.(node); is {
+		return found
 	}
+
 	found := d.lookUp(pointer)
 	d.nodes.Store(pointer, found)
 	return found

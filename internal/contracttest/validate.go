@@ -163,9 +163,10 @@ func (v *validation) checkBody() {
 	}
 
 	pointer := v.schemaPointer(media)
-	print := fingerprintOf(pointer, v.Body)
-	if said, passed := v.passed.Load(print); passed {
-		v.checkAgreement(said.(object))
+	mark := fingerprintOf(pointer, v.Body)
+	judged, _ := v.passed.Load(mark)
+	if said, passed := judged.(object); passed {
+		v.checkAgreement(said)
 		return
 	}
 
@@ -194,7 +195,7 @@ func (v *validation) checkBody() {
 	said := asObject(body)
 	v.checkAgreement(said)
 	if len(v.Body) >= worthKeeping {
-		v.passed.Store(print, withoutLists(said))
+		v.passed.Store(mark, withoutLists(said))
 	}
 }
 
