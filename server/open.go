@@ -1,6 +1,9 @@
 package server
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
 
@@ -20,30 +23,30 @@ func newDocument(text []byte) document {
 	}}
 }
 
-// contractOf is all that the OpenAPI document of a server depends on.
-type contractOf struct {
-	baseURL, productPrefix string
-	preview                bool
-}
+// Contract is the OpenAPI document as a server serves it, with its encodings. It never changes, and
+// servers may share one.
+type Contract struct{ document }
 
-// contract makes the OpenAPI document of a server. Tests make a hundred servers, and keep what it returns.
-var contract = contractOf.render
-
-func (c contractOf) render() (document, error) {
-	text, err := openapi.Render(c.baseURL, c.preview)
+// NewContract renders the document of a server at baseURL whose product ids begin with productPrefix
+// ("" means prd), with the preview contract or without it.
+func NewContract(baseURL, productPrefix string, preview bool) (*Contract, error) {
+	text, err := openapi.Render(strings.TrimSuffix(baseURL, "/"), preview)
 	if err != nil {
-		return document{}, err
+		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
 
-	if c.productPrefix != "" {
-		text = openapi.WithProductPrefix(text, c.productPrefix)
+	if productPrefix != "" {
+		text = openapi.WithProductPrefix(text, productPrefix)
 	}
-	return newDocument(text), nil
+	return &Contract{newDocument(text)}, nil
 }
+
+// Text is the document in JSON. It is not to be changed.
+func (c *Contract) Text() []byte { return c.in[""] }
 
 // openapi answers GET /openapi.json, without a key and to any origin (decision 4).
 func (x *exchange) openapi() {
-	document := &x.s.document
+	document := &x.s.Contract.document
 	encoding := x.Encoding(len(document.in[""]))
 
 	// Any origin may read it: that takes the place of a configured one (see allowOrigin).

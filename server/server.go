@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -47,6 +46,8 @@ type Options struct {
 	AllowedHosts, AllowedOrigins []string
 	// ListenHost is the host that is listened on, as configured; "" for the listener's address.
 	ListenHost string
+	// Contract is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix and Preview.
+	Contract *Contract
 	// Pages are the public site; nil leaves it out.
 	Pages *site.Pages
 	// Images is the folder of card images; nil without one.
@@ -79,7 +80,6 @@ type Server struct {
 	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
 	// instant makes a request's two clocks from the time when it had arrived. Simulations replace it.
 	instant  func(time.Time) (time.Time, access.Instant)
-	document document
 	tools    *mcpServer
 	counts   *counts
 	assets   map[string]*asset // by name
@@ -103,13 +103,16 @@ func New(options Options) (*Server, error) {
 	}
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 
-	served, err := contract(contractOf{options.BaseURL, options.ProductPrefix, options.Preview})
-	if err != nil {
-		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
+	if options.Contract == nil {
+		contract, err := NewContract(options.BaseURL, options.ProductPrefix, options.Preview)
+		if err != nil {
+			return nil, err
+		}
+		options.Contract = contract
 	}
 
 	s := &Server{
-		Options: options, document: served, assets: map[string]*asset{}, visitors: newVisitors(),
+		Options: options, assets: map[string]*asset{}, visitors: newVisitors(),
 		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience

@@ -22,7 +22,7 @@ import (
 // retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
 // swaps, of a larger catalog and with readers that never rest.
 func TestSwapTorture(t *testing.T) {
-	swaps := 8
+	swaps := 10
 	rest := 20 * time.Millisecond
 	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
@@ -38,7 +38,7 @@ func TestSwapTorture(t *testing.T) {
 	}
 
 	truths := []*truth{readTruth(days[0]), readTruth(days[1])}
-	const copies, retired, readers = 2, 2, 4
+	const copies, retired, readers = 3, 2, 4
 	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
 	ids, editions := storeCopies(t, store, days, truths, copies)
 	budget := days[0].view.Size()*retired + days[0].view.Size()/2

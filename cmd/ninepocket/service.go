@@ -31,7 +31,6 @@ import (
 	"ninepocket/site"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
-	"ninepocket/wire/openapi"
 )
 
 // drainTime is how long requests in flight may take to end after SIGTERM.
@@ -236,9 +235,16 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 		return nil, err
 	}
 
+	preview := slices.Contains(c.Surfaces, "preview")
+	contract, err := server.NewContract(base, c.ProductPrefix, preview)
+	if err != nil {
+		return nil, err
+	}
+
+	// The reference shows what this server answers.
 	var pages *site.Pages
 	if !c.NoSite {
-		pages, err = s.newPages(base)
+		pages, err = site.New(site.Options{BaseURL: base, Version: s.images.Version, Document: contract.Text()})
 	}
 	if err != nil {
 		return nil, err
@@ -256,19 +262,10 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 		Metering:  s.meteringFault,
 		BodyRoom:  bodyRoom(memoryLimit()),
 		PackCache: cacheRoom(memoryLimit()), BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
-		Preview: slices.Contains(c.Surfaces, "preview"), DefaultPreview: c.DefaultSurface == "preview",
+		Preview: preview, Contract: contract, DefaultPreview: c.DefaultSurface == "preview",
 		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,
 		Pages: pages, Images: s.images, TrustedProxies: proxies, Version: version, Log: s.log,
 	})
-}
-
-// newPages makes the public pages, with a reference of what this server answers.
-func (s *service) newPages(base string) (*site.Pages, error) {
-	document, err := openapi.Render(base, slices.Contains(s.config.Surfaces, "preview"))
-	if err != nil {
-		return nil, err
-	}
-	return site.New(site.Options{BaseURL: base, Version: s.images.Version, Document: document})
 }
 
 // drain ends both servers once ctx is done, after the requests in flight.
