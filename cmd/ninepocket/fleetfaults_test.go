@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
 )
@@ -238,6 +239,8 @@ func TestFleetFaults(t *testing.T) {
 	forms := []bool{false}
 	if long() {
 		forms = []bool{false, true}
+	} else {
+		depth.OnlyWhole(t)
 	}
 
 	for _, aof := range forms {

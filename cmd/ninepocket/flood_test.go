@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ninepocket/internal/certificate/certificatetest"
+	"ninepocket/internal/depth"
 	"ninepocket/server/front"
 )
 
@@ -354,9 +355,12 @@ func TestFloods(t *testing.T) {
 	t.Run("hostile clients", func(t *testing.T) { floodHostile(t, path) })
 	t.Run("too many", func(t *testing.T) { floodTooMany(t, path) })
 	t.Run("one address", func(t *testing.T) { floodFromOne(t, path) })
-	t.Run("memory", func(t *testing.T) { floodMemory(t, path) })
-	t.Run("memory of clients that stay", func(t *testing.T) { floodKept(t, path) })
 	t.Run("killed by its group", func(t *testing.T) { floodKilled(t, path) })
+
+	if long() || depth.Whole() {
+		t.Run("memory", func(t *testing.T) { floodMemory(t, path) })
+		t.Run("memory of clients that stay", func(t *testing.T) { floodKept(t, path) })
+	}
 }
 
 // floodHostile opens connections that do nothing, read nothing, or bring what nobody asked for. Honest
