@@ -188,13 +188,16 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		b.Run(fmt.Sprint("embedded ", callers, " callers"), func(b *testing.B) { run(b, benchEmbedded(b), callers) })
 	}
 
-	b.Run("replay", func(b *testing.B) {
-		gate, _, raw := benchGate(b, NewMemory(MemoryOptions{}))
+	replay := func(b *testing.B, store Store, committed func() error) {
+		gate, _, raw := benchGate(b, store)
 		p := benchAuthenticate(b, gate, raw)
 		now := instant(testTime)
 		decision := gate.Admit(p, PricesBatch, now)
 		claim, _ := gate.Begin(b.Context(), decision.Ticket, "key", BodyHash{1}, now)
 		if _, err := gate.Commit(decision.Ticket, claim, reply); err != nil {
+			b.Fatal(err)
+		}
+		if err := committed(); err != nil {
 			b.Fatal(err)
 		}
 
@@ -206,6 +209,13 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 				b.Fatal(claim.Outcome, err)
 			}
 		}
+	}
+	b.Run("replay", func(b *testing.B) {
+		replay(b, NewMemory(MemoryOptions{}), func() error { return nil })
+	})
+	b.Run("replay from the checkpoint", func(b *testing.B) {
+		store := benchEmbedded(b)
+		replay(b, store, store.SaveCheckpoint)
 	})
 }
 

@@ -100,22 +100,9 @@ func (cp *checkpointer) totals(names []LedgerRow) (rows []LedgerRow, err error) 
 		return nil, nil
 	}
 
-	db, err := openBeside(cp.path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if bad := db.close(); err == nil {
-			err = bad
-		}
-	}()
-	err = db.view(func(tx *bbolt.Tx) error {
-		state, err := readState(tx)
-		if err == nil && state.version != checkpointVersion {
-			err = fmt.Errorf("%w: no checkpoint of this version was written yet", ErrUnavailable)
-		}
-		if err != nil {
-			return err
+	err = cp.read(func(tx *bbolt.Tx, state storedState) error {
+		if state.version != checkpointVersion {
+			return fmt.Errorf("%w: no checkpoint of this version was written yet", ErrUnavailable)
 		}
 
 		vs := state.vaults(tx)

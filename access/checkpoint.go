@@ -44,6 +44,8 @@ type checkpointer struct {
 	torn     bool       // the file had pages that could not be read
 	unsure   bool       // a checkpoint failed while it was written: see settle
 	doubtful []image    // what it had to write
+	reader   *boltFile  // the file, open for reading since a reply was read from it; nil when it is not
+	ended    bool       // nothing is read any more
 	// moved are the ledger's rows, without counts, that went into the file since they were asked for;
 	// nil when nobody asks.
 	moved map[LedgerRow]bool
@@ -273,8 +275,12 @@ func rewriteMeta(path string, pageSize int) error {
 // open opens the file for writing; a file that another process reads for longer than patience is
 // errBusy. Once there was one, no other is begun.
 func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
+	// Our own lock for reading would keep us out.
+	err := cp.endReading()
+	if err == nil {
+		err = wal.CheckFile(cp.path)
+	}
 	// Each look at damaged pages through a mapping would leave the mapping.
-	err := wal.CheckFile(cp.path)
 	if err == nil && cp.torn {
 		err = checkPages(cp.path)
 	}

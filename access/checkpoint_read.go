@@ -132,22 +132,11 @@ func (j *journal) loadFirst(tx *bbolt.Tx) error {
 }
 
 // readReply returns the data of a reply that is in the checkpoint file alone.
-func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([]byte, error) {
+func (cp *checkpointer) readReply(tenant string, name replyName, want answer) (data []byte, err error) {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 
-	db, err := openBeside(cp.path)
-	if err != nil {
-		return nil, err
-	}
-
-	var data []byte
-	err = db.view(func(tx *bbolt.Tx) error {
-		state, err := readState(tx)
-		if err != nil {
-			return err
-		}
-
+	err = cp.read(func(tx *bbolt.Tx, state storedState) error {
 		vs := state.vaults(tx)
 		value, err := vs.answers.get(answerKey(tenant, minuteOf(want.at), name))
 		if err != nil {
@@ -164,7 +153,57 @@ func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([
 		data = slices.Clone(r.data)
 		return err
 	})
-	return data, errors.Join(err, db.close())
+	return data, err
+}
+
+// read reads from the file. It stays open until the next checkpoint, since opening it takes three times
+// as long as all else that a repeated batch needs. The caller holds the lock.
+func (cp *checkpointer) read(from func(*bbolt.Tx, storedState) error) error {
+	if cp.ended {
+		return errClosed
+	}
+	if cp.reader == nil {
+		db, err := openBeside(cp.path)
+		if err != nil {
+			return err
+		}
+		cp.reader = db
+	}
+
+	err := cp.reader.view(func(tx *bbolt.Tx) error {
+		state, err := readState(tx)
+		if err != nil {
+			return err
+		}
+		return from(tx, state)
+	})
+	if err != nil {
+		// The next one looks at the file anew: it may be well by then.
+		err = errors.Join(err, cp.endReading())
+	}
+	return err
+}
+
+// endReading closes the file if it is open for reading. The caller holds the lock.
+func (cp *checkpointer) endReading() error {
+	if cp.reader == nil {
+		return nil
+	}
+	db := cp.reader
+	cp.reader = nil
+	return db.close()
+}
+
+// end writes a last checkpoint if it is asked to. Nothing is read from then on.
+func (cp *checkpointer) end(save bool) error {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	cp.ended = true
+	err := cp.endReading()
+	if save {
+		err = errors.Join(err, cp.saveLocked(bboltPatience))
+	}
+	return err
 }
 
 // openBeside opens a checkpoint file for reading, which the server may write at other times.

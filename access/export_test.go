@@ -10,6 +10,7 @@ func (store *Embedded) Kill() {
 		store.wg.Wait()
 		store.closed.Store(true)
 		store.log.Abandon()
+		_ = store.saver.end(false)
 		store.lock.unlock()
 	})
 }

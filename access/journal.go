@@ -207,9 +207,7 @@ func (j *journal) Close() error {
 
 		// A log that is down may be mended by now; if not, the next start reads what is there.
 		err = unavailable(j.log.Sync())
-		if err == nil {
-			err = j.saver.save(bboltPatience)
-		}
+		err = errors.Join(err, j.saver.end(err == nil))
 		if errors.Is(err, errBusy) {
 			err = nil // the next start reads the log
 		}

@@ -1,0 +1,75 @@
+//go:build unix
+
+package access
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestRepeatedFromTheFile repeats a batch whose reply is in the checkpoint file alone. The file is
+// opened once for all repetitions between two checkpoints; no checkpoint, backup or reader waits for
+// them; and what is wrong with the file for a while is over with it.
+func TestRepeatedFromTheFile(t *testing.T) {
+	t.Parallel()
+	h := newHeldCheckpoint(t)
+	_, preview := faultKeys(t)
+	now := instant(testTime)
+	repeated := func() error {
+		ticket := h.store.Admit(preview, RuleFor(preview, PricesBatch), now).Ticket
+		claim, err := h.store.Begin(ticket, "batch5", BodyHash{1}, now)
+		if _, ended := h.store.Finish(ticket, false); ended != nil {
+			t.Fatal(ended)
+		}
+		if err == nil && (claim.Outcome != Replay || string(claim.Reply) != "reply of batch5") {
+			t.Fatalf("outcome %v, %q", claim.Outcome, claim.Reply)
+		}
+		return err
+	}
+	isRepeated := func() *boltFile {
+		t.Helper()
+		if err := repeated(); err != nil {
+			t.Fatal(err)
+		}
+		return h.store.saver.reader
+	}
+
+	first := isRepeated()
+	if first == nil || isRepeated() != first {
+		t.Error("the file is opened for each repetition")
+	}
+	if _, err := BackupState(filepath.Dir(h.path), filepath.Join(t.TempDir(), "copy")); err != nil {
+		t.Error(err)
+	}
+	h.call()
+	h.isWell()
+	if h.store.Stats().CheckpointBusy > 0 || h.store.saver.reader != nil {
+		t.Error("a checkpoint waited for repetitions, or left them a file that it wrote to")
+	}
+	if second := isRepeated(); second == nil || second == first {
+		t.Error("the file of before the checkpoint is read")
+	}
+
+	// Its pages are gone, and there again.
+	whole := h.read()
+	if err := os.Truncate(h.path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := repeated(); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("of a file that is empty: %v", err)
+		}
+	}
+	h.write(whole)
+	isRepeated()
+	h.isWell()
+
+	if err := h.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.store.saver.readReply("prev", nameReply(PricesBatch, "batch5"), answer{}); !errors.Is(err, errClosed) {
+		t.Errorf("of a store that is closed: %v", err)
+	}
+}
