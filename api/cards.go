@@ -24,7 +24,7 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 	page := r.View.Cards(r.cards[:0], q, after, limit)
 	r.cards = page.Cards
 	if after == nil {
-		r.tell(out, &q, page.Cards)
+		r.tell(out, &q, &page)
 	}
 	if len(page.Cards) == 0 {
 		out.noteUnknownCards(r.View.Index, &q.Filter)

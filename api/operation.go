@@ -6,7 +6,6 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/index"
 	"ninepocket/mcp"
 	"ninepocket/valuation"
 	"ninepocket/wire"
@@ -96,7 +95,6 @@ type Request struct {
 
 	problems problems
 	text     []byte
-	notes    []index.Note
 	cards    []uint32
 	// Parts of the body.
 	ids        []string

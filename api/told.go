@@ -14,15 +14,14 @@ var noteNames = map[index.NoteKind]string{
 	index.AsSet: "set", index.AsNumber: "number", index.Preferred: "preferred", index.InGame: "game",
 }
 
-// tell notes in the reply what was done to the words of a query whose hits begin with cards, and the
-// set that a misspelt name was taken for, or those that are nearest where none fits.
-func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
-	if q.HasWords && len(cards) > 0 && q.Sort == index.Relevance {
-		r.notes = r.View.Index.Interpret(r.notes[:0], q.Words, cards[0])
-		for _, note := range r.notes {
+// tell notes in the reply what was done to the words of a query, and the set that a misspelt name was
+// taken for, or those that are nearest where none fits.
+func (r *Request) tell(out *Reply, q *index.Query, found *engine.Found) {
+	if q.Sort == index.Relevance {
+		for _, note := range found.Notes {
 			to := note.To
 			if note.Kind == index.AsSet {
-				to = r.View.Index.SetName(cards[0])
+				to = r.View.Index.SetName(found.Cards[0])
 			}
 			out.Told = appendNote(out.Told, noteNames[note.Kind], note.From, to)
 		}

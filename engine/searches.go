@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/dgraph-io/ristretto/v2"
@@ -10,11 +11,17 @@ import (
 	"ninepocket/index"
 )
 
+// Found is one page of cards in order, with what was done to the words of the query.
+type Found struct {
+	index.Page
+	Notes []index.Note // of a query by words, beside the first hit; on the first page alone
+}
+
 // searches remembers pages of word searches. A key has the snapshot's hash in it, so a swap clears
-// nothing. An entry holds card numbers and a position with texts of its own, so that it keeps nothing
-// of a View. The cache may lose an entry: then the search runs again.
+// nothing. An entry holds card numbers, a position and notes with texts of their own, so that it keeps
+// nothing of a View. The cache may lose an entry: then the search runs again.
 type searches struct {
-	pages *ristretto.Cache[string, index.Page]
+	pages *ristretto.Cache[string, Found]
 	// The cache has metrics of its own, which cost a hash and a sharded counter for each call.
 	// These two are enough.
 	hits, misses atomic.Uint64
@@ -23,7 +30,7 @@ type searches struct {
 // newSearches returns a cache with a limit in bytes. It runs goroutines until it is closed.
 func newSearches(bytes int64) *searches {
 	const perPage = 400 // about what a page of 50 takes
-	pages, err := ristretto.NewCache(&ristretto.Config[string, index.Page]{
+	pages, err := ristretto.NewCache(&ristretto.Config[string, Found]{
 		NumCounters: max(10*bytes/perPage, 1000), MaxCost: bytes, BufferItems: 64, IgnoreInternalCost: true,
 	})
 	if err != nil {
@@ -35,30 +42,53 @@ func newSearches(bytes int64) *searches {
 
 // Cards appends to dst the page that follows the position after, at most limit cards. For the first
 // page after is nil. A search by words is remembered when the engine has a cache. Without words a
-// search is cheaper than the cache.
-func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) index.Page {
+// search is cheaper than the cache. Nobody changes the notes: all who ask the same have them.
+func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) Found {
 	if v.searches == nil || !q.HasWords {
-		return v.Index.Cards(dst, q, after, limit)
+		return v.search(dst, q, after, limit)
 	}
 
 	key := string(v.appendSearchKey(make([]byte, 0, 128), &q, after, limit))
-	if page, ok := v.searches.pages.Get(key); ok {
+	if found, ok := v.searches.pages.Get(key); ok {
 		v.searches.hits.Add(1)
-		page.Cards = append(dst, page.Cards...)
-		return page
+		found.Cards = append(dst, found.Cards...)
+		return found
 	}
 
 	v.searches.misses.Add(1)
-	page := v.Index.Cards(dst, q, after, limit)
-	kept := page
-	kept.Cards = slices.Clone(page.Cards[len(dst):])
-	kept.Last = page.Last.Clone()
-	v.searches.pages.Set(key, kept, int64(len(key)+4*len(kept.Cards)+entryCost))
-	return page
+	found := v.search(dst, q, after, limit)
+	kept := found
+	kept.Cards = slices.Clone(found.Cards[len(dst):])
+	kept.Last = found.Last.Clone()
+	cost := len(key) + 4*len(kept.Cards) + entryCost
+
+	// The words of a note may be those of a request, which are gone when it ends.
+	kept.Notes = slices.Clone(found.Notes)
+	for i := range kept.Notes {
+		note := &kept.Notes[i]
+		note.From = strings.Clone(note.From)
+		note.To = strings.Clone(note.To)
+		cost += noteCost + len(note.From) + len(note.To)
+	}
+	v.searches.pages.Set(key, kept, int64(cost))
+	return found
 }
 
-// entryCost is about what an entry takes beside its key and cards, in bytes.
-const entryCost = 200
+// search is Cards without the cache.
+func (v *View) search(dst []uint32, q index.Query, after *index.Position, limit int) Found {
+	found := Found{Page: v.Index.Cards(dst, q, after, limit)}
+	if q.HasWords && after == nil && len(found.Cards) > len(dst) {
+		found.Notes = v.Index.Interpret(nil, q.Words, found.Cards[len(dst)])
+	}
+	return found
+}
+
+// What an entry takes in bytes: about so much beside its key, cards and notes, and for each note
+// beside its texts.
+const (
+	entryCost = 220
+	noteCost  = 40
+)
 
 // appendSearchKey spells everything that a page depends on. Each part has its own end, so that
 // different parts never make the same key.

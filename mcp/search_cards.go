@@ -87,8 +87,8 @@ func searchCards(in *request, out *reply) refusal {
 		out.sayFound(len(page.Cards), "card", next)
 		out.sayAsOf()
 		out.say("\n")
-		if after == nil && q.HasWords && q.Sort == index.Relevance {
-			sayRead(in, out, q.Words, page.Cards[0])
+		if q.Sort == index.Relevance {
+			sayRead(out, page.Notes)
 		}
 	case after != nil:
 		out.say("No more cards.\n")
@@ -105,9 +105,9 @@ func searchCards(in *request, out *reply) refusal {
 
 // sayRead says which words of a query were left out, not found, read as others or preferred
 // (docs/SEARCH.md, What the answer tells). It says nothing when the words were taken as they are.
-func sayRead(in *request, out *reply, words string, first uint32) {
+func sayRead(out *reply, notes []index.Note) {
 	var parts []string
-	for _, note := range in.View.Index.Interpret(nil, words, first) {
+	for _, note := range notes {
 		from := `"` + readable(note.From) + `"`
 		switch note.Kind {
 		case index.LeftOut:

@@ -133,11 +133,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 		page.meant = p.meant(v, asked.Words)
 	}
 
-	// What was done to the words is told of the first hit, as the API tells it.
-	if asked.Words != "" && len(found.Cards) > 0 {
-		page.notes = told(v.Index.Interpret(nil, asked.Words, found.Cards[0]))
-	}
-
+	page.notes = told(found.Notes)
 	page.hidden = true
 	page.query = asked.Words
 	return show(dst, &page), nil
