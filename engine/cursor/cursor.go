@@ -12,7 +12,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +63,18 @@ type Key struct {
 
 // Signer signs with its first key and accepts all of its keys, so that a key can be replaced while
 // cursors signed with the old one are about.
-type Signer struct{ keys atomic.Pointer[[]Key] }
+type Signer struct{ keys atomic.Pointer[[]signingKey] }
+
+// signingKey is a key with the state of HMAC that follows from it: making that anew costs more than
+// signing.
+type signingKey struct {
+	id   uint8
+	macs *sync.Pool
+}
+
+func newSigningKey(k Key) signingKey {
+	return signingKey{id: k.ID, macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, k.Secret[:]) }}}
+}
 
 // NewSigner returns a signer. It needs at least one key, each with an id of its own.
 func NewSigner(keys ...Key) (*Signer, error) {
@@ -80,14 +93,16 @@ func (s *Signer) Replace(keys ...Key) error {
 	}
 
 	seen := map[uint8]bool{}
-	for _, k := range keys {
+	ready := make([]signingKey, len(keys))
+	for i, k := range keys {
 		if seen[k.ID] {
 			return fmt.Errorf("two cursor keys have the id %d", k.ID)
 		}
 		seen[k.ID] = true
+		ready[i] = newSigningKey(k)
 	}
 
-	s.keys.Store(&keys)
+	s.keys.Store(&ready)
 	return nil
 }
 
@@ -118,20 +133,25 @@ func Hash(parts ...string) uint64 {
 func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []byte {
 	key := &(*s.keys.Load())[0]
 	// Everything that a cursor is bound to is signed with it.
-	raw := make([]byte, 0, minBytes+len(page.Position))
-	raw = append(raw, version, key.ID, byte(page.Op))
+	raw := make([]byte, 0, headLen+len(page.Position)+sha256.Size)
+	raw = append(raw, version, key.id, byte(page.Op))
 	raw = binary.BigEndian.AppendUint64(raw, uint64(now.Add(Lifetime).UnixMilli()))
 	raw = binary.BigEndian.AppendUint64(raw, page.Snapshot)
 	raw = binary.BigEndian.AppendUint64(raw, bound)
 	raw = append(raw, page.Position...)
-	raw = append(raw, key.mac(raw)...)
+	raw = key.appendMAC(raw, raw)
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
 
-func (k *Key) mac(b []byte) []byte {
-	h := hmac.New(sha256.New, k.Secret[:])
+// appendMAC appends what proves that b is ours.
+func (k *signingKey) appendMAC(dst, b []byte) []byte {
+	h, _ := k.macs.Get().(hash.Hash)
+	defer k.macs.Put(h)
+	h.Reset()
 	_, _ = h.Write(b)
-	return h.Sum(nil)[:macLen]
+
+	whole := h.Sum(dst)
+	return whole[:len(dst)+macLen]
 }
 
 // Open checks a cursor and returns what it carries.
@@ -163,8 +183,8 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 func (s *Signer) signed(body, mac []byte) bool {
 	keys := *s.keys.Load()
 	for i := range keys {
-		if k := &keys[i]; k.ID == body[1] {
-			return hmac.Equal(k.mac(body), mac)
+		if k := &keys[i]; k.id == body[1] {
+			return hmac.Equal(k.appendMAC(nil, body), mac)
 		}
 	}
 	return false

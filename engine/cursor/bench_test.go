@@ -1,0 +1,19 @@
+package cursor_test
+
+import (
+	"testing"
+
+	"ninepocket/engine/cursor"
+)
+
+// BenchmarkAppend signs the cursor of a page, as nearly every answer with pages does.
+func BenchmarkAppend(b *testing.B) {
+	s := signer(b, key(1))
+	page := cursor.Page{Op: cursor.Cards, Position: make([]byte, 40)}
+	var dst []byte
+
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = s.Append(dst[:0], page, 1, now)
+	}
+}
