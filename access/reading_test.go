@@ -69,7 +69,8 @@ func TestRepeatedFromTheFile(t *testing.T) {
 	if err := h.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.store.saver.readReply("prev", nameReply(PricesBatch, "batch5"), answer{}); !errors.Is(err, errClosed) {
+	_, err := h.store.saver.readReply("prev", nameReply(PricesBatch, "batch5"), answer{})
+	if !errors.Is(err, errClosed) {
 		t.Errorf("of a store that is closed: %v", err)
 	}
 }

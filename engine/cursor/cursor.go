@@ -144,9 +144,9 @@ func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []by
 }
 
 // appendMAC appends what proves that b is ours.
-func (k *signingKey) appendMAC(dst, b []byte) []byte {
-	h, _ := k.macs.Get().(hash.Hash)
-	defer k.macs.Put(h)
+func (ours *signingKey) appendMAC(dst, b []byte) []byte {
+	h, _ := ours.macs.Get().(hash.Hash)
+	defer ours.macs.Put(h)
 	h.Reset()
 	_, _ = h.Write(b)
 
@@ -183,8 +183,8 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 func (s *Signer) signed(body, mac []byte) bool {
 	keys := *s.keys.Load()
 	for i := range keys {
-		if k := &keys[i]; k.id == body[1] {
-			return hmac.Equal(k.appendMAC(nil, body), mac)
+		if ours := &keys[i]; ours.id == body[1] {
+			return hmac.Equal(ours.appendMAC(nil, body), mac)
 		}
 	}
 	return false
