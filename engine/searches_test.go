@@ -10,10 +10,10 @@ import (
 	"ninepocket/wire"
 )
 
-// TestSearchesTellLimitsApart asks for pages whose sizes are the same in their last eight bits: the site asks for
-// hundreds of cards at a time, and an API page of 24 must not be answered by 280.
-func TestSearchesTellLimitsApart(t *testing.T) {
-	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: 4000}).Catalog()
+// remembering is a View of some cards that remembers searches.
+func remembering(t *testing.T, cards int) *View {
+	t.Helper()
+	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: cards}).Catalog()
 	c.ID = "20260315T000000Z-0000000000000001"
 	v, err := NewView(c, wire.Site{ProductPrefix: "np"})
 	if err != nil {
@@ -21,8 +21,14 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 	}
 
 	v.searches = newSearches(1 << 20)
-	defer v.searches.pages.Close()
+	t.Cleanup(v.searches.pages.Close)
+	return v
+}
 
+// TestSearchesTellLimitsApart asks for pages whose sizes are the same in their last eight bits: the site asks for
+// hundreds of cards at a time, and an API page of 24 must not be answered by 280.
+func TestSearchesTellLimitsApart(t *testing.T) {
+	v := remembering(t, 4000)
 	q := index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: true}
 	for _, limit := range []int{280, 24, 280, 24} {
 		page := v.Cards(nil, q, nil, limit)
@@ -41,15 +47,7 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 // first one, also when the memory of the first request has other words by then. The page after the
 // first has none.
 func TestSearchesRememberNotes(t *testing.T) {
-	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: 400}).Catalog()
-	c.ID = "20260315T000000Z-0000000000000001"
-	v, err := NewView(c, wire.Site{ProductPrefix: "np"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v.searches = newSearches(1 << 20)
-	defer v.searches.pages.Close()
-
+	v := remembering(t, 400)
 	for _, words := range []string{"pikachuu near mint", "the cheapest charizrd", "pikachu xyzzyx"} {
 		want := v.search(nil, index.Query{Filter: index.NoFilter, Words: words, HasWords: true}, nil, 5)
 		if len(want.Notes) == 0 {
