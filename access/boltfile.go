@@ -66,6 +66,12 @@ func (f *boltFile) close() error {
 	if f.torn {
 		return unlockFile(f.file) // the mapping would keep the lock
 	}
+	if f.IsReadOnly() {
+		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
+		if err := giveUp(f.file); err != nil {
+			return errors.Join(err, guarded(f.Close))
+		}
+	}
 	return guarded(f.Close)
 }
 

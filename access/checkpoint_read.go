@@ -163,11 +163,9 @@ func (cp *checkpointer) read(from func(*bbolt.Tx, storedState) error) error {
 		return errClosed
 	}
 	if cp.reader == nil {
-		db, err := openBeside(cp.path)
-		if err != nil {
+		if err := cp.openReader(); err != nil {
 			return err
 		}
-		cp.reader = db
 	}
 
 	err := cp.reader.view(func(tx *bbolt.Tx) error {
@@ -179,7 +177,24 @@ func (cp *checkpointer) read(from func(*bbolt.Tx, storedState) error) error {
 	})
 	if err != nil {
 		// The next one looks at the file anew: it may be well by then.
+		cp.torn = cp.torn || errors.Is(err, errTorn)
 		err = errors.Join(err, cp.endReading())
+	}
+	return err
+}
+
+// openReader opens the file for reading.
+func (cp *checkpointer) openReader() error {
+	// Each look at damaged pages through a mapping would leave the mapping.
+	if cp.torn {
+		if err := checkPages(cp.path); err != nil {
+			return fmt.Errorf("cannot read checkpoint %q: %w", cp.path, err)
+		}
+	}
+
+	db, err := openBeside(cp.path)
+	if err == nil {
+		cp.reader = db
 	}
 	return err
 }
@@ -200,10 +215,15 @@ func (cp *checkpointer) end(save bool) error {
 	defer cp.mu.Unlock()
 	cp.ended = true
 	err := cp.endReading()
-	if save {
-		err = errors.Join(err, cp.saveLocked(bboltPatience))
+	if !save {
+		return err
 	}
-	return err
+
+	saved := cp.saveLocked(bboltPatience)
+	if errors.Is(saved, errBusy) {
+		saved = nil // the next start reads the log
+	}
+	return errors.Join(err, saved)
 }
 
 // openBeside opens a checkpoint file for reading, which the server may write at other times.

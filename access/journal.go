@@ -208,9 +208,6 @@ func (j *journal) Close() error {
 		// A log that is down may be mended by now; if not, the next start reads what is there.
 		err = unavailable(j.log.Sync())
 		err = errors.Join(err, j.saver.end(err == nil))
-		if errors.Is(err, errBusy) {
-			err = nil // the next start reads the log
-		}
 
 		// Calls still under way find the store closed before they find the log ended.
 		j.closed.Store(true)

@@ -22,3 +22,5 @@ func (*fileLock) moved(string) error { return nil }
 func (*fileLock) unlock() error { return nil }
 
 func unlockFile(file *os.File) error { return file.Close() }
+
+func giveUp(*os.File) error { return nil }

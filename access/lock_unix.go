@@ -113,6 +113,7 @@ func (lock *fileLock) unlock() error {
 }
 
 // unlockFile gives up the lock of an open file, and closes it.
-func unlockFile(file *os.File) error {
-	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
-}
+func unlockFile(file *os.File) error { return errors.Join(giveUp(file), file.Close()) }
+
+// giveUp gives up the lock of an open file.
+func giveUp(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

@@ -6,8 +6,21 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
+
+// mappings counts those of a file that this process has; 0 where nobody tells.
+func mappings(t *testing.T, path string) int {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, _ := os.ReadFile("/proc/self/maps")
+	return strings.Count(string(maps), path)
+}
 
 // TestRepeatedFromTheFile repeats a batch whose reply is in the checkpoint file alone. The file is
 // opened once for all repetitions between two checkpoints; no checkpoint, backup or reader waits for
@@ -66,10 +79,40 @@ func TestRepeatedFromTheFile(t *testing.T) {
 	isRepeated()
 	h.isWell()
 
+	// What is cut behind its first pages opens, and cannot be read. The mapping that was there is left, and
+	// no others.
+	whole = h.read()
+	isRepeated()
+	before := mappings(t, h.path)
+	if err := os.Truncate(h.path, 2*int64(os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if err := repeated(); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("of a file that is cut: %v", err)
+		}
+	}
+	if n := mappings(t, h.path); n > before {
+		t.Errorf("%d mappings are left of a file that is cut, %d before", n, before)
+	}
+	h.write(whole)
+	isRepeated()
+	h.isWell()
+
+	// A process that is being forked has a copy of every descriptor for a moment.
+	copied, err := syscall.Dup(int(isRepeated().file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.isWell()
+	if err := syscall.Close(copied); err != nil {
+		t.Error(err)
+	}
+
 	if err := h.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.store.saver.readReply("prev", nameReply(PricesBatch, "batch5"), answer{})
+	_, err = h.store.saver.readReply("prev", nameReply(PricesBatch, "batch5"), answer{})
 	if !errors.Is(err, errClosed) {
 		t.Errorf("of a store that is closed: %v", err)
 	}

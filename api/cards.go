@@ -21,7 +21,7 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 		return f
 	}
 
-	page := r.View.Cards(r.cards[:0], q, after, limit)
+	page := r.View.CardsTold(r.cards[:0], q, after, limit)
 	r.cards = page.Cards
 	if after == nil {
 		r.tell(out, &q, &page)

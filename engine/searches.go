@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -14,7 +15,7 @@ import (
 // Found is one page of cards in order, with what was done to the words of the query.
 type Found struct {
 	index.Page
-	Notes []index.Note // of a query by words, beside the first hit; on the first page alone
+	Notes []index.Note // beside the first hit of a query by words; on the first page alone
 }
 
 // searches remembers pages of word searches. A key has the snapshot's hash in it, so a swap clears
@@ -42,13 +43,24 @@ func newSearches(bytes int64) *searches {
 
 // Cards appends to dst the page that follows the position after, at most limit cards. For the first
 // page after is nil. A search by words is remembered when the engine has a cache. Without words a
-// search is cheaper than the cache. Nobody changes the notes: all who ask the same have them.
-func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) Found {
+// search is cheaper than the cache.
+func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) index.Page {
+	return v.remembered(dst, &q, after, limit, false).Page
+}
+
+// CardsTold is Cards with what was done to the words, which takes reading them once more. Nobody
+// changes the notes: all who ask the same have them.
+func (v *View) CardsTold(dst []uint32, q index.Query, after *index.Position, limit int) Found {
+	return v.remembered(dst, &q, after, limit, after == nil)
+}
+
+// remembered finds a page in the cache, or finds it and keeps it there.
+func (v *View) remembered(dst []uint32, q *index.Query, after *index.Position, limit int, told bool) Found {
 	if v.searches == nil || !q.HasWords {
-		return v.search(dst, q, after, limit)
+		return v.search(dst, q, after, limit, told)
 	}
 
-	key := string(v.appendSearchKey(make([]byte, 0, 128), &q, after, limit))
+	key := string(v.appendSearchKey(make([]byte, 0, 128), q, after, limit, told))
 	if found, ok := v.searches.pages.Get(key); ok {
 		v.searches.hits.Add(1)
 		found.Cards = append(dst, found.Cards...)
@@ -56,31 +68,37 @@ func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit i
 	}
 
 	v.searches.misses.Add(1)
-	found := v.search(dst, q, after, limit)
+	found := v.search(dst, q, after, limit, told)
 	kept := found
 	kept.Cards = slices.Clone(found.Cards[len(dst):])
 	kept.Last = found.Last.Clone()
-	cost := len(key) + 4*len(kept.Cards) + entryCost
 
-	// The words of a note may be those of a request, which are gone when it ends.
-	kept.Notes = slices.Clone(found.Notes)
-	for i := range kept.Notes {
-		note := &kept.Notes[i]
-		note.From = strings.Clone(note.From)
-		note.To = strings.Clone(note.To)
-		cost += noteCost + len(note.From) + len(note.To)
-	}
-	v.searches.pages.Set(key, kept, int64(cost))
+	notes, size := keepNotes(found.Notes)
+	kept.Notes = notes
+	v.searches.pages.Set(key, kept, int64(len(key)+4*len(kept.Cards)+size+entryCost))
 	return found
 }
 
-// search is Cards without the cache.
-func (v *View) search(dst []uint32, q index.Query, after *index.Position, limit int) Found {
-	found := Found{Page: v.Index.Cards(dst, q, after, limit)}
-	if q.HasWords && after == nil && len(found.Cards) > len(dst) {
+// search finds a page, and what was done to the words if that is to be told.
+func (v *View) search(dst []uint32, q *index.Query, after *index.Position, limit int, told bool) Found {
+	found := Found{Page: v.Index.Cards(dst, *q, after, limit)}
+	if told && q.HasWords && len(found.Cards) > len(dst) {
 		found.Notes = v.Index.Interpret(nil, q.Words, found.Cards[len(dst)])
 	}
 	return found
+}
+
+// keepNotes copies notes with their texts, which may be of a request that ends, or of a catalog that is
+// let go; size is about what they take in bytes.
+func keepNotes(notes []index.Note) (kept []index.Note, size int) {
+	kept = slices.Clone(notes)
+	for i := range kept {
+		note := &kept[i]
+		note.From = strings.Clone(note.From)
+		note.To = strings.Clone(note.To)
+		size += noteCost + len(note.From) + len(note.To)
+	}
+	return kept, size
 }
 
 // What an entry takes in bytes: about so much beside its key, cards and notes, and for each note
@@ -92,9 +110,10 @@ const (
 
 // appendSearchKey spells everything that a page depends on. Each part has its own end, so that
 // different parts never make the same key.
-func (v *View) appendSearchKey(key []byte, q *index.Query, after *index.Position, limit int) []byte {
+func (v *View) appendSearchKey(key []byte, q *index.Query, after *index.Position, limit int, told bool) []byte {
 	key = binary.LittleEndian.AppendUint64(key, v.Hash)
 	key = binary.AppendUvarint(key, uint64(limit))
+	key = strconv.AppendBool(key, told)
 	key = q.AppendKey(key)
 	if after != nil {
 		key = after.AppendBinary(key)

@@ -44,33 +44,47 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 }
 
 // TestSearchesRememberNotes asks twice what was done to the words of a query: the second answer is the
-// first one, also when the memory of the first request has other words by then. The page after the
-// first has none.
+// first one. The page after the first has none, nor has a page that is asked for without.
 func TestSearchesRememberNotes(t *testing.T) {
 	v := remembering(t, 400)
 	for _, words := range []string{"pikachuu near mint", "the cheapest charizrd", "pikachu xyzzyx"} {
-		want := v.search(nil, index.Query{Filter: index.NoFilter, Words: words, HasWords: true}, nil, 5)
+		asked := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
+		want := v.search(nil, &asked, nil, 5, true)
 		if len(want.Notes) == 0 {
 			t.Fatalf("%q: nothing was done to the words", words)
 		}
 
 		for _, how := range []string{"searched", "remembered"} {
-			memory := []byte(words)
-			q := index.Query{Filter: index.NoFilter, HasWords: true, Words: unsafe.String(&memory[0], len(memory))}
-			found := v.Cards([]uint32{7}, q, nil, 5)
+			found := v.CardsTold([]uint32{7}, asked, nil, 5)
 			if !slices.Equal(found.Notes, want.Notes) || !slices.Equal(found.Cards[1:], want.Cards) {
 				t.Errorf("%q %s: %+v, want %+v", words, how, found, want)
 			}
 
-			next := v.Cards(nil, q, &found.Last, 5)
+			next := v.CardsTold(nil, asked, &found.Last, 5)
 			if len(next.Notes) > 0 {
 				t.Errorf("%q %s: notes on the second page: %v", words, how, next.Notes)
 			}
+			untold := v.remembered(nil, &asked, nil, 5, false)
+			if len(untold.Notes) > 0 || !slices.Equal(untold.Cards, want.Cards) {
+				t.Errorf("%q %s, without notes: %+v", words, how, untold)
+			}
 			v.searches.pages.Wait()
-			clear(memory)
 		}
 	}
-	if hits := v.searches.hits.Load(); hits != 6 {
-		t.Errorf("%d pages were remembered, want 6", hits)
+	if hits := v.searches.hits.Load(); hits != 9 {
+		t.Errorf("%d pages were remembered, want 9", hits)
+	}
+}
+
+// TestKeptNotes writes over the memory that notes are of: those that were kept say what they said.
+func TestKeptNotes(t *testing.T) {
+	memory := []byte("charizrd charizard")
+	words := unsafe.String(&memory[0], len(memory))
+	kept, size := keepNotes([]index.Note{{Kind: index.Respelt, From: words[:8], To: words[9:]}})
+	clear(memory)
+
+	want := index.Note{Kind: index.Respelt, From: "charizrd", To: "charizard"}
+	if len(kept) != 1 || kept[0] != want || size < len(memory) {
+		t.Errorf("%q, %d bytes", kept, size)
 	}
 }

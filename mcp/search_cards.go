@@ -73,7 +73,7 @@ func searchCards(in *request, out *reply) refusal {
 		return refused
 	}
 
-	page := in.View.Cards(in.cards, q, after, int(in.number("limit")))
+	page := in.View.CardsTold(in.cards, q, after, int(in.number("limit")))
 	in.cards = page.Cards
 
 	next := ""

@@ -123,7 +123,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 
 	// Pages are cut from the beginning of the results, so that they need no cursor; what is counted is found in the
 	// same way.
-	found := v.Cards(nil, query, nil, countMost)
+	found := v.CardsTold(nil, query, nil, countMost)
 	page.total = len(found.Cards)
 	from := min(len(found.Cards), (asked.Page-1)*perSearch)
 	page.cards = found.Cards[from:min(len(found.Cards), asked.Page*perSearch)]
