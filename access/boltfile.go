@@ -66,13 +66,13 @@ func (f *boltFile) close() error {
 	if f.torn {
 		return unlockFile(f.file) // the mapping would keep the lock
 	}
+
+	var err error
 	if f.IsReadOnly() {
 		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
-		if err := giveUp(f.file); err != nil {
-			return errors.Join(err, guarded(f.Close))
-		}
+		err = giveUp(f.file)
 	}
-	return guarded(f.Close)
+	return errors.Join(err, guarded(f.Close))
 }
 
 // guarded makes an error of a panic, or of a fault of a page that is mapped.
