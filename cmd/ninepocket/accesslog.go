@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ninepocket/internal/settings"
 	"ninepocket/server"
 )
 
@@ -37,7 +38,7 @@ type accessLog struct {
 }
 
 // openAccessLog opens the access log as configured, nil for none.
-func openAccessLog(c *config, stdout io.Writer, log *slog.Logger) (*accessLog, error) {
+func openAccessLog(c *settings.Config, stdout io.Writer, log *slog.Logger) (*accessLog, error) {
 	if c.AccessLog == "" {
 		return nil, nil
 	}

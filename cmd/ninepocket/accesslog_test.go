@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/settings"
 	"ninepocket/server"
 )
 
 // openLog opens an access log of a test.
 func openLog(t *testing.T, path string, sample int) *accessLog {
 	t.Helper()
-	c := &config{AccessLog: path, AccessLogSample: sample}
+	c := &settings.Config{AccessLog: path, AccessLogSample: sample}
 	l, err := openAccessLog(c, io.Discard, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestAccessLogSample(t *testing.T) {
 	if n := len(l.lines); n != 130 {
 		t.Errorf("%d lines, want 130", n)
 	}
-	if _, err := openAccessLog(&config{AccessLog: t.TempDir()}, io.Discard, nil); err == nil {
+	if _, err := openAccessLog(&settings.Config{AccessLog: t.TempDir()}, io.Discard, nil); err == nil {
 		t.Error("a folder is no log")
 	}
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ninepocket/access"
+	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
+	"ninepocket/internal/term"
 )
 
 // adminHandler answers the admin listener.
@@ -38,7 +40,7 @@ func (s *service) adminHandler() http.Handler {
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = printJSON(w, s.describe())
+		_ = term.JSON(w, s.describe())
 	})
 
 	mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
@@ -122,7 +124,7 @@ func (s *service) guardAdmin(l net.Listener, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
-		case !s.config.namesAdmin(r.Host, listen):
+		case !namesAdmin(&s.config, r.Host, listen):
 			http.Error(w, "the Host header names another host; see admin_hosts", http.StatusForbidden)
 		case origin != "" && origin != "http://"+r.Host:
 			http.Error(w, "pages of other origins may not call", http.StatusForbidden)
@@ -135,7 +137,7 @@ func (s *service) guardAdmin(l net.Listener, next http.Handler) http.Handler {
 // namesAdmin reports whether a Host header may name the admin listener: by an address, which no
 // page can have made lead here; by a name without a dot, which no other site has; or by a name that
 // was configured.
-func (c *config) namesAdmin(hostport, listen string) bool {
+func namesAdmin(c *settings.Config, hostport, listen string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		host = strings.Trim(hostport, "[]")

@@ -10,13 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/internal/settings"
 	"ninepocket/internal/synth"
+	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/snapshot"
 )
 
 func demoCommand() *cobra.Command {
-	c := defaultConfig()
+	c := settings.Default()
 	cards := 20_000
 	seed := uint64(1)
 	date := ""
@@ -35,7 +37,7 @@ func demoCommand() *cobra.Command {
 
 			at, err := demoInstant(date, time.Now())
 			catalog := synth.Options{Cards: cards, Seed: seed, SnapshotAt: at}
-			if err := errors.Join(err, c.validate(), catalog.Validate()); err != nil {
+			if err := errors.Join(err, c.Validate(), catalog.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
 			return asFailure(demo(cmd, c, catalog), nil, "")
@@ -67,7 +69,7 @@ func demoInstant(date string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), demoHour, 0, 0, 0, time.UTC), nil
 }
 
-func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
+func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 	folder, err := os.MkdirTemp("", "ninepocket-demo-")
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
@@ -76,7 +78,7 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	defer func() { _ = os.RemoveAll(folder) }()
 
 	// A port that is taken is found out before a catalog is built.
-	all, err := c.sockets()
+	all, err := openSockets(&c)
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
 	}
@@ -127,9 +129,9 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 // buildDemo generates the catalog and takes it through the real loader and store.
 func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog synth.Options) error {
 	start := time.Now()
-	progress := newProgress(cmd.ErrOrStderr(), false)
-	defer progress.stop()
-	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", catalog.Cards)})
+	progress := term.NewProgress(cmd.ErrOrStderr(), false)
+	defer progress.Stop()
+	progress.Update(fmt.Sprintf("generating %d cards", catalog.Cards), 0, 0)
 	raw := filepath.Join(folder, "catalog")
 	if err := synth.Write(raw, catalog); err != nil {
 		return fmt.Errorf("cannot generate the demo: %w", err)
@@ -151,7 +153,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 		return err
 	}
 
-	progress.stop()
+	progress.Stop()
 	cmd.PrintErrf("built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
 		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
 	return nil

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	neturl "net/url"
-	"os"
 	"time"
+
+	"ninepocket/internal/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -25,13 +25,13 @@ func healthcheckCommand() *cobra.Command {
 			"It needs no shell and no curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
-				layered, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+				layered, err := settings.ReadHere(path)
 				if err != nil {
 					return fail(exitUsage, "", err)
 				}
 				url = "http://" + loopback(layered.Admin) + "/readyz"
 			} else if err := checkAsked(url); err != nil {
-				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", redact(url), err))
+				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", settings.Redact(url), err))
 			}
 
 			// A connection of its own: a kept one would not notice that nobody accepts.

@@ -13,6 +13,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/internal/door"
+	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
 )
 
@@ -23,7 +24,7 @@ const writeBuffer = 128 << 10
 
 // handoverTime is how long a server that was given its socket waits for the one before it to give
 // up the state directory: that one's whole drain, and as long again.
-const handoverTime = 2 * (drainTime + longestLead)
+const handoverTime = 2 * (drainTime + settings.LongestLead)
 
 // handoverPoll is how often it looks.
 const handoverPoll = 20 * time.Millisecond
@@ -39,7 +40,7 @@ const adminSocket = "admin"
 
 // sockets takes what the service manager gives, and binds the rest; port 0 picks free ones. The
 // admin address is left for later when the server before may have it still.
-func (c *config) sockets() (sockets, error) {
+func openSockets(c *settings.Config) (sockets, error) {
 	given, err := systemd.Sockets()
 	if err != nil {
 		return sockets{}, err
@@ -67,7 +68,7 @@ func (c *config) sockets() (sockets, error) {
 	if err != nil {
 		return sockets{}, fmt.Errorf("cannot listen on %q: %w", c.Listen, err)
 	}
-	if err := c.listenAdmin(&all); err != nil {
+	if err := listenAdmin(c, &all); err != nil {
 		// Nobody will serve what was opened first.
 		return sockets{}, errors.Join(err, all.api.Close())
 	}
@@ -75,7 +76,7 @@ func (c *config) sockets() (sockets, error) {
 }
 
 // listenAdmin binds the admin address unless there is a listener already.
-func (c *config) listenAdmin(all *sockets) (err error) {
+func listenAdmin(c *settings.Config, all *sockets) (err error) {
 	if all.admin != nil {
 		return nil
 	}
@@ -90,12 +91,12 @@ func (c *config) listenAdmin(all *sockets) (err error) {
 // behindDoors returns the listeners behind their doors; TLS, where there is some, is above the
 // API's.
 func (s *service) behindDoors(all sockets) (api, admin net.Listener, err error) {
-	proxies, err := s.config.trustedProxies()
+	proxies, err := s.config.Proxies()
 	if err != nil {
 		return nil, nil, err
 	}
 
-	s.door = door.New(s.config.doorOptions(proxies, door.Room(), s.log))
+	s.door = door.New(doorOptions(&s.config, proxies, door.Room(), s.log))
 	api = s.door.Listen(all.api)
 	if s.cert != nil {
 		api = tls.NewListener(api, s.cert.Config())
@@ -105,7 +106,7 @@ func (s *service) behindDoors(all sockets) (api, admin net.Listener, err error) 
 }
 
 // doorOptions are the bounds of the API's connections, where the process has descriptors for room.
-func (c *config) doorOptions(proxies []netip.Prefix, room int, log *slog.Logger) door.Options {
+func doorOptions(c *settings.Config, proxies []netip.Prefix, room int, log *slog.Logger) door.Options {
 	most := c.MaxConnections
 	if most == 0 {
 		most = room

@@ -13,12 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ninepocket/internal/settings"
 )
 
 // TestAdminGate wants requests by the names of the listener to be let in, those by other names and
 // from pages of other origins not.
 func TestAdminGate(t *testing.T) {
-	s := &service{config: config{Admin: "admin.example:8081", AdminHosts: []string{"Cards1.internal.example"}}}
+	s := &service{config: settings.Config{Admin: "admin.example:8081", AdminHosts: []string{"Cards1.internal.example"}}}
 	gate := s.guardAdmin(nil, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "in")
 	}))
@@ -63,9 +65,9 @@ func TestDoorOptions(t *testing.T) {
 	f := func(most, each, room, wantMost, wantEach int, warns bool) {
 		t.Helper()
 		log.Reset()
-		c := &config{MaxConnections: most, MaxConnectionsPerAddress: each}
+		c := &settings.Config{MaxConnections: most, MaxConnectionsPerAddress: each}
 		proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-		o := c.doorOptions(proxies, room, slog.New(slog.NewTextHandler(&log, nil)))
+		o := doorOptions(c, proxies, room, slog.New(slog.NewTextHandler(&log, nil)))
 		if o.Most != wantMost || o.Each != wantEach || (log.Len() > 0) != warns || o.WriteBuffer != writeBuffer {
 			t.Errorf("%+v with room for %d: %d, of an address %d; want %d, %d\n%s", c, room, o.Most, o.Each, wantMost,
 				wantEach, &log)
@@ -100,7 +102,7 @@ func inTime(t *testing.T, lead time.Duration, try func(t *testing.T, lead time.D
 			return
 		}
 		t.Logf("too late for a lead of %v", lead)
-		lead = min(2*lead, longestLead)
+		lead = min(2*lead, settings.LongestLead)
 	}
 	t.Fatal("the test is too late each time")
 }

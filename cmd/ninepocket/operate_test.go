@@ -573,7 +573,10 @@ func TestReloadTakesOverWhatIsRight(t *testing.T) {
 // plan, which it can.
 func TestChangesThatWaitForARestart(t *testing.T) {
 	t.Parallel()
-	config := writeConfig(t, "cors_origins = []\n")
+	config := filepath.Join(t.TempDir(), "ninepocket.toml")
+	if err := os.WriteFile(config, []byte("cors_origins = []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p := startServe(t, nil, "--config", config)
 	if err := os.WriteFile(config,
 		[]byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/fleet/ledger"
+	"ninepocket/internal/settings"
 )
 
 // registry is where keys and bills are kept: the state directory of one machine, or the database of a
@@ -126,7 +127,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 		}
 		defer db.Close()
 		flags.registry = shared{db}
-		return asFailure(run(cmd, args), slices.Concat(controlRemedies, stateRemedies), redact(flags.control))
+		return asFailure(run(cmd, args), slices.Concat(controlRemedies, stateRemedies), settings.Redact(flags.control))
 	}
 	return cmd
 }
@@ -136,17 +137,14 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 func (flags *registryFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	if !given("state") && !given("control") {
-		flags.control = os.Getenv(envPrefix + "CONTROL")
+		flags.control = os.Getenv(settings.EnvPrefix + "CONTROL")
 		if flags.control == "" {
-			flags.folder = os.Getenv(envPrefix + "STATE")
+			flags.folder = os.Getenv(settings.EnvPrefix + "STATE")
 		}
 	}
 
 	if flags.control != "" || given("control") {
-		err := checkControl(flags.control)
-		if err != nil {
-			err = fmt.Errorf("cannot use control %q: %w", redact(flags.control), err)
-		}
+		err := settings.CheckControl(flags.control)
 		if err == nil && given("state") {
 			err = errors.New("cannot use --state and --control: keys and bills are in one of them")
 		}
@@ -156,11 +154,11 @@ func (flags *registryFlags) choose(cmd *cobra.Command) error {
 		// As the parser of flags says it.
 		return errors.New(`required flag(s) "state" not set`)
 	}
-	return fail(exitUsage, "", checkFolder("state", flags.folder))
+	return fail(exitUsage, "", settings.CheckFolder("state", flags.folder))
 }
 
 // openControl opens the database of a fleet.
 func openControl(ctx context.Context, url string) (*ledger.DB, error) {
 	db, err := ledger.Open(ctx, url)
-	return db, asFailure(err, controlRemedies, redact(url))
+	return db, asFailure(err, controlRemedies, settings.Redact(url))
 }

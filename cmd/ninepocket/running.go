@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"ninepocket/internal/certificate"
+	"ninepocket/internal/settings"
 )
 
 // certificate opens the certificate of the API, nil for plain HTTP.
-func (c *config) certificate() (*certificate.Certificate, error) {
+func openCertificate(c *settings.Config) (*certificate.Certificate, error) {
 	if c.TLSCert == "" {
 		return nil, nil
 	}

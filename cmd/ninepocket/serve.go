@@ -5,20 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
 
-	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
+	"ninepocket/internal/term"
 	"ninepocket/server"
 	"ninepocket/snapshot"
 )
@@ -49,10 +48,10 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if err := layered.missing(); err != nil {
+			if err := layered.Missing(); err != nil {
 				return fail(exitUsage, "give --store and --state; with s3://… also --store-cache and publishers", err)
 			}
-			return serve(cmd, layered.config, flags.read)
+			return serve(cmd, layered.Config, flags.read)
 		},
 	}
 
@@ -61,7 +60,7 @@ func serveCommand() *cobra.Command {
 }
 
 // serve runs until the command is done; reread gives the configuration as it is then.
-func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
+func serve(cmd *cobra.Command, c settings.Config, reread func() (settings.Layered, error)) error {
 	// A runtime that fails ends the process with the code of a wrong configuration, which no service
 	// manager tries again, unless it is told to end by a signal. That leaves no core file: keys are in
 	// memory.
@@ -93,12 +92,12 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return err
 	}
 
-	service.cert, err = c.certificate()
+	service.cert, err = openCertificate(&c)
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
 
-	all, err := c.sockets()
+	all, err := openSockets(&c)
 	if err != nil {
 		return asFailure(err, portRemedies, "")
 	}
@@ -118,10 +117,10 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return err
 	}
 
-	service.engine = service.newEngine(snapshot.OpenDir(c.storeFolder()), all.api)
+	service.engine = service.newEngine(snapshot.OpenDir(c.StoreFolder()), all.api)
 	defer service.engine.Close()
 	if err := service.engine.Open(now); err != nil {
-		return c.noSnapshot(err)
+		return noSnapshot(&c, err)
 	}
 
 	// Without a service manager it serves all the same.
@@ -139,7 +138,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 
 // serveOn serves on the sockets until ctx is done.
 func (s *service) serveOn(ctx context.Context, all sockets) error {
-	err := s.config.listenAdmin(&all)
+	err := listenAdmin(&s.config, &all)
 	if err != nil {
 		return asFailure(errors.Join(err, s.store.Close()), portRemedies, "")
 	}
@@ -153,7 +152,7 @@ func (s *service) serveOn(ctx context.Context, all sockets) error {
 
 // openKeys reads the keys of the state directory: a server without any would refuse everybody.
 func (s *service) openKeys() error {
-	plans, err := s.config.plans()
+	plans, err := s.config.PlanTable()
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
@@ -181,8 +180,8 @@ func (s *service) openKeys() error {
 
 // noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
 // refused to read the store, which is a failure.
-func (c *config) noSnapshot(err error) error {
-	folder := c.storeFolder()
+func noSnapshot(c *settings.Config, err error) error {
+	folder := c.StoreFolder()
 	hint := "run: ninepocket snapshot build --store " + folder + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
 	if !errors.Is(err, snapshot.ErrNoCurrent) {
@@ -249,7 +248,7 @@ func (s *service) openState(ctx context.Context, now time.Time) error {
 
 // tellReplies logs how many idempotent replies are kept, and which plans may make more of them.
 func (s *service) tellReplies() {
-	plans, err := s.config.plans()
+	plans, err := s.config.PlanTable()
 	if err != nil {
 		return // a start fails on that before
 	}
@@ -285,16 +284,16 @@ func (s *service) meteringChanged(err error) {
 
 // takeOver takes over what a running server can: plans, keys and the certificate. What is wrong
 // with one of them keeps none of the others back.
-func (s *service) takeOver(reread func() (layered, error)) error {
+func (s *service) takeOver(reread func() (settings.Layered, error)) error {
 	fresh, err := reread()
 	if err == nil {
 		var changed access.Plans
-		changed, err = fresh.plans()
+		changed, err = fresh.PlanTable()
 		if err == nil {
 			err = s.ring.SetPlans(changed)
 		}
 		// What a running server cannot take over is named, or an operator would wait for it.
-		if keys := s.config.fixedChanges(&fresh.config); len(keys) > 0 {
+		if keys := s.config.FixedChanges(&fresh.Config); len(keys) > 0 {
 			s.log.Warn("settings wait for a restart", slog.Any("keys", keys))
 		}
 	}
@@ -312,27 +311,15 @@ func (s *service) takeOver(reread func() (layered, error)) error {
 func (s *service) logTo(cmd *cobra.Command) {
 	w := cmd.ErrOrStderr()
 	s.lines = newPatient(w)
-	s.log = newLog(s.lines, s.config.LogFormat, colourful(w))
+	s.log = term.NewLog(s.lines, s.config.LogFormat, term.Colourful(w))
 	s.lines.back = func(dropped uint64) {
 		s.log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
 	cmd.SetErr(s.lines)
 }
 
-// newLog writes text for people or JSON for machines.
-func newLog(w io.Writer, format string, colours bool) *slog.Logger {
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
-	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !colours, TimeFormat: time.RFC3339}))
-}
-
-// colourful reports whether what is written is looked at by somebody who did not ask for none
-// (https://no-color.org).
-func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
-
 // openImages opens the folder of card images, and the one with the small copies of them.
-func openImages(c *config) (*server.Images, error) {
+func openImages(c *settings.Config) (*server.Images, error) {
 	images, err := server.OpenImages(c.Images)
 	if err == nil {
 		err = images.KeepSmall(cmp.Or(c.ImageCache, filepath.Join(c.State, "small-images")))

@@ -10,6 +10,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
+	"ninepocket/internal/settings"
 )
 
 // cursorsPoll is how often a server asks for the secrets that sign cursors: a new one is known for ten
@@ -34,7 +35,7 @@ func (s *service) openControl(ctx context.Context) error {
 		return nil
 	}
 
-	fleet, err := s.config.fleet()
+	_, export, err := s.config.Sharing()
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
@@ -42,7 +43,7 @@ func (s *service) openControl(ctx context.Context) error {
 	if err != nil {
 		return fail(exitNotReady, hintOf(err), fmt.Errorf("cannot serve without keys: %w", err))
 	}
-	s.fleet = &sharing{control: db, export: fleet.export}
+	s.fleet = &sharing{control: db, export: export}
 	if s.config.Metering == "" {
 		s.log.Warn("limits hold on this server alone: give metering, or run one server")
 	}
@@ -63,7 +64,7 @@ func (s *service) openSharedKeys(plans access.Plans) error {
 		err = fmt.Errorf("%s: %w", s.fleet.control, errNoSharedKeys)
 	}
 	if err != nil {
-		_, hint := remedyOf(err, controlRemedies, redact(s.config.Control))
+		_, hint := remedyOf(err, controlRemedies, settings.Redact(s.config.Control))
 		return fail(exitNotReady, hint, fmt.Errorf("cannot serve without keys: %w", err))
 	}
 	s.ring = ring
@@ -74,7 +75,7 @@ func (s *service) openSharedKeys(plans access.Plans) error {
 func (s *service) openSharedCursors(ctx context.Context) (*cursor.Signer, error) {
 	keys, err := s.fleet.cursorKeys(ctx)
 	if err != nil {
-		return nil, asFailure(err, controlRemedies, redact(s.config.Control))
+		return nil, asFailure(err, controlRemedies, settings.Redact(s.config.Control))
 	}
 	return cursor.NewSigner(keys...)
 }
@@ -104,7 +105,7 @@ func (s *service) openExport(ctx context.Context, source ledger.Source) error {
 		Incarnation: incarnation, Host: hostname(), Version: version, Source: source, Now: time.Now,
 		Serving: s.serves, Report: s.exportChanged, Behind: s.ledgerBehind,
 	})
-	return asFailure(err, controlRemedies, redact(s.config.Control))
+	return asFailure(err, controlRemedies, settings.Redact(s.config.Control))
 }
 
 // serves is what this server serves now.

@@ -11,20 +11,6 @@ import (
 	"ninepocket/fleet/meter"
 )
 
-// acksByName are the values of fleet.acks.
-var acksByName = map[string]meter.Acks{
-	"replica": meter.AcksReplica, "aof": meter.AcksAOF, "none": meter.AcksNone,
-}
-
-// meterOptions are the settings of a store whose rights many servers share.
-func (c *config) meterOptions() (meter.Options, error) {
-	fleet, err := c.fleet()
-	return meter.Options{
-		URL: c.Metering, Acks: acksByName[fleet.acks], Replicas: fleet.replicas, Timeout: fleet.timeout,
-		Lease: fleet.lease, Prefix: fleet.prefix, RepliesMax: c.RepliesMax,
-	}, err
-}
-
 // openMeter makes the rights of this server's tenants those of all servers, where that is configured.
 // What calls cost stays in the journal of this one.
 func (s *service) openMeter(ctx context.Context, journal *access.Embedded) error {
@@ -34,7 +20,7 @@ func (s *service) openMeter(ctx context.Context, journal *access.Embedded) error
 		return nil
 	}
 
-	options, err := s.config.meterOptions()
+	options, _, err := s.config.Sharing()
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}

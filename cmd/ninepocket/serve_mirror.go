@@ -5,60 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/settings"
 	"ninepocket/snapshot"
 )
 
 // firstPull is how long a start waits for the store when an earlier snapshot is here to serve.
 const firstPull = 5 * time.Second
 
-// mirrored reports whether the store is one that many servers follow.
-func (c *config) mirrored() bool { return strings.HasPrefix(c.Store, mirror.Scheme) }
-
-// storeFolder is the folder that snapshots are served from.
-func (c *config) storeFolder() string {
-	if c.mirrored() {
-		return c.StoreCache
-	}
-	return c.Store
-}
-
-// checkMirror checks the settings of a store that many servers follow.
-func (c *config) checkMirror() error {
-	var wrong problems
-	_, err := parsePublishers(c.Publishers)
-	wrong.add(err)
-	wrong.when(c.StoreCache != "" && c.Store != "" && !c.mirrored(),
-		"cannot use store_cache %q: the store is a folder already", c.StoreCache)
-	if c.mirrored() {
-		_, err := mirror.ParsePlace(c.Store)
-		wrong.add(err)
-	}
-	wrong.add(checkFolder("store_cache", c.StoreCache))
-	return wrong.err()
-}
-
-// missingCache says what a store that many servers follow needs besides.
-func (c *config) missingCache() error {
-	var wrong problems
-	wrong.when(c.StoreCache == "", "cannot serve from a store %s…: store_cache is not given", mirror.Scheme)
-	wrong.when(len(c.Publishers) == 0,
-		"cannot serve from a store %s…: publishers names no key that may sign what is published", mirror.Scheme)
-	return wrong.err()
-}
-
 // openMirror pulls what many servers serve, when the store is of that kind. A start needs no
 // network where an earlier snapshot is here.
 func (s *service) openMirror(ctx context.Context) error {
-	if !s.config.mirrored() {
+	if !s.config.Mirrored() {
 		return nil
 	}
-	publishers, err := parsePublishers(s.config.Publishers)
+	publishers, err := settings.ParsePublishers(s.config.Publishers)
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}

@@ -26,7 +26,9 @@ import (
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/door"
+	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
+	"ninepocket/internal/term"
 	"ninepocket/server"
 	"ninepocket/site"
 	"ninepocket/snapshot"
@@ -42,7 +44,7 @@ const adminGrace = 200 * time.Millisecond
 // service is everything that runs while requests are served: demo and serve differ in what they put
 // into it.
 type service struct {
-	config  config
+	config  settings.Config
 	engine  *engine.Engine
 	server  *server.Server // set by run
 	ring    *access.KeyRing
@@ -76,12 +78,12 @@ type readyFile struct {
 }
 
 // baseURL is what clients reach the service by: as configured, else the listener's address.
-func (c *config) baseURL(api net.Listener) string {
-	return cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), c.apiURL(api))
+func baseURL(c *settings.Config, api net.Listener) string {
+	return cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), apiURL(c, api))
 }
 
 // apiURL is what this machine reaches the API by.
-func (c *config) apiURL(api net.Listener) string {
+func apiURL(c *settings.Config, api net.Listener) string {
 	if c.TLSCert != "" {
 		return "https://" + api.Addr().String()
 	}
@@ -89,7 +91,7 @@ func (c *config) apiURL(api net.Listener) string {
 }
 
 // site is where the URLs of answers lead.
-func (c *config) site(base string) wire.Site {
+func siteOf(c *settings.Config, base string) wire.Site {
 	site := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
 	if c.Images != "" {
 		site.Images = base + "/images/"
@@ -101,8 +103,8 @@ func (c *config) site(base string) wire.Site {
 // it comes after the listeners.
 func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
 	options := engine.Options{
-		Site: s.config.site(s.config.baseURL(api)), SearchCache: cacheRoom(memoryLimit()), Memory: memory, Aside: aside,
-		Log: s.log,
+		Site: siteOf(&s.config, baseURL(&s.config, api)), SearchCache: cacheRoom(memoryLimit()), Memory: memory,
+		Aside: aside, Log: s.log,
 	}
 	if s.images != nil {
 		options.Images = s.images.List
@@ -174,7 +176,7 @@ func (s *service) run(ctx context.Context, all sockets) error {
 	}
 
 	// Not the base URL: scripts that start a server reach it here.
-	bound := s.config.apiURL(api)
+	bound := apiURL(&s.config, api)
 	r := readyFile{
 		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID,
 	}
@@ -229,8 +231,8 @@ func (s *service) awaitLines(written <-chan struct{}) {
 // newServer makes the server of the API as configured.
 func (s *service) newServer(api net.Listener) (*server.Server, error) {
 	c := &s.config
-	base := c.baseURL(api)
-	proxies, err := c.trustedProxies()
+	base := baseURL(c, api)
+	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +280,7 @@ func (s *service) drain(ctx context.Context, adminServer *http.Server) error {
 
 	// The group is cancelled here already; draining has a time of its own. While it leads, answers
 	// close their connections and the listener still stands.
-	lead, err := s.config.drainLead()
+	lead, err := s.config.Lead()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), lead+drainTime)
 	defer cancel()
 	select {
@@ -304,7 +306,7 @@ func writeReadyFile(path string, ready readyFile) error {
 	}
 
 	var text bytes.Buffer
-	err := printJSON(&text, ready)
+	err := term.JSON(&text, ready)
 	if err == nil {
 		err = access.ReplaceFile(path, text.Bytes())
 	}

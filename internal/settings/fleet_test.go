@@ -1,25 +1,30 @@
-package main
+package settings
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"ninepocket/fleet/meter"
 )
 
 func TestFleetSettings(t *testing.T) {
-	c := defaultConfig()
+	c := Default()
 	c.Fleet.Lease = "0"
-	got, err := c.fleet()
-	want := fleet{
-		acks: "replica", replicas: 1, timeout: 100 * time.Millisecond, lease: 0, export: 5 * time.Second, prefix: "np",
+	c.Metering = "redis://cache"
+	got, export, err := c.Sharing()
+	want := meter.Options{
+		URL: "redis://cache", Acks: meter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
+		RepliesMax: c.RepliesMax,
 	}
-	if err != nil || got != want {
-		t.Errorf("the defaults without leases are %+v, %v, want %+v", got, err, want)
+	if err != nil || !reflect.DeepEqual(got, want) || export != 5*time.Second {
+		t.Errorf("the defaults without leases are %+v, reported every %s, %v, want %+v", got, export, err, want)
 	}
 
 	// Every problem is named, not the first one.
-	c.Fleet = fleetConfig{Acks: "all", Replicas: 0, Timeout: "1ms", Lease: "-1s", Export: "soon", Prefix: "a b"}
-	_, err = c.fleet()
+	c.Fleet = Fleet{Acks: "all", Replicas: 0, Timeout: "1ms", Lease: "-1s", Export: "soon", Prefix: "a b"}
+	_, _, err = c.Sharing()
 	if err == nil {
 		t.Fatal("nonsense is taken")
 	}
@@ -36,10 +41,10 @@ func TestFleetSettings(t *testing.T) {
 func TestFleetAddresses(t *testing.T) {
 	f := func(metering, control, want string) {
 		t.Helper()
-		c := defaultConfig()
+		c := Default()
 		c.Metering = metering
 		c.Control = control
-		err := c.validate()
+		err := c.Validate()
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%q and %q: %v", metering, control, err)

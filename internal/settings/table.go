@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -10,42 +10,40 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"ninepocket/snapshot/guard"
 )
 
-// setting is one key of the configuration. Flags, the file, the environment, `config print` and
-// `config init` all read one table of settings, so none of them can have another key, help or
+// Setting is one key of the configuration. Flags, the file, the environment, `Config print` and
+// `Config init` all read one table of settings, so none of them can have another key, help or
 // default.
-type setting struct {
-	// key is its name in the file, levels joined by dots. A level in capitals stands for a name
+type Setting struct {
+	// Key is its name in the file, levels joined by dots. A level in capitals stands for a name
 	// that the operator chooses: plans.NAME.per_minute.
-	key string
-	// help says what it is; a flag calls its value what stands in backquotes.
-	help string
-	flag bool // also a flag of serve, spelt with dashes
-	// ptr returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
+	Key string
+	// Help says what it is; a flag calls its value what stands in backquotes.
+	Help string
+	Flag bool // also a flag of serve, spelt with dashes
+	// Pointer returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
 	// operator chose name.
-	ptr func(c *config, name string) any
+	Pointer func(c *Config, name string) any
 }
 
-// settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
-// They are the fields of config by their tags, the guards by their names, and the fields of a plan.
-var settings = slices.Concat(
-	fields[config]("", func(c *config, _ string) *config { return c }),
-	fields[feedConfig]("feed.", func(c *config, _ string) *feedConfig { return &c.Feed }),
-	fields[dailyConfig]("daily.", func(c *config, _ string) *dailyConfig { return &c.Daily }),
-	fields[fleetConfig]("fleet.", func(c *config, _ string) *fleetConfig { return &c.Fleet }),
-	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),
+// Settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
+// They are the fields of Config by their tags, the guards by their names, and the fields of a plan.
+var Settings = slices.Concat(
+	fields[Config]("", func(c *Config, _ string) *Config { return c }),
+	fields[Feed]("feed.", func(c *Config, _ string) *Feed { return &c.Feed }),
+	fields[Daily]("daily.", func(c *Config, _ string) *Daily { return &c.Daily }),
+	fields[Fleet]("fleet.", func(c *Config, _ string) *Fleet { return &c.Fleet }),
+	fields[MCP]("mcp.", func(c *Config, _ string) *MCP { return &c.MCP }),
 	guardSettings(),
-	fields[planConfig]("plans.NAME.", (*config).plan),
+	fields[Plan]("plans.NAME.", (*Config).plan),
 )
 
 // fields are the tagged fields of a struct, which find finds in a configuration. The tag toml is
 // the key. The tag help says what the setting is; a setting that is also a flag has the tag flag
 // instead. In either one, < and > stand around the name of the value.
-func fields[T any](prefix string, find func(c *config, name string) *T) (all []*setting) {
+func fields[T any](prefix string, find func(c *Config, name string) *T) (all []*Setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
 		if key == "" {
@@ -54,9 +52,9 @@ func fields[T any](prefix string, find func(c *config, name string) *T) (all []*
 
 		help, isFlag := field.Tag.Lookup("flag")
 		help = cmp.Or(help, field.Tag.Get("help"))
-		all = append(all, &setting{
-			key: prefix + key, help: strings.NewReplacer("<", "`", ">", "`").Replace(help), flag: isFlag,
-			ptr: func(c *config, name string) any {
+		all = append(all, &Setting{
+			Key: prefix + key, Help: strings.NewReplacer("<", "`", ">", "`").Replace(help), Flag: isFlag,
+			Pointer: func(c *Config, name string) any {
 				return reflect.ValueOf(find(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
 			},
 		})
@@ -65,43 +63,43 @@ func fields[T any](prefix string, find func(c *config, name string) *T) (all []*
 }
 
 // guardSettings are the keys of the [guards] table, one a guard.
-func guardSettings() (all []*setting) {
+func guardSettings() (all []*Setting) {
 	for _, g := range guard.Describe() {
-		all = append(all, &setting{
-			key: "guards." + g.Name, help: g.Help,
-			ptr: func(c *config, _ string) any { return c.Guards[g.Name] },
+		all = append(all, &Setting{
+			Key: "guards." + g.Name, Help: g.Help,
+			Pointer: func(c *Config, _ string) any { return c.Guards[g.Name] },
 		})
 	}
 	return all
 }
 
 // plan returns the changes to a plan, to be filled in.
-func (c *config) plan(name string) *planConfig {
+func (c *Config) plan(name string) *Plan {
 	if c.Plans == nil {
-		c.Plans = map[string]*planConfig{}
+		c.Plans = map[string]*Plan{}
 	}
 	if c.Plans[name] == nil {
-		c.Plans[name] = &planConfig{}
+		c.Plans[name] = &Plan{}
 	}
 	return c.Plans[name]
 }
 
 // levels are the parts of the key.
-func (s *setting) levels() []string { return strings.Split(s.key, ".") }
+func (s *Setting) levels() []string { return strings.Split(s.Key, ".") }
 
 // named reports whether the operator chooses a name in the key, which is that of a plan.
-func (s *setting) named() bool { return slices.ContainsFunc(s.levels(), chosen) }
+func (s *Setting) named() bool { return slices.ContainsFunc(s.levels(), chosen) }
 
-// flagName is the key as a flag.
-func (s *setting) flagName() string { return strings.ReplaceAll(s.key, "_", "-") }
+// FlagName is the key as a flag.
+func (s *Setting) FlagName() string { return strings.ReplaceAll(s.Key, "_", "-") }
 
-// envName is the environment variable that sets the key.
-func (s *setting) envName() string {
-	return envPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
+// EnvName is the environment variable that sets the key.
+func (s *Setting) EnvName() string {
+	return EnvPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
 }
 
 // path is the key with the chosen name in its place.
-func (s *setting) path(name string) []string {
+func (s *Setting) path(name string) []string {
 	path := s.levels()
 	if level := slices.IndexFunc(path, chosen); level >= 0 {
 		path[level] = name
@@ -112,10 +110,10 @@ func (s *setting) path(name string) []string {
 // chosen reports whether a level of a key stands for a name that the operator chooses.
 func chosen(level string) bool { return level == strings.ToUpper(level) }
 
-// findSetting returns the setting that path means and the name chosen in it. Whole is false for the
+// find returns the setting that path means and the name chosen in it. Whole is false for the
 // beginning of one, such as a table's header.
-func findSetting(path []string) (found *setting, name string, whole bool) {
-	for _, s := range settings {
+func find(path []string) (found *Setting, name string, whole bool) {
+	for _, s := range Settings {
 		levels := s.levels()
 		if len(path) > len(levels) {
 			continue
@@ -141,53 +139,25 @@ func findSetting(path []string) (found *setting, name string, whole bool) {
 	return found, "", false
 }
 
-// addFlags defines the flags of the settings with these keys, or of all that have one, on values of
-// c.
-func addFlags(cmd *cobra.Command, c *config, keys ...string) {
-	f := cmd.Flags()
-	for _, s := range settings {
-		if !s.flag || len(keys) > 0 && !slices.Contains(keys, s.key) {
-			continue
-		}
-
-		switch ptr := s.ptr(c, "").(type) {
-		case *string:
-			f.StringVar(ptr, s.flagName(), *ptr, s.help)
-		case *bool:
-			f.BoolVar(ptr, s.flagName(), *ptr, s.help)
-		case *int:
-			f.IntVar(ptr, s.flagName(), *ptr, s.help)
-		default:
-			// A mistake in the tags.
-			panic("flag of a kind that no flag has: " + s.key)
-		}
-	}
-}
-
-// copyValue takes over the value of one setting from another configuration.
-func (s *setting) copyValue(to, from *config) {
-	reflect.ValueOf(s.ptr(to, "")).Elem().Set(reflect.ValueOf(s.ptr(from, "")).Elem())
-}
-
 // value is the setting's value, as TOML and JSON have it.
-func (s *setting) value(c *config, name string) any {
-	v := reflect.ValueOf(s.ptr(c, name)).Elem().Interface()
+func (s *Setting) value(c *Config, name string) any {
+	v := reflect.ValueOf(s.Pointer(c, name)).Elem().Interface()
 	if list, ok := v.([]string); ok {
 		return append([]string{}, list...)
 	}
 	return v
 }
 
-// fixedChanges are the keys that differ in another configuration and that a running server cannot
+// FixedChanges are the keys that differ in another configuration and that a running server cannot
 // take over. It takes over plans, and it does not ask what is for building and publishing.
-func (c *config) fixedChanges(other *config) (keys []string) {
-	for _, s := range settings {
+func (c *Config) FixedChanges(other *Config) (keys []string) {
+	for _, s := range Settings {
 		table := s.levels()[0]
 		if s.named() || table == "guards" || table == "feed" || table == "daily" {
 			continue
 		}
 		if tomlValue(s.value(c, "")) != tomlValue(s.value(other, "")) {
-			keys = append(keys, s.key)
+			keys = append(keys, s.Key)
 		}
 	}
 	return keys

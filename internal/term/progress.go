@@ -1,15 +1,10 @@
-package main
+package term
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
-
-	"ninepocket/loader"
 )
 
 // How often progress is shown: on a terminal as fast as an eye follows, else rarely enough for a
@@ -19,10 +14,10 @@ const (
 	logEvery      = 5 * time.Second
 )
 
-// progress shows how far a build is: its phase, counts, rate and time left. On a terminal it
+// Progress shows how far work is: its phase, counts, rate and time left. On a terminal it
 // redraws one line. Elsewhere it writes a line every five seconds, and nothing when the output is
 // JSON.
-type progress struct {
+type Progress struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
@@ -32,30 +27,26 @@ type progress struct {
 	shown    time.Time
 }
 
-func newProgress(w io.Writer, quiet bool) *progress {
+// NewProgress shows on w how far work is, and nothing where quiet.
+func NewProgress(w io.Writer, quiet bool) *Progress {
 	if quiet {
 		w = io.Discard
 	}
 	if isTerminal(w) {
-		return &progress{w: w, terminal: true, every: terminalEvery}
+		return &Progress{w: w, terminal: true, every: terminalEvery}
 	}
-	return &progress{w: w, every: logEvery, shown: time.Now()}
+	return &Progress{w: w, every: logEvery, shown: time.Now()}
 }
 
-// isTerminal reports whether somebody looks at what is written.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// update takes a report of the loader; it is cheap when nothing is to be shown.
-func (p *progress) update(now loader.Progress) {
+// Update says how much of a phase is done, and of how much; a total of 0 is not known. It is cheap when nothing is to
+// be shown.
+func (p *Progress) Update(phase string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := time.Now()
-	fresh := now.Phase != p.phase
+	fresh := phase != p.phase
 	if fresh {
-		p.phase = now.Phase
+		p.phase = phase
 		p.began = at
 	}
 	// A new phase is shown at once on a terminal, and what goes on only now and then.
@@ -64,7 +55,7 @@ func (p *progress) update(now loader.Progress) {
 	}
 
 	p.shown = at
-	line := describe(now, at.Sub(p.began))
+	line := describe(phase, done, total, at.Sub(p.began))
 	if p.terminal {
 		line = "\r\x1b[K" + line
 	} else {
@@ -74,27 +65,27 @@ func (p *progress) update(now loader.Progress) {
 }
 
 // describe spells a report: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".
-func describe(now loader.Progress, spent time.Duration) string {
-	line := now.Phase
-	if now.Done == 0 {
+func describe(phase string, done, total int64, spent time.Duration) string {
+	line := phase
+	if done == 0 {
 		return line + " …"
 	}
-	line += fmt.Sprintf(": %d", now.Done)
-	if now.Total > 0 {
-		line += fmt.Sprintf(" of %d", now.Total)
+	line += fmt.Sprintf(": %d", done)
+	if total > 0 {
+		line += fmt.Sprintf(" of %d", total)
 	}
 
 	// The time left is a guess that is worth showing after a second.
-	rate := float64(now.Done) / max(spent.Seconds(), 0.001)
+	rate := float64(done) / max(spent.Seconds(), 0.001)
 	line += fmt.Sprintf(", %.0f/s", rate)
-	if now.Total > now.Done && spent > time.Second {
-		line += fmt.Sprintf(", %.0f s left", float64(now.Total-now.Done)/rate)
+	if total > done && spent > time.Second {
+		line += fmt.Sprintf(", %.0f s left", float64(total-done)/rate)
 	}
 	return line
 }
 
-// stop clears the line on a terminal.
-func (p *progress) stop() {
+// Stop clears the line on a terminal.
+func (p *Progress) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.terminal {

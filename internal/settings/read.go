@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -8,114 +8,105 @@ import (
 	"maps"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
-	"github.com/spf13/cobra"
+
+	"ninepocket/access"
 )
 
-// envPrefix begins the environment variables that configure serve; levels are joined by __.
-const envPrefix = "NINEPOCKET_"
+// EnvPrefix begins the environment variables that are settings; levels are joined by __.
+const EnvPrefix = "NINEPOCKET_"
 
-// layered is a configuration that knows where each value came from: defaults < file < environment <
+// Layered is a configuration that knows where each value came from: defaults < file < environment <
 // flags.
-type layered struct {
-	config
+type Layered struct {
+	Config
 	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: default.
 	from map[string]string
 }
 
-// configFlags are the flags that configure a server: --config, and one for each setting that has
-// one.
-type configFlags struct {
-	cmd    *cobra.Command
-	path   string
-	values config
+// Origin is where the value of a key came from, "" for the default.
+func (c *Layered) Origin(key string) string { return c.from[key] }
+
+// Override takes over the value of one setting, and where it came from.
+func (c *Layered) Override(s *Setting, from *Config, origin string) {
+	reflect.ValueOf(s.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(s.Pointer(from, "")).Elem())
+	c.from[s.Key] = origin
 }
 
-func addConfigFlags(cmd *cobra.Command) *configFlags {
-	flags := &configFlags{cmd: cmd, values: defaultConfig()}
-	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
-	addFlags(cmd, &flags.values)
-	return flags
-}
+// File is the configuration file: the one that is given, else the one that the environment names; ""
+// for none.
+func File(given string) string { return cmp.Or(given, os.Getenv(EnvPrefix+"CONFIG")) }
 
-// read merges all layers as they are now and validates the outcome; the error joins every problem.
-func (flags *configFlags) read() (layered, error) {
-	layered, err := readConfig(cmp.Or(flags.path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(name string) {
-		_, _ = fmt.Fprintf(flags.cmd.ErrOrStderr(),
-			"note: environment variable %s is not a setting of ninepocket\n", name)
-	})
-
-	// Flags win over all others, and only those that were given.
-	for _, s := range settings {
-		if s.flag && flags.cmd.Flags().Changed(s.flagName()) {
-			s.copyValue(&layered.config, &flags.values)
-			layered.from[s.key] = "flag --" + s.flagName()
-		}
+// Plans are the plans of the file and the environment, the built-in ones without either.
+func Plans(given string) (access.Plans, error) {
+	configured, err := ReadHere(given)
+	if err != nil {
+		return nil, err
 	}
-	return layered, errors.Join(err, layered.validate())
+	return configured.PlanTable()
 }
 
-// readConfig merges defaults, the file (when given) and the environment; warn is told of variables
-// that mean nothing. What could be read is returned with the error, which joins every problem.
-func readConfig(path string, environ []string, warn func(name string)) (layered, error) {
-	layered := layered{config: defaultConfig(), from: map[string]string{}}
-	var wrong problems
+// ReadHere merges defaults, the file and this process's environment, as Read does. Variables that
+// mean nothing are left for serve to report.
+func ReadHere(given string) (Layered, error) { return Read(File(given), os.Environ(), func(string) {}) }
+
+// Read merges defaults, the file (when given) and the environment; warn is told of variables that
+// mean nothing. What could be read is returned with the error, which joins every problem.
+func Read(path string, environ []string, warn func(name string)) (Layered, error) {
+	out := Layered{Config: Default(), from: map[string]string{}}
+	var wrong Problems
 	if path != "" {
-		wrong.add(layered.readFile(path))
+		wrong.Add(out.readFile(path))
 	}
 
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
-		rest, ours := strings.CutPrefix(name, envPrefix)
-		if !ours {
+		rest, ours := strings.CutPrefix(name, EnvPrefix)
+		// CONFIG names the file itself.
+		if !ours || rest == "CONFIG" {
 			continue
 		}
 
-		keys := strings.Split(strings.ToLower(rest), "__")
-		s, chosen, whole := findSetting(keys)
-		if rest == "CONFIG" {
-			continue // names the file itself
-		}
+		s, chosen, whole := find(strings.Split(strings.ToLower(rest), "__"))
 		if !whole {
 			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
 			// from its cluster.
 			warn(name)
 			continue
 		}
-		err := setText(s.ptr(&layered.config, chosen), value)
-		wrong.when(err != nil, "cannot use environment variable %s: %w", name, err)
-		layered.from[dotted(s.path(chosen))] = "environment " + name
+		err := setText(s.Pointer(&out.Config, chosen), value)
+		wrong.When(err != nil, "cannot use environment variable %s: %w", name, err)
+		out.from[dotted(s.path(chosen))] = "environment " + name
 	}
-	wrong.add(layered.noZeros())
-	return layered, wrong.err()
+	wrong.Add(out.noZeros())
+	return out, wrong.Err()
 }
 
 // noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a
 // plan that admits nothing is none.
-func (c *layered) noZeros() error {
-	var wrong problems
-	for _, s := range settings {
+func (c *Layered) noZeros() error {
+	var wrong Problems
+	for _, s := range Settings {
 		if !s.named() {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 			key := dotted(s.path(name))
 			from, given := c.from[key]
-			n := reflect.ValueOf(s.ptr(&c.config, name)).Elem()
-			wrong.when(given && n.CanInt() && n.Int() == 0,
+			n := reflect.ValueOf(s.Pointer(&c.Config, name)).Elem()
+			wrong.When(given && n.CanInt() && n.Int() == 0,
 				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
 		}
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // readFile takes over what a TOML file says.
-func (c *layered) readFile(path string) error {
+func (c *Layered) readFile(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
@@ -125,29 +116,29 @@ func (c *layered) readFile(path string) error {
 }
 
 // readTOML takes over what the text of a file says, naming every line that is wrong.
-func (c *layered) readTOML(path string, text []byte) error {
+func (c *Layered) readTOML(path string, text []byte) error {
 	var tree map[string]any
 	if err := toml.Unmarshal(text, &tree); err != nil {
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := bad.Position()
-			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redact(bad.String()))
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), Redact(bad.String()))
 		}
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
 	lines := strings.Split(string(text), "\n")
-	var wrong problems
+	var wrong Problems
 	for _, entry := range tomlEntries(text, tree) {
 		err := c.take(entry, path)
-		wrong.when(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err, entry.line,
-			redact(strings.TrimRight(lines[entry.line-1], "\r")))
+		wrong.When(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err, entry.line,
+			Redact(strings.TrimRight(lines[entry.line-1], "\r")))
 	}
-	return wrong.err()
+	return wrong.Err()
 }
 
 // take sets the setting that one entry of a file means.
-func (c *layered) take(entry tomlEntry, file string) error {
-	s, name, whole := findSetting(entry.path)
+func (c *Layered) take(entry tomlEntry, file string) error {
+	s, name, whole := find(entry.path)
 	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(entry.path))
 	}
@@ -160,7 +151,7 @@ func (c *layered) take(entry tomlEntry, file string) error {
 	if before, twice := c.from[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(entry.path), before)
 	}
-	if err := setTOML(s.ptr(&c.config, name), entry.value); err != nil {
+	if err := setTOML(s.Pointer(&c.Config, name), entry.value); err != nil {
 		return fmt.Errorf("cannot use %s: %w", dotted(entry.path), err)
 	}
 
@@ -192,7 +183,7 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 
 			// A table of no setting is one problem, whatever is in it and wherever it goes on.
 			inner, isTable := value.(map[string]any)
-			if s, _, whole := findSetting(path); !isTable || s == nil || whole {
+			if s, _, whole := find(path); !isTable || s == nil || whole {
 				if !seen[dotted(path)] {
 					seen[dotted(path)] = true
 					entries = append(entries, tomlEntry{path, parser.Shape(level.Raw).Start.Line, value})
@@ -221,17 +212,4 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 		}
 	}
 	return entries
-}
-
-// passwords finds what may be a password: it looks for the form only, because a URL that cannot be
-// parsed holds one too, and rather takes too much of a line.
-var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
-
-// parameters finds passwords that are parameters of a URL, or members of a connection string.
-var parameters = regexp.MustCompile(`(?i)\b((?:ssl)?password\s*=\s*)[^&\s"]+`)
-
-// redact hides passwords: redis://user:secret@host is redis://user:***@host, and ?password=secret is
-// ?password=***.
-func redact(text string) string {
-	return parameters.ReplaceAllString(passwords.ReplaceAllString(text, "${1}***@"), "${1}***")
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bufio"
@@ -30,20 +30,20 @@ func TestLayersOfConfiguration(t *testing.T) {
 	path := writeConfig(t, "listen = \":1\"\nadmin = \":2\"\nbase-url = \"https://a.example\"\n"+
 		"mcp = { allowed_hosts = [\"x\", \"y\"] }\n[plans.free]\nper_minute = 5\n[plans.\"a.b\"]\nper_day = 7\n"+
 		"stats_window = \"7d\"\n")
-	c, err := readConfig(path, []string{
+	c, err := Read(path, []string{
 		"NINEPOCKET_ADMIN=:3", "NINEPOCKET_PLANS__FREE__PER_DAY=9", "NINEPOCKET_SURFACES=live, preview,", "HOME=/",
 	}, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	want := defaultConfig()
+	want := Default()
 	want.Listen = ":1"
 	want.Admin = ":3"
 	want.BaseURL = "https://a.example"
 	want.MCP.AllowedHosts = []string{"x", "y"}
-	want.Plans = map[string]*planConfig{"free": {PerMinute: 5, PerDay: 9}, "a.b": {PerDay: 7, StatsWindow: "7d"}}
-	if diff := cmp.Diff(want, c.config); diff != "" {
+	want.Plans = map[string]*Plan{"free": {PerMinute: 5, PerDay: 9}, "a.b": {PerDay: 7, StatsWindow: "7d"}}
+	if diff := cmp.Diff(want, c.Config); diff != "" {
 		t.Error(diff)
 	}
 
@@ -62,7 +62,7 @@ func TestLayersOfConfiguration(t *testing.T) {
 func TestEveryConfigurationProblemIsNamed(t *testing.T) {
 	f := func(text string, want ...string) {
 		t.Helper()
-		_, err := readConfig(writeConfig(t, text), nil, noWarning(t))
+		_, err := Read(writeConfig(t, text), nil, noWarning(t))
 		if err == nil {
 			t.Errorf("%q was accepted", text)
 			return
@@ -93,15 +93,15 @@ func TestEveryConfigurationProblemIsNamed(t *testing.T) {
 	f("listen = ", "line 1, column")
 	f("stat = \"redis://u:hidden@h\"", "redis://u:***@h")
 	f("state = \"redis://u:hidden@h\nx", "line 1")
-	_, err := readConfig("nowhere.toml", []string{"NINEPOCKET_PLANS__FREE__PER_MINUTE=x"}, noWarning(t))
+	_, err := Read("nowhere.toml", []string{"NINEPOCKET_PLANS__FREE__PER_MINUTE=x"}, noWarning(t))
 	if err == nil || !strings.Contains(err.Error(), "nowhere.toml") || !strings.Contains(err.Error(), "PER_MINUTE") {
-		t.Errorf("not both problems are named: %v", err)
+		t.Errorf("not both Problems are named: %v", err)
 	}
 }
 
 func TestUnknownEnvironmentIsANote(t *testing.T) {
 	var warned []string
-	_, err := readConfig("", []string{
+	_, err := Read("", []string{
 		"NINEPOCKET_PORT=tcp://10.0.0.1", "NINEPOCKET_PLANS=x",
 		"NINEPOCKET_MCP__HOSTS=x",
 	}, func(name string) {
@@ -116,9 +116,9 @@ func TestUnknownEnvironmentIsANote(t *testing.T) {
 // TestExampleConfigRoundTrips keeps the file of config init true: as written it changes nothing,
 // and with every key uncommented it says the defaults.
 func TestExampleConfigRoundTrips(t *testing.T) {
-	text := string(exampleConfig())
-	c, err := readConfig(writeConfig(t, text), nil, noWarning(t))
-	if diff := cmp.Diff(defaultConfig(), c.config); err != nil || diff != "" {
+	text := string(Example())
+	c, err := Read(writeConfig(t, text), nil, noWarning(t))
+	if diff := cmp.Diff(Default(), c.Config); err != nil || diff != "" {
 		t.Errorf("as written: %v %s", err, diff)
 	}
 
@@ -129,20 +129,20 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 		}
 	}
 
-	c, err = readConfig(writeConfig(t, strings.Join(lines, "\n")), nil, noWarning(t))
+	c, err = Read(writeConfig(t, strings.Join(lines, "\n")), nil, noWarning(t))
 	if err == nil {
-		err = c.validate()
+		err = c.Validate()
 	}
 	if err != nil {
 		t.Fatalf("uncommented: %v", err)
 	}
 
-	plain := defaultConfig()
+	plain := Default()
 	var want, got []string
-	plain.each(func(s *setting, name string, whole *config) {
+	plain.each(func(s *Setting, name string, whole *Config) {
 		want = append(want, dotted(s.path(name))+" = "+tomlValue(s.value(whole, name)))
 	})
-	c.each(func(s *setting, name string, whole *config) {
+	c.each(func(s *Setting, name string, whole *Config) {
 		got = append(got, dotted(s.path(name))+" = "+tomlValue(s.value(whole, name)))
 		if c.from[dotted(s.path(name))] == "" {
 			t.Errorf("%s is not in the file", dotted(s.path(name)))
@@ -153,11 +153,11 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	}
 }
 
-func printConfig(t *testing.T, c *layered) string {
+func printConfig(t *testing.T, c *Layered) string {
 	t.Helper()
 	var text strings.Builder
 	out := bufio.NewWriter(&text)
-	c.print(out)
+	c.Print(out)
 	if err := out.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func printConfig(t *testing.T, c *layered) string {
 func TestPrintedConfigRoundTrips(t *testing.T) {
 	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = "+
 		"[\"https://a\", \"https://b\"]\n[plans.x]\nper_day = 4\n")
-	c, err := readConfig(path, nil, noWarning(t))
+	c, err := Read(path, nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,29 +178,29 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 		t.Errorf("a password was printed:\n%s", out)
 	}
 
-	again, err := readConfig(writeConfig(t, out), nil, noWarning(t))
+	again, err := Read(writeConfig(t, out), nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Store != "a \"b\"\t\x7f" || *again.Plans["x"] != (planConfig{
+	if again.Store != "a \"b\"\t\x7f" || *again.Plans["x"] != (Plan{
 		PerMinute: 30, PerDay: 4, MaxCards: 200,
 		MaxPrices: 100, HistoryDays: 365, StatsWindow: "90d",
 	}) {
-		t.Errorf("read back: %+v, plan %+v", again.config, again.Plans["x"])
+		t.Errorf("read back: %+v, plan %+v", again.Config, again.Plans["x"])
 	}
 }
 
 // TestEveryFieldIsASetting finds fields of the configuration that the table of settings forgot.
 func TestEveryFieldIsASetting(t *testing.T) {
 	// A map with a value a guard.
-	c := config{Guards: defaultGuards()}
+	c := Config{Guards: defaultGuards()}
 	reached := map[uintptr]bool{}
-	for i := range settings {
-		reached[reflect.ValueOf(settings[i].ptr(&c, "x")).Pointer()] = true
+	for i := range Settings {
+		reached[reflect.ValueOf(Settings[i].Pointer(&c, "x")).Pointer()] = true
 	}
 
-	if len(reached) != len(settings) {
-		t.Errorf("%d settings lead to %d fields", len(settings), len(reached))
+	if len(reached) != len(Settings) {
+		t.Errorf("%d settings lead to %d fields", len(Settings), len(reached))
 	}
 	var visit func(v reflect.Value, name string)
 	visit = func(v reflect.Value, name string) {
@@ -232,20 +232,20 @@ func FuzzConfigFile(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := layered{config: defaultConfig(), from: map[string]string{}}
+		c := Layered{Config: Default(), from: map[string]string{}}
 		if err := c.readTOML("x.toml", text); err != nil {
 			if !strings.Contains(err.Error(), `"x.toml"`) {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
 		}
-		if c.validate() != nil {
+		if c.Validate() != nil {
 			// A plan that is out of bounds prints as it comes out.
 			return
 		}
 
 		out := printConfig(t, &c)
-		again := layered{config: defaultConfig(), from: map[string]string{}}
+		again := Layered{Config: Default(), from: map[string]string{}}
 		if err := again.readTOML("x.toml", []byte(out)); err != nil {
 			t.Errorf("%q prints as %s: %v", text, out, err)
 		}
@@ -293,8 +293,8 @@ func TestValuesOfEveryKind(t *testing.T) {
 func TestRedact(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
-		if got := redact(in); got != want {
-			t.Errorf("redact(%q) = %q, want %q", in, got, want)
+		if got := Redact(in); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
 		}
 	}
 
