@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"fleet/mirror":                         {"snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
+	"internal/accesslog":                   {"server"},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},

@@ -58,12 +58,12 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 
 	dropped := uint64(0)
 	if s.access != nil {
-		dropped = s.access.dropped.Load()
+		dropped = s.access.Dropped()
 	}
 	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
 	dropped = 0
 	if s.lines != nil {
-		dropped = s.lines.dropped.Load()
+		dropped = s.lines.Dropped()
 	}
 	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
 	expires := int64(0)

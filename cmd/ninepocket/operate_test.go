@@ -611,3 +611,20 @@ func TestLoopback(t *testing.T) {
 	f("10.0.0.1:1", "10.0.0.1:1")
 	f("host:1", "host:1")
 }
+
+func content(path string) string {
+	b, _ := os.ReadFile(path)
+	return string(b)
+}
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, so func() bool) {
+	t.Helper()
+	for range 3000 {
+		if so() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("it did not come to be so within half a minute")
+}

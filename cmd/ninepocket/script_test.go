@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ninepocket/internal/accesslog"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/tamper"
 )
@@ -264,7 +265,7 @@ func getScript(ts *testscript.TestScript, _ bool, args []string) {
 // tenant: requestid games_list access.log
 func requestID(ts *testscript.TestScript, _ bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[1])) {
-		var l accessLine
+		var l accesslog.Line
 		ts.Check(json.Unmarshal([]byte(line), &l))
 		if l.Operation == args[0] && l.Tenant != "" {
 			ts.Setenv("REQUEST", l.RequestID)

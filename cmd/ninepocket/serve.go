@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/internal/accesslog"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
 	"ninepocket/internal/term"
@@ -102,7 +103,9 @@ func serve(cmd *cobra.Command, c settings.Config, reread func() (settings.Layere
 		return asFailure(err, portRemedies, "")
 	}
 
-	service.access, err = openAccessLog(&c, cmd.OutOrStdout(), service.log)
+	if c.AccessLog != "" {
+		service.access, err = accesslog.Open(c.AccessLog, c.AccessLogSample, cmd.OutOrStdout(), service.log)
+	}
 	if err != nil {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
 	}
@@ -299,7 +302,7 @@ func (s *service) takeOver(reread func() (settings.Layered, error)) error {
 	}
 
 	if s.access != nil {
-		s.access.turn()
+		s.access.Turn()
 	}
 
 	// Also when the configuration cannot be read.
@@ -310,9 +313,9 @@ func (s *service) takeOver(reread func() (settings.Layered, error)) error {
 // logTo lets the service log where the command does, and the command's notes take the same way.
 func (s *service) logTo(cmd *cobra.Command) {
 	w := cmd.ErrOrStderr()
-	s.lines = newPatient(w)
+	s.lines = accesslog.NewPatient(w)
 	s.log = term.NewLog(s.lines, s.config.LogFormat, term.Colourful(w))
-	s.lines.back = func(dropped uint64) {
+	s.lines.Back = func(dropped uint64) {
 		s.log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
 	cmd.SetErr(s.lines)

@@ -24,6 +24,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/meter"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/door"
 	"ninepocket/internal/settings"
@@ -55,10 +56,10 @@ type service struct {
 	cursors *cursor.Signer
 	fleet   *sharing       // nil on one machine
 	mirror  *mirror.Cache  // nil where the store is a folder of this machine
-	access  *accessLog     // nil without one
+	access  *accesslog.Log // nil without one
 	images  *server.Images // nil without a folder
 	log     *slog.Logger
-	lines   *patient                 // that the log's lines go through; nil in tests
+	lines   *accesslog.Patient       // that the log's lines go through; nil in tests
 	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
 	notify  *systemd.Notifier        // nil when no service manager listens
 	ready   func(*readyFile)         // called before the ready file is written, to which it may add
@@ -153,7 +154,7 @@ func (s *service) run(ctx context.Context, all sockets) error {
 	if s.access != nil {
 		drained := make(chan struct{})
 		written := make(chan struct{})
-		go func() { defer close(written); s.access.run(drained) }()
+		go func() { defer close(written); s.access.Run(drained) }()
 		defer func() { close(drained); s.awaitLines(written) }()
 	}
 	task(func(ctx context.Context) { unlessItHangs(ctx, s.engine.Follow) })
@@ -256,7 +257,7 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 	listenHost, _, _ := net.SplitHostPort(c.Listen)
 	var told func(server.Entry)
 	if s.access != nil {
-		told = s.access.add
+		told = s.access.Add
 	}
 	return server.New(server.Options{
 		Access: told,

@@ -1,4 +1,4 @@
-package main
+package accesslog
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ const (
 	logLines = 1024
 )
 
-// patient is where the lines of a log go whose reader may hang: a pipe that nobody empties takes
+// Patient is where the lines of a log go whose reader may hang: a pipe that nobody empties takes
 // nothing, and requests, reloads and the drain must not wait for it. A line is written before Write
 // returns, unless that takes too long. Then lines wait aside, as many as there is room for, the others
 // are dropped and counted, and nobody waits until all of them are written.
-type patient struct {
+type Patient struct {
 	out     io.Writer
 	lines   chan logLine
 	hangs   atomic.Bool
 	dropped atomic.Uint64
 
-	back func(dropped uint64) // called when lines were dropped and the reader is back; nil for nobody
+	Back func(dropped uint64) // called when lines were dropped and the reader is back; nil for nobody
 }
 
 type logLine struct {
@@ -32,14 +32,15 @@ type logLine struct {
 	written chan struct{}
 }
 
-func newPatient(out io.Writer) *patient {
-	log := &patient{out: out, lines: make(chan logLine, logLines)}
+// NewPatient writes lines to out for as long as the process lives.
+func NewPatient(out io.Writer) *Patient {
+	log := &Patient{out: out, lines: make(chan logLine, logLines)}
 	go log.run()
 	return log
 }
 
 // Write takes a line. It never fails: nobody could be told.
-func (p *patient) Write(text []byte) (int, error) {
+func (p *Patient) Write(text []byte) (int, error) {
 	line := logLine{bytes.Clone(text), make(chan struct{})}
 	select {
 	case p.lines <- line:
@@ -61,8 +62,11 @@ func (p *patient) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// Dropped is how many lines nobody read in time.
+func (p *Patient) Dropped() uint64 { return p.dropped.Load() }
+
 // run writes lines for as long as the process lives.
-func (p *patient) run() {
+func (p *Patient) run() {
 	told := uint64(0)
 	for line := range p.lines {
 		_, _ = p.out.Write(line.text) // who reads may have gone
@@ -72,8 +76,8 @@ func (p *patient) run() {
 		}
 
 		p.hangs.Store(false)
-		if lost := p.dropped.Load(); lost > told && p.back != nil {
-			go p.back(lost - told) // which writes a line
+		if lost := p.dropped.Load(); lost > told && p.Back != nil {
+			go p.Back(lost - told) // which writes a line
 			told = lost
 		}
 	}

@@ -1,21 +1,32 @@
-package main
+package accesslog
 
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
 // hanging is a reader of lines that takes none before it is let go.
 type hanging struct {
-	safeBuffer
 	gone chan struct{}
+
+	mu   sync.Mutex
+	text strings.Builder
 }
 
 func (h *hanging) Write(text []byte) (int, error) {
 	<-h.gone
-	return h.safeBuffer.Write(text)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(text)
+}
+
+func (h *hanging) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
 }
 
 // TestPatientLog writes more lines than wait for a reader that hangs: nobody waits, what is too much is
@@ -24,9 +35,9 @@ func TestPatientLog(t *testing.T) {
 	t.Parallel()
 	const more = 50
 	out := &hanging{gone: make(chan struct{})}
-	p := newPatient(out)
+	p := NewPatient(out)
 	lost := make(chan uint64, 1)
-	p.back = func(dropped uint64) { lost <- dropped }
+	p.Back = func(dropped uint64) { lost <- dropped }
 
 	begun := time.Now()
 	for i := range logLines + more {

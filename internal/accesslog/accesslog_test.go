@@ -1,4 +1,4 @@
-package main
+package accesslog
 
 import (
 	"encoding/json"
@@ -10,15 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/settings"
 	"ninepocket/server"
 )
 
 // openLog opens an access log of a test.
-func openLog(t *testing.T, path string, sample int) *accessLog {
+func openLog(t *testing.T, path string, sample int) *Log {
 	t.Helper()
-	c := &settings.Config{AccessLog: path, AccessLogSample: sample}
-	l, err := openAccessLog(c, io.Discard, slog.New(slog.DiscardHandler))
+	l, err := Open(path, sample, io.Discard, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,14 +26,15 @@ func openLog(t *testing.T, path string, sample int) *accessLog {
 // TestAccessLog writes lines, turns the file over in between, and wants each line once and whole.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
+	at := time.Date(2024, 6, 20, 20, 5, 33, 0, time.UTC)
 	path := filepath.Join(t.TempDir(), "access.log")
 	l := openLog(t, path, 1)
 	done := make(chan struct{})
 	ended := make(chan struct{})
-	go func() { defer close(ended); l.run(done) }()
+	go func() { defer close(ended); l.Run(done) }()
 	add := func(id string) {
-		l.add(server.Entry{
-			At: firstEvening, Took: 1500 * time.Microsecond, ID: []byte(id), Tenant: "acme", Key: "key_a",
+		l.Add(server.Entry{
+			At: at, Took: 1500 * time.Microsecond, ID: []byte(id), Tenant: "acme", Key: "key_a",
 			Surface: "live", Operation: "cards_get", Status: 200, Bytes: 12, Snapshot: "s",
 		})
 	}
@@ -45,7 +44,7 @@ func TestAccessLog(t *testing.T) {
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
-	l.turn()
+	l.Turn()
 	waitFor(t, func() bool { _, err := os.Stat(path); return err == nil })
 	add("req_two")
 	close(done)
@@ -54,15 +53,15 @@ func TestAccessLog(t *testing.T) {
 	if strings.Contains(content(path+".1"), "req_two") || strings.Contains(content(path), "req_one") {
 		t.Errorf("the file was not turned over: %s / %s", content(path+".1"), content(path))
 	}
-	var line accessLine
-	want := accessLine{firstEvening, "req_two", "acme", "key_a", "live", "cards_get", 200, "s", 12, 1500}
+	var line Line
+	want := Line{at, "req_two", "acme", "key_a", "live", "cards_get", 200, "s", 12, 1500}
 	if err := json.Unmarshal([]byte(content(path)), &line); err != nil || line != want.at(line.Time) {
 		t.Errorf("%+v, %v", line, err)
 	}
 }
 
 // at is the line with a time, which JSON keeps to the millisecond.
-func (l accessLine) at(when time.Time) accessLine {
+func (l Line) at(when time.Time) Line {
 	if l.Time.Truncate(time.Millisecond).Equal(when) {
 		l.Time = when
 	}
@@ -75,9 +74,9 @@ func TestAccessLogNeverWaits(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 1)
 	for range waitingLines + 10 {
-		l.add(server.Entry{ID: []byte("req_x"), Status: 200})
+		l.Add(server.Entry{ID: []byte("req_x"), Status: 200})
 	}
-	if n := l.dropped.Load(); n != 10 {
+	if n := l.Dropped(); n != 10 {
 		t.Errorf("%d lines are dropped, want 10", n)
 	}
 }
@@ -90,12 +89,12 @@ func TestAccessLogOnAFullDisk(t *testing.T) {
 	}
 	l := openLog(t, "/dev/full", 1)
 	for range 2000 {
-		l.add(server.Entry{ID: []byte("req_x"), Status: 200})
+		l.Add(server.Entry{ID: []byte("req_x"), Status: 200})
 	}
 	done := make(chan struct{})
 	close(done)
-	l.run(done)
-	if n := l.dropped.Load(); n != 2000 {
+	l.Run(done)
+	if n := l.Dropped(); n != 2000 {
 		t.Errorf("%d lines are counted as dropped, want 2000", n)
 	}
 }
@@ -105,15 +104,15 @@ func TestAccessLogSample(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 3)
 	for range 300 {
-		l.add(server.Entry{Status: 200})
+		l.Add(server.Entry{Status: 200})
 	}
 	for range 30 {
-		l.add(server.Entry{Status: 503})
+		l.Add(server.Entry{Status: 503})
 	}
 	if n := len(l.lines); n != 130 {
 		t.Errorf("%d lines, want 130", n)
 	}
-	if _, err := openAccessLog(&settings.Config{AccessLog: t.TempDir()}, io.Discard, nil); err == nil {
+	if _, err := Open(t.TempDir(), 1, io.Discard, nil); err == nil {
 		t.Error("a folder is no log")
 	}
 }

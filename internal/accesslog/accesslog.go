@@ -1,9 +1,9 @@
-package main
+// Package accesslog writes what a server tells of itself, aside from requests: a line a request, and a log whose reader
+// may hang.
+package accesslog
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ninepocket/internal/settings"
 	"ninepocket/server"
 )
 
@@ -23,10 +22,10 @@ const (
 	flushLines = time.Second
 )
 
-// accessLog writes a line a request, aside: no request waits for it.
-type accessLog struct {
-	path   string // - for stdout
-	every  uint64 // one request in so many; errors of the server always
+// Log writes a line a request, aside: no request waits for it.
+type Log struct {
+	path   string
+	every  uint64
 	stdout io.Writer
 	log    *slog.Logger
 
@@ -37,17 +36,13 @@ type accessLog struct {
 	reopen  chan struct{}
 }
 
-// openAccessLog opens the access log as configured, nil for none.
-func openAccessLog(c *settings.Config, stdout io.Writer, log *slog.Logger) (*accessLog, error) {
-	if c.AccessLog == "" {
-		return nil, nil
-	}
-
-	l := &accessLog{
-		path: c.AccessLog, every: uint64(max(1, c.AccessLogSample)), stdout: stdout, log: log,
+// Open opens an access log at path, - for stdout, with a line for one request in every; errors of the
+// server always have one. A file that cannot be written is an error here, and is told to log later on.
+func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, error) {
+	l := &Log{
+		path: path, every: uint64(max(1, every)), stdout: stdout, log: log,
 		lines: make(chan []byte, waitingLines), reopen: make(chan struct{}, 1),
 	}
-	// A file that cannot be written is told at the start.
 	file, err := l.open()
 	if err != nil {
 		return nil, err
@@ -55,25 +50,28 @@ func openAccessLog(c *settings.Config, stdout io.Writer, log *slog.Logger) (*acc
 	return l, file.Close()
 }
 
+// Dropped is how many lines a slow or failing disk has cost.
+func (l *Log) Dropped() uint64 { return l.dropped.Load() }
+
 type stdoutLog struct{ io.Writer }
 
 func (stdoutLog) Close() error { return nil }
 
-func (l *accessLog) open() (io.WriteCloser, error) {
+func (l *Log) open() (io.WriteCloser, error) {
 	if l.path == "-" {
 		return stdoutLog{l.stdout}, nil
 	}
 	return os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640) //nolint:gosec // for a group that reads logs
 }
 
-// add takes an entry. It never waits.
-func (l *accessLog) add(e server.Entry) {
+// Add takes an entry. It never waits.
+func (l *Log) Add(e server.Entry) {
 	if n := l.seen.Add(1); l.every > 1 && n%l.every != 0 && e.Status < 500 {
 		return
 	}
 
 	line, _ := l.free.Get().([]byte) // nil when there is none
-	line = appendAccess(line[:0], &e)
+	line = appendLine(line[:0], &e)
 	select {
 	case l.lines <- line:
 	default:
@@ -82,9 +80,9 @@ func (l *accessLog) add(e server.Entry) {
 	}
 }
 
-// appendAccess spells an entry as a line. The texts are names that the program or an operator gave,
+// appendLine spells an entry as a line. The texts are names that the program or an operator gave,
 // or an id of a checked form, so that nothing in them needs an escape.
-func appendAccess(dst []byte, e *server.Entry) []byte {
+func appendLine(dst []byte, e *server.Entry) []byte {
 	text := func(name, value string) {
 		dst = append(dst, `,"`...)
 		dst = append(dst, name...)
@@ -115,17 +113,17 @@ func appendAccess(dst []byte, e *server.Entry) []byte {
 	return append(dst, "}\n"...)
 }
 
-// turn has the file opened again, after a rotation.
-func (l *accessLog) turn() {
+// Turn has the file opened again, after a rotation.
+func (l *Log) Turn() {
 	select {
 	case l.reopen <- struct{}{}:
 	default: // it is about to be
 	}
 }
 
-// run writes until done is closed, and then what still waits.
-func (l *accessLog) run(done <-chan struct{}) {
-	file := &logFile{accessLog: l}
+// Run writes until done is closed, and then what still waits.
+func (l *Log) Run(done <-chan struct{}) {
+	file := &logFile{Log: l}
 	file.turn()
 	flush := time.NewTicker(flushLines)
 	defer flush.Stop()
@@ -151,7 +149,7 @@ func (l *accessLog) run(done <-chan struct{}) {
 
 // logFile is the file that lines go to.
 type logFile struct {
-	*accessLog
+	*Log
 	out    io.WriteCloser
 	buffer *bufio.Writer
 	held   uint64 // lines in the buffer
@@ -198,33 +196,4 @@ func (f *logFile) flush() {
 		f.told = true
 		f.log.Error("the access log cannot be written: its lines are dropped", slog.Any("cause", err))
 	}
-}
-
-// accessLine is a line of the access log as a reader takes it.
-type accessLine struct {
-	Time      time.Time `json:"time"`
-	RequestID string    `json:"request_id"`
-	Tenant    string    `json:"tenant"`
-	Key       string    `json:"key"`
-	Surface   string    `json:"surface"`
-	Operation string    `json:"operation"`
-	Status    int       `json:"status"`
-	Snapshot  string    `json:"snapshot_id"`
-	Bytes     int       `json:"bytes"`
-	Micros    int64     `json:"duration_us"`
-}
-
-// findRequest reads an access log for the requests with an id: a client may send one twice.
-func findRequest(in io.Reader, id string) (all []accessLine, err error) {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	wanted := []byte(`"request_id":"` + id + `"`)
-	for lines.Scan() {
-		var line accessLine
-		// Most lines are passed over without being decoded.
-		if bytes.Contains(lines.Bytes(), wanted) && json.Unmarshal(lines.Bytes(), &line) == nil {
-			all = append(all, line)
-		}
-	}
-	return all, lines.Err()
 }
