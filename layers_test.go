@@ -72,7 +72,12 @@ var mayImport = map[string][]string{
 	"internal/wal":         {},
 	"internal/wal/waltest": {"internal/wal"},
 	"loader":               {"collector", "loader/source", "snapshot"},
-	"loader/source":        {"snapshot"},
+	"node": {
+		"access", "engine", "engine/cursor", "fleet/ledger", "fleet/meter", "fleet/mirror", "internal/accesslog",
+		"internal/certificate", "internal/door", "internal/settings", "internal/systemd", "internal/tally",
+		"internal/term", "internal/wal", "server", "site", "snapshot", "wire",
+	},
+	"loader/source": {"snapshot"},
 	"bench": {
 		"access", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
 	},

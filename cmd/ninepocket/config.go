@@ -12,6 +12,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/internal/settings"
+	"ninepocket/node"
 )
 
 func configCheck() *cobra.Command {
@@ -28,7 +29,7 @@ func configCheck() *cobra.Command {
 			layered, err := flags.read()
 			// A half-read configuration would only lack what was misread.
 			if err == nil {
-				_, certErr := openCertificate(&layered.Config)
+				_, certErr := node.Certificate(&layered.Config)
 				err = errors.Join(layered.Missing(), certErr)
 			}
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"ninepocket/fleet/ledger"
 	"ninepocket/fleet/meter"
 	"ninepocket/internal/settings"
+	"ninepocket/node"
 )
 
 func fleetCommand() *cobra.Command {
@@ -125,16 +126,18 @@ func lookAtPostgres(ctx context.Context, url string) []ledger.Finding {
 
 // lookAtRedis says what is right and wrong with the Redis of a fleet.
 func lookAtRedis(ctx context.Context, rights meter.Options) (all []ledger.Finding) {
-	texts, err := checkMeter(ctx, rights)
+	clock := access.StartClock(time.Now())
+	rights.Now = func() access.Instant { return clock.At(time.Now()) }
+	found, err := meter.Check(ctx, rights)
 	if err != nil {
-		texts = []string{err.Error()}
+		return []ledger.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
-	if len(texts) == 0 {
+	if len(found) == 0 {
 		return []ledger.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
 	}
 
-	for _, text := range texts {
-		all = append(all, ledger.Finding{What: "redis", Text: text})
+	for _, finding := range found {
+		all = append(all, ledger.Finding{What: "redis", Text: "redis: " + finding.Text})
 	}
 	return all
 }
@@ -394,14 +397,14 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 	}
 
 	// A machine that was never started has no cursors.
-	secret, _, err := readCursorKey(state)
+	secret, _, err := node.ReadCursorKey(state)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, err
 	}
 
 	out.Imported, err = db.ImportKeys(cmd.Context(), file)
 	if err == nil {
-		err = db.ImportRows(cmd.Context(), out.Incarnation, hostname(), rows)
+		err = db.ImportRows(cmd.Context(), out.Incarnation, node.Hostname(), rows)
 	}
 	if err == nil {
 		err = db.ImportUses(cmd.Context(), used)
@@ -415,12 +418,3 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 
 // lastDay is after all others.
 const lastDay = access.Day(1<<31 - 1)
-
-// hostname names this machine for people.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return name
-}

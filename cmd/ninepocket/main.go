@@ -21,6 +21,7 @@ import (
 	"ninepocket/bench"
 	"ninepocket/collector"
 	"ninepocket/internal/settings"
+	"ninepocket/node"
 	"ninepocket/snapshot"
 )
 
@@ -54,7 +55,7 @@ func (failed *failure) Unwrap() error { return failed.err }
 
 func main() {
 	ctx, stop := untilSignal()
-	limitMemory(memlimit.FromCgroup)
+	node.LimitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

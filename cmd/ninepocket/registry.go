@@ -17,6 +17,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/fleet/ledger"
 	"ninepocket/internal/settings"
+	"ninepocket/node"
 )
 
 // registry is where keys and bills are kept: the state directory of one machine, or the database of a
@@ -70,7 +71,7 @@ type shared struct{ *ledger.DB }
 func (s shared) ReadKeys(ctx context.Context) (*access.KeyFile, error) {
 	file, err := s.DB.ReadKeys(ctx)
 	if err == nil && len(file.Keys) == 0 {
-		err = fmt.Errorf("cannot read keys from %s: %w", s.DB, errNoSharedKeys)
+		err = fmt.Errorf("cannot read keys from %s: %w", s.DB, node.ErrNoSharedKeys)
 	}
 	return file, err
 }
@@ -79,9 +80,6 @@ func (s shared) Notes(ctx context.Context) (io.ReadCloser, error) {
 	lines, err := s.DB.Notes(ctx)
 	return io.NopCloser(bytes.NewReader(bytes.Join(lines, []byte("\n")))), err
 }
-
-// errNoSharedKeys means: the database of a fleet has no keys yet.
-var errNoSharedKeys = errors.New("it has none yet")
 
 // controlRemedies are for errors of the database of a fleet. FOLDER stands for its name.
 var controlRemedies = []remedy{
@@ -92,7 +90,7 @@ var controlRemedies = []remedy{
 	on(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later", ledger.ErrForm),
 	on(exitUsage, "--control wants postgres://USER@HOST/DATABASE", ledger.ErrURL),
 	on(exitFailure, "create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
-		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", errNoSharedKeys),
+		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", node.ErrNoSharedKeys),
 	on(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
 	on(exitFailure, "run: ninepocket keys list --control FOLDER", access.ErrNoSuchKey, access.ErrNoSuchTenant),
 }

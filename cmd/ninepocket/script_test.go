@@ -23,6 +23,7 @@ import (
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/tamper"
+	"ninepocket/node"
 )
 
 // TestMain lets the test binary stand in for ninepocket in scripts, and launch programs that are
@@ -217,7 +218,7 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 
 	for range 600 {
 		if b, err := os.ReadFile(ready); err == nil {
-			var r readyFile
+			var r node.ReadyFile
 			ts.Check(json.Unmarshal(b, &r))
 			ts.Setenv("API", r.API)
 			ts.Setenv("ADMIN", r.Admin)

@@ -16,6 +16,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
+	"ninepocket/node"
 )
 
 // usageFlags are the flags of usage.
@@ -87,7 +88,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	}
 	// No calls, or no state directory at all.
 	keys, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, errNoSharedKeys},
+	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, node.ErrNoSharedKeys},
 		func(known error) bool { return errors.Is(err, known) })
 	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err

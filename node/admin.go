@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -23,35 +23,35 @@ import (
 )
 
 // adminHandler answers the admin listener.
-func (s *service) adminHandler() http.Handler {
+func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := s.notReady(); why != "" {
+		if why := n.notReady(); why != "" {
 			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
 			return
 		}
 		// A server is ready all the same: all of them would leave a balancer at once.
 		_, _ = w.Write([]byte("ok\n"))
-		if err := s.away(); err != nil {
+		if n.meter != nil && n.meter.Away() != nil {
 			_, _ = w.Write([]byte("metering: unavailable\n"))
 		}
 	})
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = term.JSON(w, s.describe())
+		_ = term.JSON(w, n.describe())
 	})
 
 	mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.reloadAll(); err != nil {
+		if err := n.reloadAll(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		_, _ = w.Write([]byte("reloaded\n"))
 	})
-	mux.HandleFunc("POST /-/checkpoint", s.checkpoint)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics(), promhttp.HandlerOpts{}))
+	mux.HandleFunc("POST /-/checkpoint", n.checkpoint)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(n.metrics(), promhttp.HandlerOpts{}))
 	// Profiles are for whoever may reach this listener, which is nobody from outside.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -63,8 +63,8 @@ func (s *service) adminHandler() http.Handler {
 
 // checkpoint writes a metering checkpoint at once, with ?anew=yes into a new file where the old one
 // is lost.
-func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
-	embedded := s.journal
+func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
+	embedded := n.journal
 	if embedded == nil {
 		http.Error(w, "this server meters in memory", http.StatusNotFound)
 		return
@@ -79,7 +79,7 @@ func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
 
 	aside, err := embedded.Checkpoint(anew, time.Now())
 	if aside != "" { // also where the new one could not be written yet
-		s.log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
+		n.Log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
 	}
 	switch {
 	case err != nil && !anew && errors.Is(err, access.ErrCorrupt):
@@ -95,36 +95,33 @@ func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("written\n"))
 }
 
-// notReady says why requests cannot be answered, "" when they can.
-func (s *service) notReady() string {
-	if s.draining.Load() {
+// notReady says why requests cannot be answered, "" when they can. /readyz, /healthz, the watchdog by
+// way of that, and the metric metering_up all ask the store.
+func (n *Node) notReady() string {
+	if n.draining.Load() {
 		return "draining"
 	}
-	if s.engine.View() == nil {
+	if n.engine.View() == nil {
 		return "no snapshot is loaded"
 	}
-	if err := s.meteringFault(); err != nil {
+	if err := n.store.Err(); err != nil {
 		return "metering is down: " + err.Error()
 	}
 	return ""
 }
 
-// meteringFault says why calls cannot be metered. /readyz, /healthz, the watchdog by way of that,
-// and the metric metering_up all ask it.
-func (s *service) meteringFault() error { return s.store.Err() }
-
 // guardAdmin lets in requests that name this listener as it is reached, and those of no page but
 // its own. A browser on this machine opens pages of other sites, which may not use it to get here:
 // not by a form (Origin), nor by a name that leads here (Host).
-func (s *service) guardAdmin(l net.Listener, next http.Handler) http.Handler {
-	listen, _, _ := net.SplitHostPort(s.config.Admin) // "" for every address
+func (n *Node) guardAdmin(next http.Handler) http.Handler {
+	listen, _, _ := net.SplitHostPort(n.Config.Admin) // "" for every address
 	if listen == "" {
-		listen, _, _ = net.SplitHostPort(l.Addr().String())
+		listen, _, _ = net.SplitHostPort(n.sockets.admin.Addr().String())
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
-		case !namesAdmin(&s.config, r.Host, listen):
+		case !namesAdmin(&n.Config, r.Host, listen):
 			http.Error(w, "the Host header names another host; see admin_hosts", http.StatusForbidden)
 		case origin != "" && origin != "http://"+r.Host:
 			http.Error(w, "pages of other origins may not call", http.StatusForbidden)
@@ -183,9 +180,9 @@ type swapFailure struct {
 	Error      string    `json:"error"`
 }
 
-func (s *service) describe() served {
-	v := s.engine.View()
-	stats := s.engineStats(time.Now())
+func (n *Node) describe() served {
+	v := n.engine.View()
+	stats := n.engineStats(time.Now())
 	out := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
 		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
@@ -203,19 +200,47 @@ func (s *service) describe() served {
 }
 
 // reloadAll takes over keys, plans and the certificate, and re-checks the store, as SIGHUP does.
-func (s *service) reloadAll() error {
-	err := s.reload()
-	s.warnUnusable()
-	err = errors.Join(err, s.engine.Recheck(time.Now()))
+func (n *Node) reloadAll() error {
+	err := n.takeOver()
+	n.warnUnusable()
+	err = errors.Join(err, n.engine.Recheck(time.Now()))
 	if err != nil {
 		// What it is the first to find is remembered, and said by nobody else.
-		s.log.Error("cannot reload", slog.Any("cause", err))
+		n.Log.Error("cannot reload", slog.Any("cause", err))
 	}
 	return err
 }
 
+// takeOver takes over what a running server can: plans, keys and the certificate. What is wrong
+// with one of them keeps none of the others back.
+func (n *Node) takeOver() error {
+	if n.Reread == nil {
+		return nil
+	}
+	fresh, err := n.Reread()
+	if err == nil {
+		var changed access.Plans
+		changed, err = fresh.PlanTable()
+		if err == nil {
+			err = n.ring.SetPlans(changed)
+		}
+		// What a running server cannot take over is named, or an operator would wait for it.
+		if keys := n.Config.FixedChanges(&fresh); len(keys) > 0 {
+			n.Log.Warn("settings wait for a restart", slog.Any("keys", keys))
+		}
+	}
+
+	if n.access != nil {
+		n.access.Turn()
+	}
+
+	// Also when the configuration cannot be read.
+	_, badKeys := n.ring.Reload()
+	return errors.Join(err, badKeys, n.reloadCertificate())
+}
+
 // watchHangup reloads at each SIGHUP.
-func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) {
+func (n *Node) watchHangup(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {
 		select {
@@ -223,13 +248,13 @@ func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) {
 			return
 		case <-hangups:
 			// The service manager wants to know when it begins and when it is over, good or bad.
-			s.tell(systemd.Reloading())
-			status := s.status()
-			if s.reloadAll() != nil {
+			n.tell(systemd.Reloading())
+			status := n.status()
+			if n.reloadAll() != nil {
 				status += "; the last reload failed"
 			}
 
-			s.tell("READY=1", status)
+			n.tell("READY=1", status)
 		}
 	}
 }

@@ -1,14 +1,16 @@
-package main
+package node
 
 import (
 	"bytes"
 	"log/slog"
 	"math"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -59,10 +61,10 @@ func availableMemory() int64 {
 // stacks of C, page tables and file pages that cannot be dropped need the rest.
 const heapShare = 90
 
-// limitMemory lets the garbage collector work harder near the limit, so that the kernel does not
+// LimitMemory lets the garbage collector work harder near the limit, so that the kernel does not
 // kill the process. Unless GOMEMLIMIT is set, the runtime's soft limit becomes a share of what the
 // control group allows.
-func limitMemory(group memlimit.Provider) {
+func LimitMemory(group memlimit.Provider) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		// The runtime has read it.
 		return
@@ -115,8 +117,8 @@ func cacheRoom(limit int64) int64 {
 	return min(limit/8, mostCache)
 }
 
-// logMemory says what the process plans with; 0 is no limit.
-func logMemory(log *slog.Logger) {
+// LogMemory says what the process plans with; 0 is no limit.
+func LogMemory(log *slog.Logger) {
 	_, chosen := os.LookupEnv("GOMEMLIMIT")
 	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
 }
@@ -137,4 +139,16 @@ func aside(work func()) {
 		runtime.SetDefaultGOMAXPROCS()
 	}()
 	work()
+}
+
+// PrepareProcess makes the process one that serves: it ends by a signal when the runtime fails, and
+// lives on when who reads its log has gone.
+func PrepareProcess() {
+	// By itself the runtime would end with the code of a wrong configuration, after which no service
+	// manager starts a server again.
+	debug.SetTraceback("crash")
+	// Keys are in memory, which must not become a core file.
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	// The system's journal may be restarted. A service manager takes that signal for a wanted end.
+	signal.Ignore(syscall.SIGPIPE)
 }

@@ -1,7 +1,8 @@
-package main
+package node
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -20,9 +21,24 @@ import (
 // earlier version, and gets the checksum at the next start.
 const cursorKeysName = "cursor.key"
 
-// openCursors reads the signing key of a state directory, making one the first time.
-func openCursors(state string) (*cursor.Signer, error) {
-	secret, summed, err := readCursorKey(state)
+// openCursors reads the secrets that sign cursors: on all servers of a fleet, or in the state
+// directory, which gets one the first time.
+func (n *Node) openCursors(ctx context.Context) error {
+	var keys []cursor.Key
+	var err error
+	if n.fleet != nil {
+		keys, err = n.fleet.cursorKeys(ctx)
+	} else {
+		keys, err = ownCursorKey(n.Config.State)
+	}
+	if err == nil {
+		n.cursors, err = cursor.NewSigner(keys...)
+	}
+	return err
+}
+
+func ownCursorKey(state string) ([]cursor.Key, error) {
+	secret, summed, err := ReadCursorKey(state)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, cursor.KeyLen)
 		// Never fails.
@@ -34,19 +50,15 @@ func openCursors(state string) (*cursor.Signer, error) {
 		sum := sha256.Sum256(secret)
 		err = access.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
 	}
-	if errors.Is(err, access.ErrCorrupt) {
-		return nil, fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+state+
-			", which removes it: the next start makes another, and clients begin their walks anew", err)
-	}
 	if err != nil {
-		return nil, asFailure(err, stateRemedies, state)
+		return nil, err
 	}
-	return cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte(secret)})
+	return []cursor.Key{{ID: 1, Secret: [cursor.KeyLen]byte(secret)}}, nil
 }
 
-// readCursorKey reads the signing key of a state directory, and whether it has its checksum. A
+// ReadCursorKey reads the signing key of a state directory, and whether it has its checksum. A
 // damaged one is access.ErrCorrupt.
-func readCursorKey(state string) (secret []byte, summed bool, err error) {
+func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
 	path := filepath.Join(state, cursorKeysName)
 	data, err := wal.ReadFile(path)
 	if err != nil {
@@ -69,9 +81,9 @@ func readCursorKey(state string) (secret []byte, summed bool, err error) {
 		path, access.ErrCorrupt, len(data), whole)
 }
 
-// checkCursorKey says what is wrong with the cursor key; before the first start there is none.
-func checkCursorKey(state string) (damage []string, err error) {
-	_, _, err = readCursorKey(state)
+// CheckCursorKey says what is wrong with the cursor key; before the first start there is none.
+func CheckCursorKey(state string) (damage []string, err error) {
+	_, _, err = ReadCursorKey(state)
 	switch {
 	case errors.Is(err, access.ErrCorrupt):
 		return []string{err.Error()}, nil
@@ -81,9 +93,9 @@ func checkCursorKey(state string) (damage []string, err error) {
 	return nil, err
 }
 
-// repairCursorKey removes a damaged cursor key: nothing but a copy has it, and another one does.
-func repairCursorKey(state string, report *access.RepairReport) error {
-	damage, err := checkCursorKey(state)
+// RepairCursorKey removes a damaged cursor key: nothing but a copy has it, and another one does.
+func RepairCursorKey(state string, report *access.RepairReport) error {
+	damage, err := CheckCursorKey(state)
 	if err != nil || len(damage) == 0 {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"strconv"
@@ -9,81 +9,73 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/engine"
+	"ninepocket/fleet/meter"
+	"ninepocket/fleet/mirror"
 	"ninepocket/internal/door"
 	"ninepocket/internal/tally"
 	"ninepocket/server"
 	"ninepocket/snapshot"
 )
 
-// metrics is what Prometheus reads: figures of the process, and counts of server, access and
-// engine. Counts become metrics when they are asked for. Labels are operations, codes and reasons
-// that the program knows; nothing that a client sends becomes one.
-func (s *service) metrics() *prometheus.Registry {
+// collector makes metrics of the counts of a server when Prometheus asks for them. Labels are
+// operations, codes and reasons that the program knows; nothing that a client sends becomes one.
+type collector struct{ n *Node }
+
+// metrics is what Prometheus reads: figures of the process, and counts of everything in a server.
+func (n *Node) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
+	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
+	r.MustRegister(collectors.NewGoCollector(), process, collector{n})
 	return r
 }
 
 // Describe implements prometheus.Collector. Nothing is described before it is collected, so that a
 // metric stands in one place; the registry compares the metrics of a scrape with each other.
-func (s *service) Describe(chan<- *prometheus.Desc) {}
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (s *service) Collect(metrics chan<- prometheus.Metric) {
+func (c collector) Collect(metrics chan<- prometheus.Metric) {
+	n := c.n
 	out := sink(metrics)
 	now := time.Now()
-	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", version)
-	out.requests(s.server.Stats())
-	out.door(s.door)
-	if v := s.engine.View(); v != nil {
+	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", n.Version)
+	out.requests(n.server.Stats())
+	out.door(n.door)
+	if v := n.engine.View(); v != nil {
 		out.snapshot(v, now)
 	}
-	out.engine(s.engineStats(now), now)
-
-	ring := s.ring.Stats()
-	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", ring.Keys)
-	gauge(out, "keys_readable",
-		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
-		flag(ring.Readable))
-	unusable := 0
-	for _, u := range s.ring.Unusable(now) {
-		unusable += len(u.Keys)
-	}
-	gauge(out, "keys_unusable",
-		"Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
-	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.",
-		ring.Reloads)
-	counter(out, "key_reload_failures_total",
-		"Tries to read the keys file that failed; the last good one stays in force.", ring.Failures)
+	out.engine(n.engineStats(now), now)
+	out.keys(n.ring, now)
 
 	dropped := uint64(0)
-	if s.access != nil {
-		dropped = s.access.Dropped()
+	if n.access != nil {
+		dropped = n.access.Dropped()
 	}
 	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
 	dropped = 0
-	if s.lines != nil {
-		dropped = s.lines.Dropped()
+	if n.Lines != nil {
+		dropped = n.Lines.Dropped()
 	}
 	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
 	expires := int64(0)
-	if s.cert != nil {
-		expires = s.cert.Expires().Unix()
+	if n.cert != nil {
+		expires = n.cert.Expires().Unix()
 	}
 	gauge(out, "certificate_expiry_timestamp_seconds",
 		"When the certificate of the API stops being valid; 0 where TLS does not end here.", expires)
+
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
-		flag(s.meteringFault() == nil))
-	out.metering(s.store.Stats(), now)
-	if s.fleet != nil {
-		out.fleet(s.fleet.stats(), now)
+		flag(n.store.Err() == nil))
+	out.metering(n.store.Stats(), now)
+	if n.fleet != nil {
+		out.fleet(n.fleet.stats(), now)
 	}
-	if s.meter != nil {
-		stats := s.meter.Shared()
+	if n.meter != nil {
+		stats := n.meter.Shared()
 		out.rights(&stats)
 	}
-	if s.mirror != nil {
-		out.mirror(s.mirror.Stats(), s.engine.Stats(), now)
+	if n.mirror != nil {
+		out.mirror(n.mirror.Stats(), n.engine.Stats(), now)
 	}
 }
 
@@ -148,6 +140,24 @@ func code(status int) string {
 		return "other"
 	}
 	return strconv.Itoa(status)
+}
+
+func (out sink) keys(ring *access.KeyRing, now time.Time) {
+	stats := ring.Stats()
+	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", stats.Keys)
+	gauge(out, "keys_readable",
+		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
+		flag(stats.Readable))
+	unusable := 0
+	for _, u := range ring.Unusable(now) {
+		unusable += len(u.Keys)
+	}
+	gauge(out, "keys_unusable",
+		"Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
+	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.",
+		stats.Reloads)
+	counter(out, "key_reload_failures_total",
+		"Tries to read the keys file that failed; the last good one stays in force.", stats.Failures)
 }
 
 func (out sink) requests(stats server.Stats) {
@@ -304,4 +314,70 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 		stats.CheckpointFails)
 	counter(out, "checkpoint_postponements_total",
 		"Metering checkpoints put off because another process was reading the file.", stats.CheckpointBusy)
+}
+
+// sharingStats are figures of what a server shares.
+type sharingStats struct {
+	reported time.Time // when the ledger had everything last
+	heard    time.Time // when the database said last which keys there are
+	pending  int64
+	silent   int64
+}
+
+func (shared *sharing) stats() sharingStats {
+	return sharingStats{
+		reported: shared.exporter.Good(), heard: shared.keys.Good(), pending: shared.exporter.Pending(),
+		silent: shared.exporter.Silent(),
+	}
+}
+
+func (out sink) fleet(stats sharingStats, now time.Time) {
+	out.since("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
+		stats.reported)
+	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", stats.pending)
+	out.since("fleet_keys_age_seconds", "Time since the database of the fleet last said which keys there are.", now,
+		stats.heard)
+	gauge(out, "fleet_silent_servers", "Other servers that have not reported for ten minutes and are not forgotten.",
+		stats.silent)
+}
+
+// rights sends the figures of what servers share in Redis.
+func (out sink) rights(stats *meter.Stats) {
+	const takes = "fleet_takes_total"
+	for i, name := range meter.ResultNames {
+		counter(out, takes, "Calls, by what became of their right.", stats.Results[i], "result", name)
+	}
+
+	out.histogram("fleet_take_duration_seconds", "Time that Redis took for a batch of questions.", stats.Exchange)
+	counter(out, "fleet_batches_total", "Batches of questions that were sent to Redis.", stats.Batches)
+	counter(out, "fleet_commands_total", "Questions in these batches.", stats.Commands)
+	counter(out, "fleet_lease_calls_total", "Questions for units of large plans, taken ahead.", stats.Leases)
+	gauge(out, "fleet_leased_units", "Units of large plans that are taken ahead and not used yet.", stats.Leased)
+	counter(out, "fleet_refused_locally_total", "Calls that were refused without asking Redis.", stats.RefusedLocally)
+	counter(out, "fleet_unknown_total", "Calls whose answer came too late, or never: 503.", stats.Unknown)
+	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.", stats.Lost)
+	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
+	gauge(out, "fleet_redis_up", "1 while rights can be had of Redis; otherwise calls are answered 503.",
+		flag(stats.Up))
+	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
+		stats.ClockApart.Seconds())
+}
+
+// mirror sends the figures of the store that many servers follow.
+func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
+	asked := stats.Asked
+	if !asked.IsZero() {
+		out.since("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.", now,
+			asked)
+	}
+	counter(out, "fleet_download_bytes_total", "Bytes of sections that were downloaded.", stats.Downloaded)
+	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.Took.Seconds())
+	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was taken up last.", stats.Epoch)
+	gauge(out, "fleet_prepared", "1 while a snapshot is made ready and waits for its time.", flag(made.Prepared != ""))
+	gauge(out, "fleet_activation_late_seconds",
+		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
+	gauge(out, "fleet_published_epoch", "Epoch that the store of many servers publishes, whether it is here or not.",
+		stats.Published)
+	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",
+		stats.Trust)
 }
