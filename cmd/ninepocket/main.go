@@ -8,20 +8,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ninepocket/bench"
 	"ninepocket/collector"
 	"ninepocket/internal/settings"
-	"ninepocket/node"
 	"ninepocket/snapshot"
 )
 
@@ -52,37 +47,6 @@ type failure struct {
 
 func (failed *failure) Error() string { return failed.err.Error() }
 func (failed *failure) Unwrap() error { return failed.err }
-
-func main() {
-	ctx, stop := untilSignal()
-	node.LimitMemory(memlimit.FromCgroup)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which drains. Before it
-// ends, signals have their usual effect again, so that a second one ends the process at once.
-func untilSignal() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-
-	// Room for a second one that comes before the first was dealt with.
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals)
-		select {
-		case second := <-signals:
-			if s, ok := second.(syscall.Signal); ok {
-				_ = syscall.Kill(os.Getpid(), s)
-			}
-		default:
-		}
-		cancel()
-	}()
-	return ctx, cancel
-}
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -150,7 +114,7 @@ func rootCommand() *cobra.Command {
 		usageCommand(), requestCommand(),
 		group("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(), stateRepair()),
 		fleetCommand())
-	root.AddCommand(bench.Command(fail), manCommand(), versionCommand(), unpackCommand())
+	root.AddCommand(versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong settings.Problems

@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"ninepocket/internal/manual"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +27,7 @@ func TestEveryCommandHasAGoodPage(t *testing.T) {
 	pages := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		text, err := manPage(cmd)
+		text, err := manual.Page(cmd, version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +45,7 @@ func TestEveryCommandHasAGoodPage(t *testing.T) {
 			}
 		}
 
-		for _, sub := range documented(cmd) {
+		for _, sub := range manual.Documented(cmd) {
 			visit(sub)
 		}
 	}
@@ -62,7 +66,7 @@ func TestPagesOfProgramAndServe(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		page, err := manPage(cmd)
+		page, err := manual.Page(cmd, version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,4 +83,25 @@ func TestPagesOfProgramAndServe(t *testing.T) {
 	f(nil, ".SH EXIT STATUS", "verification failed or a guard refused")
 	f([]string{"serve"}, ".SH CONFIGURATION", "NINEPOCKET_PLANS__NAME__STATS_WINDOW", `\fBplans.NAME.per_minute\fP`,
 		"NINEPOCKET_BASE_URL. Flags win")
+}
+
+// TestPagesAreFiles writes all pages, each under the name that man looks for.
+func TestPagesAreFiles(t *testing.T) {
+	root := rootCommand()
+	root.InitDefaultCompletionCmd()
+	folder := filepath.Join(t.TempDir(), "man")
+	if err := manual.Write(root, version, folder); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, word := range map[string]string{
+		"ninepocket": "guard refused", "ninepocket-serve": "NINEPOCKET_TLS_CERT", "ninepocket-keys-rotate": "overlap",
+		"ninepocket-snapshot-build": `keep\-unmatched`, "ninepocket-completion-bash": "autocompletion",
+	} {
+		page, err := os.ReadFile(filepath.Join(folder, name+".1"))
+		title := `.TH "` + strings.ReplaceAll(strings.ToUpper(name), "-", `\-`) + `" "1"`
+		if err != nil || !strings.Contains(string(page), word) || !strings.Contains(string(page), title) {
+			t.Errorf("%s: %v, without %q or %q:\n%.300s", name, err, title, word, page)
+		}
+	}
 }
