@@ -28,8 +28,11 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":            {"internal/ownership", "internal/tally", "internal/wal"},
-	"access/accesstest": {"access"},
+	"access":            {"access/keys", "access/statedir", "calendar", "internal/ownership", "internal/tally", "internal/wal"},
+	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
+	"access/statedir":   {"internal/ownership", "internal/wal"},
+	"calendar":          {},
+	"access/accesstest": {"access", "access/keys", "calendar"},
 	"cmd/ninepocket":    {anyOfOurs},
 	"deploy":            {},
 	"deploy/bom":        {},
@@ -42,8 +45,8 @@ var mayImport = map[string][]string{
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
 	"feed":                                 {"internal/ownership", "snapshot"},
-	"fleet/ledger":                         {"access"},
-	"fleet/meter":                          {"access", "internal/tally"},
+	"fleet/ledger":                         {"access", "access/keys", "calendar"},
+	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
 	"fleet/mirror":                         {"snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
@@ -61,7 +64,8 @@ var mayImport = map[string][]string{
 	"internal/postgrestest":                {},
 	"internal/redistest":                   {},
 	"internal/settings": {
-		"access", "feed", "fleet/meter", "fleet/mirror", "internal/term", "loader", "snapshot/guard",
+		"access", "access/keys", "feed", "fleet/meter", "fleet/mirror", "internal/term", "loader",
+		"snapshot/guard",
 	},
 	"internal/synth":       {},
 	"internal/systemd":     {},
@@ -74,13 +78,15 @@ var mayImport = map[string][]string{
 	"internal/wal/waltest": {"internal/wal"},
 	"loader":               {"collector", "loader/source", "snapshot"},
 	"node": {
-		"access", "engine", "engine/cursor", "fleet/ledger", "fleet/meter", "fleet/mirror", "internal/accesslog",
-		"internal/certificate", "internal/door", "internal/settings", "internal/systemd", "internal/tally",
-		"internal/term", "internal/wal", "server", "site", "snapshot", "wire",
+		"access", "access/keys", "access/statedir", "engine", "engine/cursor", "fleet/ledger", "fleet/meter",
+		"fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door", "internal/settings",
+		"internal/systemd", "internal/tally", "internal/term", "internal/wal", "server", "site", "snapshot",
+		"wire",
 	},
 	"loader/source": {"snapshot"},
 	"bench": {
-		"access", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader", "node",
+		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",
+		"node",
 		"snapshot", "wire",
 	},
 	"bench/check":   {"bench/gobench"},
@@ -88,17 +94,18 @@ var mayImport = map[string][]string{
 	"bench/figures": {"bench", "bench/gobench", "bench/plot", "bench/rivals"},
 	"bench/gobench": {},
 	"bench/plot":    {},
-	"bench/rivals":  {"access", "bench", "engine", "index", "snapshot", "wire"},
+	"bench/rivals":  {"access", "access/keys", "bench", "engine", "index", "snapshot", "wire"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {
-		"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "valuation", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot",
+		"valuation", "wire",
 	},
 	"mcp": {
 		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
-		"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
+		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
 		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
@@ -127,7 +134,7 @@ var testKit = []string{
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
 	"access":      {"internal/wal/waltest"},
-	"bench":       {"engine/cursor", "server", "site"},
+	"bench":       {"access", "engine/cursor", "server", "site"},
 	"fleet/meter": {"access/accesstest"},
 	"mcp":         {"access", "loader"},
 	"server":      {"collector", "index", "loader", "snapshot"},

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 )
@@ -39,37 +39,37 @@ func (t *Task) serveMemory(ctx context.Context) error {
 // writeKeys makes a state directory with one live and one preview key, and the configuration with
 // their plan.
 func writeKeys(state, config string) (Keys, error) {
-	var keys Keys
+	var made Keys
 	now := time.Now()
 	// More than any measurement takes.
 	credits := int64(1) << 50
-	err := access.UpdateKeys(state, func(keyFile *access.KeyFile) error {
+	err := keys.Update(state, func(keyFile *keys.File) error {
 		var err error
-		_, keys.Live, err = keyFile.Create(access.NewKey{Tenant: "bench-live", Kind: access.Live, Plan: benchPlan}, now)
+		_, made.Live, err = keyFile.Create(keys.NewKey{Tenant: "bench-live", Kind: keys.Live, Plan: benchPlan}, now)
 		if err != nil {
 			return err
 		}
 
-		_, keys.Preview, err = keyFile.Create(access.NewKey{
-			Tenant: "bench-preview", Kind: access.Preview, Plan: benchPlan,
+		_, made.Preview, err = keyFile.Create(keys.NewKey{
+			Tenant: "bench-preview", Kind: keys.Preview, Plan: benchPlan,
 			Credits: &credits,
 		}, now)
 		return err
 	})
 	if err != nil {
-		return keys, err
+		return made, err
 	}
 
 	plan := fmt.Sprintf("[plans.%s]\nper_minute = %d\nper_day = %d\n", benchPlan, perMinute, perDay)
-	return keys, os.WriteFile(config, []byte(plan), 0o600)
+	return made, os.WriteFile(config, []byte(plan), 0o600)
 }
 
 // LoadKeys reads the keys of a state directory with a plan that no measurement meets the limits of.
-func LoadKeys(state string) (*access.KeyRing, error) {
-	plans := access.DefaultPlans()
-	plans.Set(benchPlan, access.Plan{PerMinute: perMinute, PerDay: perDay})
+func LoadKeys(state string) (*keys.Ring, error) {
+	plans := keys.DefaultPlans()
+	plans.Set(benchPlan, keys.Plan{PerMinute: perMinute, PerDay: perDay})
 	if _, err := os.Stat(state); err != nil {
 		return nil, err
 	}
-	return access.OpenKeyRing(state, plans)
+	return keys.OpenRing(state, plans)
 }

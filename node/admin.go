@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
 	"ninepocket/internal/term"
@@ -219,7 +220,7 @@ func (n *Node) takeOver() error {
 	}
 	fresh, err := n.Reread()
 	if err == nil {
-		var changed access.Plans
+		var changed keys.Plans
 		changed, err = fresh.PlanTable()
 		if err == nil {
 			err = n.ring.SetPlans(changed)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/wal"
 )
@@ -48,7 +49,7 @@ func ownCursorKey(state string) ([]cursor.Key, error) {
 
 	if err == nil && !summed {
 		sum := sha256.Sum256(secret)
-		err = access.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
+		err = statedir.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
 	}
 	if err != nil {
 		return nil, err

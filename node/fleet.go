@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
@@ -69,7 +69,7 @@ func (n *Node) openExport(ctx context.Context) error {
 	}
 
 	state := n.Config.State
-	incarnation, err := access.Incarnation(state)
+	incarnation, err := statedir.Incarnation(state)
 	if err != nil {
 		return err
 	}

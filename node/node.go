@@ -23,6 +23,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/meter"
@@ -53,7 +55,7 @@ type Options struct {
 	Stdout  io.Writer          // of an access log at -
 
 	// Keys are those of a server without keys in its state directory; nil reads these.
-	Keys *access.KeyRing
+	Keys *keys.Ring
 	// Memory meters in memory: nothing of it outlives the process.
 	Memory bool
 	// Publish makes what is served, once the ports are taken; nil where the store has it.
@@ -76,7 +78,7 @@ type ReadyFile struct {
 // Node is everything that runs while requests are served.
 type Node struct {
 	Options
-	ring     *access.KeyRing
+	ring     *keys.Ring
 	store    access.Store
 	journal  *access.Embedded // what the store records calls in; nil in memory
 	meter    *meter.Store     // the store, when many servers share rights; else nil
@@ -202,7 +204,7 @@ func (n *Node) follow(task func(func(context.Context))) {
 		task(n.mirror.Follow)
 	}
 	task(func(ctx context.Context) { n.clock.Follow(ctx, reports{n.Log}.clockStepped) })
-	task(func(ctx context.Context) { n.ring.Watch(ctx, access.RingPoll, n.keysChanged) })
+	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
 	if n.fleet != nil {
 		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.export) })
 		task(n.followCursors)
@@ -234,7 +236,7 @@ func (n *Node) announce() error {
 	var text bytes.Buffer
 	err := term.JSON(&text, ready)
 	if err == nil {
-		err = access.ReplaceFile(n.Config.ReadyFile, text.Bytes())
+		err = statedir.ReplaceFile(n.Config.ReadyFile, text.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write ready file: %w", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/statedir"
 )
 
 // warnUnusable logs which keys are answered 503 because the plan of their tenant is not configured.
@@ -52,7 +53,7 @@ func (r reports) meteringChanged(err error) {
 	switch {
 	case err == nil:
 		r.log.Info("metering is well again")
-	case errors.Is(err, access.ErrMoved):
+	case errors.Is(err, statedir.ErrMoved):
 		r.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrLogLost):

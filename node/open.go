@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/meter"
@@ -103,10 +105,10 @@ func (n *Node) openKeys(context.Context) error {
 
 	none := ErrNoKeys
 	if n.fleet == nil {
-		n.ring, err = access.OpenKeyRing(n.Config.State, plans)
+		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
 		n.fleet.keys = n.fleet.control.Keys(time.Now)
-		n.ring, err = access.KeyRingFrom(n.fleet.keys, plans)
+		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
 		none = fmt.Errorf("%s: %w", n.fleet.control, ErrNoSharedKeys)
 	}
 	if err == nil && n.ring.Len() == 0 {
@@ -247,7 +249,7 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 		if err == nil {
 			break
 		}
-		if !n.sockets.given || !errors.Is(err, access.ErrLocked) || time.Since(begun) > handoverTime {
+		if !n.sockets.given || !errors.Is(err, statedir.ErrLocked) || time.Since(begun) > handoverTime {
 			return err
 		}
 
@@ -281,7 +283,7 @@ func (n *Node) openMeter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options.Incarnation, err = access.Incarnation(n.Config.State)
+	options.Incarnation, err = statedir.Incarnation(n.Config.State)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
 	"ninepocket/fleet/meter"
@@ -379,7 +382,7 @@ func fleetImport() *cobra.Command {
 
 func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported, err error) {
 	// All is read before anything is entered.
-	file, err := access.ReadKeys(state)
+	file, err := keys.Read(state)
 	if err != nil {
 		return out, err
 	}
@@ -391,7 +394,7 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 	if err != nil {
 		return out, err
 	}
-	out.Incarnation, err = access.Incarnation(state)
+	out.Incarnation, err = statedir.Incarnation(state)
 	if err != nil {
 		return out, err
 	}
@@ -417,4 +420,4 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 }
 
 // lastDay is after all others.
-const lastDay = access.Day(1<<31 - 1)
+const lastDay = calendar.Day(1<<31 - 1)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
@@ -130,7 +131,7 @@ func keysFailure(err error, c *settings.Config) error {
 	switch {
 	case errors.Is(err, node.ErrNoKeys):
 		hint = "run: ninepocket keys create --state " + c.State + " --tenant NAME --surface live --plan free"
-	case !errors.Is(err, access.ErrNoKeysFile) && !errors.Is(err, access.ErrKeysShared):
+	case !errors.Is(err, keys.ErrNoFile) && !errors.Is(err, keys.ErrShared):
 		return asFailure(err, stateRemedies, c.State)
 	}
 	return fail(exitNotReady, hint, none)

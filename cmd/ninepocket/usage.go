@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/node"
@@ -52,13 +54,13 @@ func usageCommand() *cobra.Command {
 }
 
 // span reads the days, naming every problem.
-func (flags *usageFlags) span() (since, until access.Day, err error) {
+func (flags *usageFlags) span() (since, until calendar.Day, err error) {
 	var wrong settings.Problems
-	date := func(name, text string, none access.Day) access.Day {
+	date := func(name, text string, none calendar.Day) calendar.Day {
 		if text == "" {
 			return none
 		}
-		day, err := access.ParseDay(text)
+		day, err := calendar.ParseDay(text)
 		wrong.When(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
 		return day
 	}
@@ -87,20 +89,20 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	// No calls, or no state directory at all.
-	keys, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, node.ErrNoSharedKeys},
+	file, err := flags.ReadKeys(cmd.Context())
+	noKeys := slices.ContainsFunc([]error{keys.ErrNoFile, keys.ErrShared, node.ErrNoSharedKeys},
 		func(known error) bool { return errors.Is(err, known) })
 	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err
 	}
-	if keys == nil {
-		keys = access.NewKeyFile()
+	if file == nil {
+		file = keys.NewFile()
 	}
-	if flags.tenant != "" && keys.Tenants[flags.tenant] == nil && len(rows) == 0 {
-		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, access.ErrNoSuchTenant)
+	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
+		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
 
-	b := bill{keys: keys, plans: plans, rows: rows}
+	b := bill{keys: file, plans: plans, rows: rows}
 	b.name()
 	return flags.print(cmd, &b)
 }
@@ -153,8 +155,8 @@ type usageReport struct {
 
 // bill is a part of the ledger with whose it is.
 type bill struct {
-	keys    *access.KeyFile
-	plans   access.Plans
+	keys    *keys.File
+	plans   keys.Plans
 	rows    []access.LedgerRow
 	surface map[string]string // by key
 }
@@ -203,7 +205,7 @@ func (b *bill) totals() []total {
 		}
 
 		sum.Calls += row.Calls
-		if surface == access.Preview.String() {
+		if surface == keys.Preview.String() {
 			sum.Credits += row.Charged
 		} else {
 			sum.Charged += row.Charged
@@ -231,7 +233,7 @@ func (b *bill) limits(sum *total) {
 	}
 
 	sum.PerMinute = &plan.PerMinute
-	if sum.Surface == access.Preview.String() {
+	if sum.Surface == keys.Preview.String() {
 		sum.Allowance = cmp.Or(tenant.Credits, &plan.Credits)
 	} else {
 		sum.PerDay = &plan.PerDay
