@@ -63,6 +63,9 @@ var mayImport = map[string][]string{
 	"internal/ownership":                   {},
 	"internal/postgrestest":                {},
 	"internal/redistest":                   {},
+	"internal/registry": {
+		"access", "access/keys", "calendar", "fleet/ledger", "internal/ownership",
+	},
 	"internal/settings": {
 		"access", "access/keys", "feed", "fleet/meter", "fleet/mirror", "internal/term", "loader",
 		"snapshot/guard",
@@ -79,9 +82,9 @@ var mayImport = map[string][]string{
 	"loader":               {"collector", "loader/source", "snapshot"},
 	"node": {
 		"access", "access/keys", "access/statedir", "engine", "engine/cursor", "fleet/ledger", "fleet/meter",
-		"fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door", "internal/settings",
-		"internal/systemd", "internal/tally", "internal/term", "internal/wal", "server", "site", "snapshot",
-		"wire",
+		"fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door", "internal/registry",
+		"internal/settings", "internal/systemd", "internal/tally", "internal/term", "internal/wal", "server",
+		"site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
 	"bench": {

@@ -18,6 +18,7 @@ import (
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
@@ -61,9 +62,6 @@ func (failed *StartError) Unwrap() error { return failed.Err }
 
 // ErrNoKeys means: there is a place for keys, and it has none.
 var ErrNoKeys = errors.New("the keys file has none")
-
-// ErrNoSharedKeys is ErrNoKeys of the database of a fleet.
-var ErrNoSharedKeys = errors.New("it has none yet")
 
 // open opens everything, stage by stage.
 func (n *Node) open(ctx context.Context) error {
@@ -109,7 +107,7 @@ func (n *Node) openKeys(context.Context) error {
 	} else {
 		n.fleet.keys = n.fleet.control.Keys(time.Now)
 		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
-		none = fmt.Errorf("%s: %w", n.fleet.control, ErrNoSharedKeys)
+		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}
 	if err == nil && n.ring.Len() == 0 {
 		err = none

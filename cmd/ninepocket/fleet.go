@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,9 +61,7 @@ func (flags *controlFlags) define(cmd *cobra.Command) {
 
 // complete takes what was not given from the environment, and refuses what names no database.
 func (flags *controlFlags) complete(cmd *cobra.Command) error {
-	if !cmd.Flags().Changed("control") {
-		flags.control = os.Getenv(settings.EnvPrefix + "CONTROL")
-	}
+	orEnvironment(cmd, "control", &flags.control)
 	if flags.control == "" {
 		return errors.New(`required flag(s) "control" not set`)
 	}
@@ -92,9 +89,7 @@ func fleetCheck() *cobra.Command {
 		if err := flags.complete(cmd); err != nil {
 			return err
 		}
-		if !cmd.Flags().Changed("metering") {
-			rights.URL = os.Getenv(settings.EnvPrefix + "METERING")
-		}
+		orEnvironment(cmd, "metering", &rights.URL)
 		if rights.URL != "" {
 			if err := checkRights(&rights, acks); err != nil {
 				return fail(exitUsage, "", err)
@@ -231,9 +226,7 @@ func (rights *rightsFlags) add(cmd *cobra.Command) {
 
 // check completes the flags from the environment, and refuses what is wrong.
 func (rights *rightsFlags) check(cmd *cobra.Command) error {
-	if !cmd.Flags().Changed("metering") {
-		rights.URL = os.Getenv(settings.EnvPrefix + "METERING")
-	}
+	orEnvironment(cmd, "metering", &rights.URL)
 	if !settings.ValidPrefix(rights.Prefix) {
 		return fail(exitUsage, "", fmt.Errorf("cannot use --prefix %q: want 1 to %d letters, digits, - or _",
 			rights.Prefix, settings.LongestPrefix))

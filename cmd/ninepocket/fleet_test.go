@@ -23,6 +23,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/synth"
 	"ninepocket/node"
 )
@@ -228,7 +229,7 @@ func (c *club) billed(tenant string) (charged int64) {
 		}, &out, &c.heard) == exitOK
 	})
 
-	var report struct{ Totals []total }
+	var report struct{ Totals []registry.Total }
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		c.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access/keys"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 )
 
@@ -39,6 +41,12 @@ func issuing(made *issuedKey, create func(*keys.File) (*keys.Key, string, error)
 			}
 		}
 		return err
+	}
+}
+
+func (issued *issuedKey) change(command string, now time.Time) registry.Change {
+	return registry.Change{
+		At: now, Command: command, Tenant: issued.Tenant, Key: issued.ID, Surface: issued.Surface, Plan: issued.Plan,
 	}
 }
 
@@ -110,7 +118,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		// A key in a misspelt folder is one that no server knows.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
-	flags.record(cmd, made.entry("create", now))
+	flags.record(cmd, made.change("create", now))
 	return made.print(cmd, flags.asJSON)
 }
 
@@ -267,7 +275,7 @@ func keysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			flags.record(cmd, keyEntry{
+			flags.record(cmd, registry.Change{
 				At: now, Command: "revoke", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface,
 			})
 
@@ -297,9 +305,9 @@ func keysRotate() *cobra.Command {
 				return err
 			}
 
-			entry := made.entry("rotate", now)
-			entry.From = args[0]
-			flags.record(cmd, entry)
+			change := made.change("rotate", now)
+			change.From = args[0]
+			flags.record(cmd, change)
 			return made.print(cmd, flags.asJSON)
 		},
 	}
@@ -307,4 +315,36 @@ func keysRotate() *cobra.Command {
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
 	flags.add(cmd)
 	return cmd
+}
+
+func keysLog() *cobra.Command {
+	var flags registryFlags
+	return flags.add(&cobra.Command{
+		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			changes, odd, err := registry.Changes(cmd.Context(), flags.Registry)
+			if err != nil {
+				return err
+			}
+			for _, n := range odd {
+				cmd.PrintErrf("note: line %d of the record is none, and is passed over\n", n)
+			}
+
+			slices.Reverse(changes)
+			return list(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
+		},
+	})
+}
+
+func changeCells(change registry.Change) []any {
+	key := change.Key
+	if change.From != "" {
+		key = change.From + " to " + change.Key
+	}
+	command := change.Command
+	if change.What != "" {
+		command += " of " + change.What
+	}
+	at := change.At.Format(time.RFC3339)
+	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan}
 }

@@ -9,6 +9,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 	"ninepocket/snapshot"
@@ -32,7 +33,7 @@ func TestFailuresOfAStart(t *testing.T) {
 	}
 
 	f(&fleet, node.StageControl, other, exitNotReady, "")
-	f(&fleet, node.StageKeys, node.ErrNoSharedKeys, exitNotReady, "keys create --control postgres://u:***@h/db")
+	f(&fleet, node.StageKeys, registry.ErrNoKeys, exitNotReady, "keys create --control postgres://u:***@h/db")
 	f(&c, node.StageKeys, node.ErrNoKeys, exitNotReady, "keys create --state state")
 	f(&c, node.StageKeys, keys.ErrNoFile, exitNotReady, "look at --state")
 	f(&c, node.StageKeys, keys.ErrDamaged, exitRefused, "restore keys.json")

@@ -13,6 +13,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
 	"ninepocket/node"
 )
 
@@ -191,7 +192,7 @@ func tenantResetDay() *cobra.Command {
 			if credits {
 				what = "credits"
 			}
-			flags.record(cmd, keyEntry{At: now, Command: "reset-day", Tenant: args[0], What: what})
+			flags.record(cmd, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			told := map[string]string{"tenant": args[0], "reset": what}
 			return say(cmd, flags.asJSON, told, "reset the %s of %s", what, args[0])
 		},
