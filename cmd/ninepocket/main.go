@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"ninepocket/collector"
 	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -210,4 +212,26 @@ func fail(code int, hint string, err error) error {
 		return nil
 	}
 	return &failure{err: err, code: code, hint: hint}
+}
+
+// show prints v as JSON, or what text prints for people.
+func show(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
+	if asJSON {
+		return term.JSON(cmd.OutOrStdout(), v)
+	}
+
+	// The writer keeps its first error, so that text need not look at any.
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	text(out)
+	return out.Flush()
+}
+
+// say prints v as JSON, or a line for people.
+func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
+	return show(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
+}
+
+// list prints rows as JSON, or the cells of each under a header.
+func list[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
+	return show(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
 }
