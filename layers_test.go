@@ -71,7 +71,6 @@ var mayImport = map[string][]string{
 		"snapshot/guard",
 	},
 	"internal/synth":       {},
-	"internal/systemd":     {},
 	"internal/pace":        {},
 	"internal/s3test":      {},
 	"internal/tally":       {},
@@ -83,8 +82,8 @@ var mayImport = map[string][]string{
 	"node": {
 		"access", "access/keys", "access/statedir", "engine", "engine/cursor", "fleet/ledger", "fleet/meter",
 		"fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door", "internal/registry",
-		"internal/settings", "internal/systemd", "internal/tally", "internal/term", "internal/wal", "server",
-		"site", "snapshot", "wire",
+		"internal/settings", "internal/tally", "internal/term", "internal/wal", "server", "site", "snapshot",
+		"wire",
 	},
 	"loader/source": {"snapshot"},
 	"bench": {

@@ -27,6 +27,17 @@ func TestCommandRefuses(t *testing.T) {
 	f("unknown flag: --rival", "--rival", "name=command")
 	f("cannot publish into somebody else", "--swap", "--url", "http://127.0.0.1:1", "--key", "x")
 	f("cannot read the task", "task", "nonsense")
+
+	// Every flag with a value that it refuses, as numbers and names of the program's own commands are.
+	for flag, bad := range map[string][]string{
+		"beside": {"nonsense"}, "cards": {"-1", "299"}, "connections": {"-1"}, "duration": {"-1s", "1ms", "fast"},
+		"history-days": {"-1"}, "operation": {"nonsense"}, "rounds": {"-1"}, "seed": {"-1"},
+		"every": {"-1s", "often"}, "load": {"-1", "NaN", "2"}, "swaps": {"-1"}, "url": {"nonsense", "ftp://127.0.0.1"},
+	} {
+		for _, value := range bad {
+			f("", "--swap", "--"+flag+"="+value)
+		}
+	}
 }
 
 // TestCommandHelp wants the help to name what there is, and not what the driver starts itself with.

@@ -33,7 +33,6 @@ import (
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/door"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/systemd"
 	"ninepocket/internal/term"
 	"ninepocket/server"
 	"ninepocket/site"
@@ -92,7 +91,6 @@ type Node struct {
 	access   *accesslog.Log           // nil without one
 	images   *server.Images           // nil without a folder
 	cert     *certificate.Certificate // of the API; nil when it is plain HTTP
-	notify   *systemd.Notifier        // nil when no service manager listens
 	door     *door.Door               // that the API's connections come through
 	draining atomic.Bool              // since the first moment of the drain
 	closers  []func() error           // of what was opened, in its order

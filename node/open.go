@@ -20,7 +20,6 @@ import (
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/systemd"
 	"ninepocket/server"
 	"ninepocket/snapshot"
 )
@@ -227,11 +226,6 @@ const handoverPoll = 20 * time.Millisecond
 // openJournal opens the log of calls and charges, which one process writes. A server that was given
 // its socket replaces another one, for which it waits; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
-	// Without a service manager it serves all the same.
-	n.notify, err = systemd.Open()
-	if err != nil {
-		n.Log.Error("notifications are off", slog.Any("cause", err))
-	}
 	if n.Memory {
 		n.store = access.NewMemory(access.MemoryOptions{})
 		n.onClose(n.store.Close)
