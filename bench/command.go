@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"ninepocket/internal/term"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ninepocket/internal/term"
 )
 
 // Command is the command that measures our own server, with the hidden one that does a Task.

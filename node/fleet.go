@@ -164,14 +164,6 @@ func (r reports) rightsChanged(err error) {
 	}
 }
 
-// away says why no rights can be had, which is no fault of this server; nil when they can.
-func (n *Node) away() error {
-	if n.meter == nil {
-		return nil
-	}
-	return n.meter.Away()
-}
-
 // engineStats are the engine's figures. A server is also behind when its time has come for what it
 // does not even have.
 func (n *Node) engineStats(now time.Time) engine.Stats {

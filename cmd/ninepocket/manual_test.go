@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/manual"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ninepocket/internal/manual"
 )
 
 // TestEveryCommandHasAGoodPage holds every page against its command, and against mandoc where that

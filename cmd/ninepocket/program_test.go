@@ -490,20 +490,3 @@ func TestChangesThatWaitForARestart(t *testing.T) {
 		t.Errorf("the plan of 2 calls a minute answers a third one with %v", err)
 	}
 }
-
-func content(path string) string {
-	b, _ := os.ReadFile(path)
-	return string(b)
-}
-
-// waitFor waits until something is so.
-func waitFor(t *testing.T, so func() bool) {
-	t.Helper()
-	for range 3000 {
-		if so() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("it did not come to be so within half a minute")
-}

@@ -12,6 +12,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
+	"ninepocket/node"
 	"ninepocket/snapshot"
 )
 
@@ -73,6 +74,8 @@ var stateRemedies = []remedy{
 		"server goes on with the last good ones", keys.ErrDamaged),
 	on(exitRefused, "restore the file incarnation from a copy of FOLDER: without it what this machine reported to the "+
 		"fleet would be counted twice", statedir.ErrIncarnation),
+	on(exitNotReady, "run: ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free",
+		node.ErrNoKeys),
 	on(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	on(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+

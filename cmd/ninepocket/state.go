@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -29,13 +30,13 @@ func stateVerify() *cobra.Command {
 				return err
 			}
 
-			damage, err := node.CheckCursorKey(flags.folder)
-			if err != nil {
-				return err
-			}
-			report.Damage = append(report.Damage, damage...)
-			for range damage {
+			_, _, err = node.ReadCursorKey(flags.folder)
+			switch {
+			case errors.Is(err, access.ErrCorrupt):
+				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, errCursorKey)
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				return err
 			}
 			if err := statedir.CheckIncarnation(flags.folder); err != nil {
 				report.Damage = append(report.Damage, err.Error())
@@ -140,11 +141,16 @@ func stateRepair() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(flags.folder, believe, time.Now())
-			if err == nil {
-				err = node.RepairCursorKey(flags.folder, &report)
-			}
 			if err != nil {
 				return err
+			}
+			removed, err := node.RepairCursorKey(flags.folder)
+			if err != nil {
+				return err
+			}
+			if removed {
+				const what = "the cursor key: the next start makes another, and clients begin their walks anew"
+				report.Dropped = append(report.Dropped, what)
 			}
 			return show(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
 		},

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"ninepocket/internal/settings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"ninepocket/internal/settings"
 )
 
 // Write writes the page of a command and of those below it into dir, each under its name.

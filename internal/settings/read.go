@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"ninepocket/access/keys"
-
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"ninepocket/access/keys"
 )
 
 // EnvPrefix begins the environment variables that are settings; levels are joined by __.
