@@ -18,8 +18,6 @@ import (
 const (
 	module       = "ninepocket"
 	longestLines = 650
-	// mostMethods is what a type may have: one with more is a room that everything is put into.
-	mostMethods = 50
 )
 
 // mayImport is the house: which of our packages each of our packages may import. Imports point one way, from the
@@ -388,36 +386,6 @@ func TestProductionFilesAreShort(t *testing.T) {
 			t.Errorf("%s has %d lines, more than %d: split it by resource (card, set, price), never by kind",
 				file.path, file.lines, longestLines)
 		}
-	}
-}
-
-func TestTypesHaveFewMethods(t *testing.T) {
-	methods := map[string]int{}
-	for _, file := range sources(t) {
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || file.isTest() || ast.IsGenerated(file.File) {
-				continue
-			}
-
-			of := f.Recv.List[0].Type
-			if star, pointer := of.(*ast.StarExpr); pointer {
-				of = star.X
-			}
-			if name, ok := of.(*ast.Ident); ok {
-				methods[file.folder+"."+name.Name]++
-			}
-		}
-	}
-
-	for name, n := range methods {
-		if n > mostMethods {
-			t.Errorf("%s has %d methods, more than %d: divide it where a part has a meaning of its own", name, n,
-				mostMethods)
-		}
-	}
-	if methods["api.Request"] < 10 {
-		t.Errorf("methods are not counted: %v", methods["api.Request"])
 	}
 }
 
