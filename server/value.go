@@ -21,7 +21,7 @@ const valuePath = "/value"
 
 // valuePage answers GET /value: the empty form.
 func (v *visit) valuePage(dst []byte) ([]byte, error) {
-	return v.s.Pages.Value(dst, v.request.View, v.time, site.ValueQuery{})
+	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{})
 }
 
 // valueList answers POST /value: the list with its prices, as a page or as a table to take away.
@@ -37,17 +37,17 @@ func (v *visit) valueList(dst []byte) ([]byte, error) {
 	}
 	if f != nil {
 		v.tellPage(f, func(dst []byte) ([]byte, error) {
-			return v.s.Pages.ValueRefused(dst, v.request.View, v.time, asked, f.Detail)
+			return v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail)
 		})
 		return dst, errMoved
 	}
 	if !csv {
-		return v.s.Pages.Value(dst, v.request.View, v.time, asked)
+		return v.pages.Value(dst, v.view, v.time, asked)
 	}
 
 	v.mediaType = "text/csv; charset=utf-8"
-	v.Ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `attachment; filename="valued.csv"`)
-	return v.s.Pages.AppendValueCSV(dst, v.request.View, asked)
+	v.x.Ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `attachment; filename="valued.csv"`)
+	return v.pages.AppendValueCSV(dst, v.view, asked)
 }
 
 // listCache lets a browser go back to its answer, and nobody else keep it.
@@ -71,15 +71,15 @@ func (s *Server) takesList(ctx *fasthttp.RequestCtx) bool {
 // form is the body of the request. A longer one comes as a stream, so that a list that is too long is counted
 // and never held.
 func (v *visit) form() (io.Reader, *wire.Fault) {
-	body, isStream := v.Ctx.UserValue(unread{}).(unreadBody)
+	body, isStream := v.x.Ctx.UserValue(unread{}).(unreadBody)
 	if !isStream {
-		return bytes.NewReader(v.Ctx.PostBody()), nil
+		return bytes.NewReader(v.x.Ctx.PostBody()), nil
 	}
 	if body.Reader == nil {
 		return nil, problem(wire.PayloadTooLarge, "This list comes without its length. Send its length first.")
 	}
 
-	conn, guarded := v.Ctx.Conn().(*front.Conn)
+	conn, guarded := v.x.Ctx.Conn().(*front.Conn)
 	if guarded && !conn.TakeRoom(site.ValueText) {
 		return nil, noRoom
 	}
@@ -93,7 +93,7 @@ func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 		return asked, false, f
 	}
 
-	length := v.Ctx.Request.Header.ContentLength()
+	length := v.x.Ctx.Request.Header.ContentLength()
 	var box, file site.List
 	take := func(name string, value io.Reader) error {
 		switch name {
@@ -131,7 +131,7 @@ func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 
 // readFields hands the fields of a form on, one after the other. It ends where the form does, or is no form.
 func (v *visit) readFields(form io.Reader, take func(name string, value io.Reader) error) error {
-	header := &v.Ctx.Request.Header
+	header := &v.x.Ctx.Request.Header
 	if boundary := string(header.MultipartFormBoundary()); boundary != "" {
 		parts := multipart.NewReader(form, boundary)
 		for range mostParts {
