@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -161,7 +162,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	}
 
 	var fault *strict.Fault
-	if known && errors.As(err, &fault) && fault.Kind == strict.Unwelcome {
+	if known && errors.As(err, &fault) &&
+		(fault.Kind == strict.Unwelcome || fault.Kind == strict.BodyTooLarge && s.takesList(ctx)) {
 		s.turnAway(ctx, conn)
 		return
 	}
@@ -183,9 +185,18 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 }
 
+// unread is the key of a context's unreadBody.
+type unread struct{}
+
+// unreadBody is the body of a request that is still on the connection, to be read as it comes; nil for one
+// that has no length.
+type unreadBody struct{ io.Reader }
+
 // turnAway answers a request whose body is not read, because no key of it authenticates: as if it
-// had none, which is 401 wherever a key is needed. The connection ends, for the body is on it.
+// had none, which is 401 wherever a key is needed. A list to value is for its page to read. The connection
+// ends, for the body is on it.
 func (s *Server) turnAway(ctx *fasthttp.RequestCtx, conn *front.Conn) {
+	ctx.SetUserValue(unread{}, unreadBody{conn.Content()})
 	s.handleAt(ctx, time.Now())
 	ctx.Response.SkipBody = conn.IsHead()
 	ctx.SetConnectionClose()

@@ -58,8 +58,24 @@ func (p Pick) String() string {
 
 // ValueQuery is a list to value.
 type ValueQuery struct {
-	Text  string // the lines
+	List
+	More  bool   // the list goes on beyond what was counted
 	Picks []Pick // of two of a line the last one counts
+}
+
+// TooLong says how long a list is that is not valued, and how long one may be; "" for one that is valued.
+func (asked *ValueQuery) TooLong() string {
+	rows := asked.Rows()
+	if asked.Empty() || asked.Text() != "" && rows <= ValueLines {
+		return ""
+	}
+
+	size := counted(rows, "row", "rows") + " and " + counted(asked.bytes, "byte", "bytes")
+	if asked.More {
+		size = "more than " + size
+	}
+	return "This list has " + size + ". Up to " + counted(ValueLines, "row", "rows") + " and " +
+		counted(ValueText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
 }
 
 // valuedLine is a line with what became of it.
@@ -72,39 +88,54 @@ type valuedLine struct {
 
 type valuePage struct {
 	frame
-	asked   ValueQuery
-	given   bool // there is a list
-	lines   []valuedLine
-	leftOut int // lines beyond ValueLines
-	totals  valuation.Totals
+	text   string // the list, "" without one
+	picks  []Pick
+	why    string // it was not valued, "" where it was
+	lines  []valuedLine
+	totals valuation.Totals
+}
+
+func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
+	page := &valuePage{
+		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), picks: asked.Picks,
+	}
+	if !asked.Empty() {
+		page.text = asked.Text()
+	}
+	page.canonical = canonical(v, "/value")
+	return page
+}
+
+// ValueRefused appends the page that says why a list is not valued, with the list in the form as far as it
+// may be valued with fewer lines.
+func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) ([]byte, error) {
+	page := p.valuePage(v, now, &asked)
+	page.why = why
+	return show(dst, page), nil
 }
 
 // Value appends the page that values a list. Nothing of the list is kept.
 func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) ([]byte, error) {
-	page := valuePage{
-		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), asked: asked,
-		given: strings.TrimSpace(asked.Text) != "",
-	}
-	page.lines, page.leftOut = valued(v, &asked)
+	page := p.valuePage(v, now, &asked)
+	page.lines = valued(v, &asked)
 	for i := range page.lines {
 		page.totals.Add(&page.lines[i].Result)
 	}
-	page.canonical = canonical(v, "/value")
-	return show(dst, &page), nil
+	return show(dst, page), nil
 }
 
 // valued values each line of a list that says anything. A list with the header of an export is read by its columns, as
 // the API reads one; a header of another kind says nothing.
-func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, leftOut int) {
-	items, rows, err := valuation.ReadExport(asked.Text, ValueLines)
+func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine) {
+	list := asked.Text()
+	items, _, err := valuation.ReadExport(list, ValueLines)
 	if err == nil {
 		for i := range items {
 			text := joined(items[i].Name, items[i].Set, items[i].Number)
 			lines = append(lines, valuedLine{number: i + 1, text: text, item: items[i]})
 		}
-		leftOut = rows - len(items)
 	} else {
-		lines, leftOut = readLines(asked.Text)
+		lines = readLines(list)
 	}
 
 	picked := map[int]Pick{}
@@ -117,22 +148,18 @@ func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, leftOut int)
 		pick, answered := picked[i+1]
 		lines[i].value(appraiser, pick, answered)
 	}
-	return lines, leftOut
+	return lines
 }
 
 // readLines reads a list as people write it.
-func readLines(list string) (lines []valuedLine, leftOut int) {
+func readLines(list string) (lines []valuedLine) {
 	for text := range strings.Lines(list) {
 		text = strings.TrimSpace(text)
-		switch {
-		case text == "" || isHeader(text):
-		case len(lines) == ValueLines:
-			leftOut++
-		default:
+		if text != "" && !isHeader(text) {
 			lines = append(lines, valuedLine{number: len(lines) + 1, text: text, item: valuation.Item{Line: text}})
 		}
 	}
-	return lines, leftOut
+	return lines
 }
 
 // value values a line, with the answer to its question.
@@ -199,7 +226,7 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 		"assumed", "card_id", "text",
 	}}
 
-	lines, _ := valued(v, &asked)
+	lines := valued(v, &asked)
 	for i := range lines {
 		line := &lines[i]
 		row := make([]string, len(rows[0]))
