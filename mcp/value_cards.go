@@ -30,11 +30,10 @@ func valueCardsTool() *tool {
 	)
 	// A concise candidate names its set; a detailed one is a card as everywhere.
 	candidate := object(slices.Concat([]string{
-		"id", schemaString, "name", schemaString, "number?", nullString,
+		"id", schemaString, "name", schemaString, "number?", nullString, "game", nullString, "game_name", nullString,
 		"set?", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
-		"market_price_cents", nullInteger, "game?", nullString, "game_name?", nullString, "url?", nullString,
-		"price_updated_at?", schemaTime,
-	}, extras)...)
+		"url?", nullString,
+	}, price, extras)...)
 	lines := array(object(
 		"line", schemaInteger, "status", oneOf(valuation.StatusNames[:]...), "quantity?", schemaInteger,
 		"card?", object(slices.Concat(identity, extras)...), "variant?", nullString, "condition?", nullString,
@@ -171,8 +170,8 @@ func (list *valuedList) sayTotal(out *reply) {
 }
 
 // mostLine is how long the JSON of a concise line without a price may be: it has the candidates that there
-// is room for, and the first in any case.
-const mostLine = 500
+// is room for, and the first in any case. More of it would take a messy list beyond 500 bytes a line.
+const mostLine = 727
 
 // writeLine writes the k-th line.
 func (list *valuedList) writeLine(out *reply, k int) {
@@ -428,6 +427,7 @@ func putCandidate(out *reply, card uint32, same shared) {
 		out.json = wire.AppendNullable(out.json, `,"number":`, c.Cards.Number.At(int(card)))
 	}
 
+	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
 	if !same.set {
 		set := ""
 		if of := c.Cards.Set[card]; of != snapshot.NoSet {
@@ -435,6 +435,6 @@ func putCandidate(out *reply, card uint32, same shared) {
 		}
 		out.json = wire.AppendNullable(out.json, `,"set":`, set)
 	}
-	out.json = wire.AppendCents(out.json, `,"market_price_cents":`, out.c.DisplayCents(int(card)))
+	out.putPrice(int(card))
 	out.put("}")
 }
