@@ -30,7 +30,7 @@ func problem(code wire.Code, detail string) *wire.Fault {
 // tellProblem tells an error in the envelope of a REST surface.
 func tellProblem(x *exchange, f *wire.Fault) { x.tell(f, "") }
 
-// tell answers with an error; on lists more headers for Vary.
+// tell answers with an error. on is the value of Vary, "" for none.
 func (x *exchange) tell(f *wire.Fault, on string) {
 	resp := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
