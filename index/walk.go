@@ -21,9 +21,12 @@ const (
 	Newest
 )
 
+// SortNames are the values of a sort parameter, the usual one first.
+var SortNames = []string{"relevance", "price_desc", "price_asc", "newest"}
+
 // ParseSort reads a sort parameter.
 func ParseSort(s string) (Sort, bool) {
-	k := slices.Index([]string{"relevance", "price_desc", "price_asc", "newest"}, s)
+	k := slices.Index(SortNames, s)
 	return Sort(max(k, 0)), k >= 0
 }
 

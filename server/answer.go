@@ -1,6 +1,8 @@
 package server
 
 import (
+	"encoding/base32"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -28,7 +30,7 @@ func problem(code wire.Code, detail string) *wire.Fault {
 // tellProblem tells an error in the envelope of a REST surface.
 func tellProblem(x *exchange, f *wire.Fault) { x.tell(f, "") }
 
-// tell answers with an error; on lists more headers for Vary.
+// tell answers with an error. on is the value of Vary, "" for none.
 func (x *exchange) tell(f *wire.Fault, on string) {
 	resp := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
@@ -172,8 +174,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		x.path = s.rowOf(string(front.Path(ctx)))
-		if x.path != nil {
+		if all, _ := s.match(string(front.Path(ctx))); all != nil {
+			x.path = all.siblings[0]
 			x.choose() // the headers tell the surface
 		}
 	}
@@ -202,14 +204,8 @@ func (s *Server) turnAway(ctx *fasthttp.RequestCtx, conn *front.Conn) {
 	ctx.SetConnectionClose()
 }
 
-// idPairs are all pairs of characters of request ids.
-var idPairs = func() (pairs [1024][2]byte) {
-	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
-	for i := range pairs {
-		pairs[i] = [2]byte{alphabet[i&31], alphabet[i>>5]}
-	}
-	return pairs
-}()
+// idText spells five bits a character.
+var idText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
 
 // appendRequestID takes the caller's id when it has the form, else mints one (decision 11).
 func (x *exchange) appendRequestID(dst []byte) []byte {
@@ -217,16 +213,11 @@ func (x *exchange) appendRequestID(dst []byte) []byte {
 		return append(dst, given...)
 	}
 
-	// 120 random bits, five to a character, spelt two characters at a time.
-	var text [24]byte
-	for half := range 2 {
-		bits := rand.Uint64() //nolint:gosec // an id for correlation, not a secret
-		for i := range 6 {
-			*(*[2]byte)(text[12*half+2*i:]) = idPairs[bits&1023]
-			bits >>= 10
-		}
-	}
-	return append(append(dst, "req_"...), text[:]...)
+	// 120 random bits: an id for correlation, not a secret.
+	var random [16]byte
+	binary.LittleEndian.PutUint64(random[:], rand.Uint64())  //nolint:gosec // see above
+	binary.LittleEndian.PutUint64(random[8:], rand.Uint64()) //nolint:gosec // see above
+	return idText.AppendEncode(append(dst, "req_"...), random[:15])
 }
 
 func validRequestID(id []byte) bool {

@@ -72,7 +72,7 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 			ctx.SetConnectionClose()
 		}
 
-		// What waited for a slow disk is charged: its client must have the time to take the answer.
+		// An answer may have waited for a slow disk. Its client then has the whole time to take it.
 		took := s.counts.answered(x)
 		if s.Access != nil {
 			x.tellAccess(took)
@@ -261,7 +261,7 @@ func (x *exchange) run() *wire.Fault {
 
 // runOnce runs an idempotent operation, or answers with the reply that its key has (decision 30).
 func (x *exchange) runOnce() *wire.Fault {
-	// Two lines make a list, which is no key.
+	// Of two header lines Field makes a list, which is no valid key.
 	x.request.Key = string(x.Field("Idempotency-Key"))
 	body, f := x.op.Identity(&x.request)
 	if f != nil {

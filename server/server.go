@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
@@ -72,9 +71,8 @@ type Options struct {
 type Server struct {
 	Options
 	http     *fasthttp.Server
-	router   *router.Router
-	card     methods          // cardPattern's
-	literal  map[string]*path // a row of each pattern
+	literal  map[string]*methods // by pattern
+	withID   []*methods          // of patterns with an id
 	draining atomic.Bool
 	open     front.Connections
 	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
@@ -112,7 +110,7 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, assets: map[string]*asset{}, visitors: newVisitors(),
+		Options: options, literal: map[string]*methods{}, assets: map[string]*asset{}, visitors: newVisitors(),
 		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience
@@ -126,7 +124,7 @@ func New(options Options) (*Server, error) {
 	}
 
 	// The route table needs the tools, for they are counted beside its operations.
-	s.router = s.routes()
+	s.routes()
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.protocolError,

@@ -51,7 +51,7 @@ func (s *surface) keyFault(err error) *wire.Fault {
 	return s.badKey
 }
 
-// keyless is what a request is told whose headers hold no key, or not one alone.
+// keyless is what a request is told whose headers hold no key, or two different ones.
 func (s *surface) keyless(sent *credentials) *wire.Fault {
 	switch {
 	case sent.malformed && sent.header != nil:
