@@ -174,8 +174,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		if all, _ := s.match(string(front.Path(ctx))); all != nil {
-			x.path = all.siblings[0]
+		x.path = s.rowOf(string(front.Path(ctx)))
+		if x.path != nil {
 			x.choose() // the headers tell the surface
 		}
 	}

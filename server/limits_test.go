@@ -427,7 +427,8 @@ func (w *world) panicking(pattern string, name access.Operation, run func(*api.R
 		Name: name, Method: http.MethodGet, Path: pattern, Surface: keys.Live, Cacheable: true,
 		Run: run,
 	}
-	w.add(pattern, []*path{{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}})
+	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}
+	w.router.ANY(pattern, w.handlerOf(p))
 }
 
 // TestPanic wants a panic to be a 500 in the envelope, in the log with its request id, and its

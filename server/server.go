@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
@@ -71,8 +72,9 @@ type Options struct {
 type Server struct {
 	Options
 	http     *fasthttp.Server
-	literal  map[string]*methods // by pattern
-	withID   []*methods          // of patterns with an id
+	router   *router.Router
+	card     methods          // cardPattern's
+	literal  map[string]*path // a row of each pattern
 	draining atomic.Bool
 	open     front.Connections
 	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
@@ -110,7 +112,7 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, literal: map[string]*methods{}, assets: map[string]*asset{}, visitors: newVisitors(),
+		Options: options, assets: map[string]*asset{}, visitors: newVisitors(),
 		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience
@@ -124,7 +126,7 @@ func New(options Options) (*Server, error) {
 	}
 
 	// The route table needs the tools, for they are counted beside its operations.
-	s.routes()
+	s.router = s.routes()
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.protocolError,
