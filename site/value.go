@@ -67,8 +67,14 @@ type valuedLine struct {
 	number int // from 1
 	text   string
 	item   valuation.Item
-	valuation.Result
+	valuation.Line
 }
+
+// valuedLines take what became of each line.
+type valuedLines []valuedLine
+
+// Line keeps what became of a line.
+func (lines valuedLines) Line(line *valuation.Line) { lines[line.N].Line = *line }
 
 type valuePage struct {
 	frame
@@ -111,12 +117,17 @@ func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, leftOut int)
 	for _, pick := range asked.Picks {
 		picked[pick.Line] = pick
 	}
-	appraiser := &valuation.Appraiser{Candidates: mostPicks}
-	appraiser.Reset(v)
+	items = make([]valuation.Item, len(lines))
 	for i := range lines {
-		pick, answered := picked[i+1]
-		lines[i].value(appraiser, pick, answered)
+		items[i] = lines[i].item
+		if pick, answered := picked[i+1]; answered {
+			items[i].ID = pick.Card
+			items[i].Variant = pick.Variant
+			items[i].Picked = true
+		}
 	}
+	appraiser := &valuation.Appraiser{Candidates: mostPicks}
+	appraiser.Walk(v, items, valuedLines(lines))
 	return lines, leftOut
 }
 
@@ -133,21 +144,6 @@ func readLines(list string) (lines []valuedLine, leftOut int) {
 		}
 	}
 	return lines, leftOut
-}
-
-// value values a line, with the answer to its question.
-func (line *valuedLine) value(appraiser *valuation.Appraiser, pick Pick, answered bool) {
-	item := line.item
-	if answered {
-		item.ID = pick.Card
-		item.Variant = pick.Variant
-	}
-	line.Result = appraiser.Value(item)
-
-	// Whoever picks a card knows better than the line, but for how many copies there are.
-	if answered && line.Status != valuation.Priced {
-		line.Result = appraiser.Value(valuation.Item{ID: pick.Card, Variant: pick.Variant, Quantity: line.Quantity})
-	}
 }
 
 // headerCells are the names of columns of which every export has two.
@@ -214,8 +210,8 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 			row[11] = c.Cards.ID.At(line.Card)
 		}
 		if line.Lane >= 0 {
-			row[6] = title(c.Variants.At(int(c.Lanes.Variant[line.Lane])))
-			row[7] = snapshot.Condition(c.Lanes.Condition[line.Lane]).Text()
+			row[6] = title(line.Variant)
+			row[7] = line.Condition
 			row[8] = decimal(line.Cents)
 			row[9] = decimal(line.Total)
 		}

@@ -56,6 +56,14 @@ func (a *Appraiser) Reset(view *engine.View) {
 
 // Value finds out what a line means and costs.
 func (a *Appraiser) Value(item Item) Result {
+	r := a.value(item)
+	if item.Picked && r.Status != Priced {
+		r = a.value(Item{ID: item.ID, Variant: item.Variant, Quantity: r.Quantity})
+	}
+	return r
+}
+
+func (a *Appraiser) value(item Item) Result {
 	a.item = item
 	if a.numbers == nil {
 		a.numbers = map[string][]uint32{}
