@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 	"server/strict":  {},
 	"site":           {"collector", "engine", "index", "index/text", "site/picture", "snapshot", "valuation", "wire"},
 	"site/picture":   {},
-	"valuation":      {"collector", "engine", "index", "snapshot"},
+	"valuation":      {"collector", "engine", "index", "snapshot", "wire"},
 }
 
 // anyOfOurs stands for every package of the house except commands, which nothing can import anyway.

@@ -83,8 +83,14 @@ type valuedLine struct {
 	number int // from 1
 	text   string
 	item   valuation.Item
-	valuation.Result
+	valuation.Line
 }
+
+// valuedLines take what became of each line.
+type valuedLines []valuedLine
+
+// Line keeps what became of a line.
+func (lines valuedLines) Line(line *valuation.Line) { lines[line.N].Line = *line }
 
 type valuePage struct {
 	frame
@@ -117,16 +123,13 @@ func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked Va
 // Value appends the page that values a list. Nothing of the list is kept.
 func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) ([]byte, error) {
 	page := p.valuePage(v, now, &asked)
-	page.lines = valued(v, &asked)
-	for i := range page.lines {
-		page.totals.Add(&page.lines[i].Result)
-	}
+	page.lines, page.totals = valued(v, &asked)
 	return show(dst, page), nil
 }
 
 // valued values each line of a list that says anything. A list with the header of an export is read by its columns, as
 // the API reads one; a header of another kind says nothing.
-func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine) {
+func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
 	list := asked.Text()
 	items, _, err := valuation.ReadExport(list, ValueLines)
 	if err == nil {
@@ -142,13 +145,18 @@ func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine) {
 	for _, pick := range asked.Picks {
 		picked[pick.Line] = pick
 	}
-	appraiser := &valuation.Appraiser{Candidates: mostPicks}
-	appraiser.Reset(v)
+	items = make([]valuation.Item, len(lines))
 	for i := range lines {
-		pick, answered := picked[i+1]
-		lines[i].value(appraiser, pick, answered)
+		items[i] = lines[i].item
+		if pick, answered := picked[i+1]; answered {
+			items[i].ID = pick.Card
+			items[i].Variant = pick.Variant
+			items[i].Picked = true
+		}
 	}
-	return lines
+	appraiser := &valuation.Appraiser{Candidates: mostPicks}
+	totals = appraiser.Walk(v, items, valuedLines(lines))
+	return lines, totals
 }
 
 // readLines reads a list as people write it.
@@ -160,21 +168,6 @@ func readLines(list string) (lines []valuedLine) {
 		}
 	}
 	return lines
-}
-
-// value values a line, with the answer to its question.
-func (line *valuedLine) value(appraiser *valuation.Appraiser, pick Pick, answered bool) {
-	item := line.item
-	if answered {
-		item.ID = pick.Card
-		item.Variant = pick.Variant
-	}
-	line.Result = appraiser.Value(item)
-
-	// Whoever picks a card knows better than the line, but for how many copies there are.
-	if answered && line.Status != valuation.Priced {
-		line.Result = appraiser.Value(valuation.Item{ID: pick.Card, Variant: pick.Variant, Quantity: line.Quantity})
-	}
 }
 
 // headerCells are the names of columns of which every export has two.
@@ -226,7 +219,7 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 		"assumed", "card_id", "text",
 	}}
 
-	lines := valued(v, &asked)
+	lines, _ := valued(v, &asked)
 	for i := range lines {
 		line := &lines[i]
 		row := make([]string, len(rows[0]))
@@ -241,8 +234,8 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 			row[11] = c.Cards.ID.At(line.Card)
 		}
 		if line.Lane >= 0 {
-			row[6] = title(c.Variants.At(int(c.Lanes.Variant[line.Lane])))
-			row[7] = snapshot.Condition(c.Lanes.Condition[line.Lane]).Text()
+			row[6] = title(line.Variant)
+			row[7] = line.Condition
 			row[8] = decimal(line.Cents)
 			row[9] = decimal(line.Total)
 		}
