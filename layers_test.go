@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
-	"snapshot":       {"internal/ownership"},
+	"snapshot":       {"calendar", "internal/ownership"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},

@@ -75,7 +75,7 @@ func (j *journal) all(tenant string) []*account {
 // Err implements [Store].
 func (j *journal) Err() error {
 	if j.closed.Load() {
-		return errClosed
+		return ErrClosed
 	}
 	if j.dir == nil {
 		return nil
@@ -89,7 +89,7 @@ func unavailable(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, wal.ErrClosed):
-		return errClosed
+		return ErrClosed
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

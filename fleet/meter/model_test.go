@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"ninepocket/access"
 	"ninepocket/internal/depth"
 )
 
@@ -36,11 +37,11 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	case scriptBegin:
 		body := rc.number(2)
 		return command{script: which, keys: []string{record, n.times()}, args: []string{
-			claim, body, number(claimMillis), number(replyMillis), "30", rc.number(3),
+			claim, body, number(claimMillis), number(access.ReplyMillis), "30", rc.number(3),
 		}}
 	case scriptCommit:
 		return command{script: which, keys: []string{record, n.times()}, args: []string{
-			claim, number(rc.now/1000 - rc.Int64N(3000)), "reply " + rc.number(100), number(replyMillis),
+			claim, number(rc.now/1000 - rc.Int64N(3000)), "reply " + rc.number(100), number(access.ReplyMillis),
 		}}
 	case scriptAbort:
 		return command{script: which, keys: []string{record}, args: []string{claim, number(claimMillis)}}

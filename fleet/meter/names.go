@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	minuteMillis = int64(60_000)
-	// replyMillis is how long a reply is kept (decision 30).
-	replyMillis = int64(600_000)
 	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
 	claimMillis = int64(15_000)
 	// leaseRefusal is how long a window that is leased is taken for full, in milliseconds.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 // span is an allowance of a tenant: the day or the credit period that calls are charged to.
@@ -232,7 +233,7 @@ func (s *share) useLease(w *window, c *call, now access.Instant) bool {
 	w.left--
 	w.used++
 	count := c.perMinute - w.free - w.left
-	s.decide(c, admitted, max(now.Wall, w.begin.Wall), count, minuteMillis)
+	s.decide(c, admitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
 	return true
 }
 
@@ -317,7 +318,7 @@ func (s *share) unsettled() bool {
 // idle reports whether a share may be forgotten: nothing is under way or held, Redis has what it has, and
 // it is longer unused than windows and losses are looked at.
 func (s *share) idle(now access.Instant) bool {
-	if s.under != nil || len(s.waiting) > 0 || now.Mono < s.shut || now.Mono-s.used.Mono <= 3*minuteMillis {
+	if s.under != nil || len(s.waiting) > 0 || now.Mono < s.shut || now.Mono-s.used.Mono <= 3*calendar.MinuteMillis {
 		return false
 	}
 	for _, acc := range s.accounts {
@@ -331,7 +332,7 @@ func (s *share) idle(now access.Instant) bool {
 // reassert is what to send to a Redis that may have lost something: what is under way, or what there
 // is. It is nil for a share that has taken nothing within a minute.
 func (s *share) reassert(now access.Instant) *ask {
-	if s.under != nil || s.current == nil || s.latest.subject == "" || now.Mono-s.used.Mono > 2*minuteMillis {
+	if s.under != nil || s.current == nil || s.latest.subject == "" || now.Mono-s.used.Mono > 2*calendar.MinuteMillis {
 		return s.under
 	}
 	want := s.latest
