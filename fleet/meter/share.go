@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"ninepocket/access"
 	"ninepocket/calendar"
@@ -362,32 +361,24 @@ func (s *share) send(want order, calls []*call, now access.Instant) *ask {
 		w.keys = s.names.keys(&want)
 		w.keysOf = want.span.name
 	}
-	ints := func(numbers ...int64) (out []string) {
-		out = make([]string, 0, len(numbers)+1)
-		for _, number := range numbers {
-			out = append(out, strconv.FormatInt(number, 10))
-		}
-		return out
+
+	which := scriptTake
+	own := []int64{0, want.cost}
+	if want.window {
+		own[0] = 1
 	}
 	if want.leased {
 		if n > 0 {
 			n += max(16, 2*settled.used) // as many again as came since the last one
 		}
-		a.want = n
 		w.perMinute = want.perMinute
-		a.command = s.names.command(scriptLease, w.keys, ints(a.seq, acc.last, want.perMinute, n, want.limit, a.base,
-			want.span.from, want.span.till, s.leaseFor, settled.seq, settled.used))
-	} else {
-		unit := int64(0)
-		if want.window {
-			unit = 1
-		}
-		a.want = n
-		a.command = s.names.command(scriptTake, w.keys, ints(a.seq, acc.last, want.perMinute, n, unit, want.cost,
-			want.limit, a.base, want.span.from, want.span.till, s.leaseFor))
+		which = scriptLease
+		own = []int64{settled.seq, settled.used}
 	}
-
-	a.args = append(a.args, s.names.life)
+	a.want = n
+	a.command = s.names.command(which, w.keys, []int64{
+		a.seq, acc.last, want.perMinute, n, want.limit, a.base, want.span.from, want.span.till, s.leaseFor,
+	}, own)
 	s.under = a
 	return a
 }
