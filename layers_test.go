@@ -26,8 +26,11 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":            {"access/keys", "access/statedir", "calendar", "internal/ownership", "internal/tally", "internal/wal"},
+	"access": {
+		"access/keys", "access/state", "access/statedir", "calendar", "internal/tally", "internal/wal",
+	},
 	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
+	"access/state":      {"access/statedir", "internal/ownership", "internal/tally", "internal/wal"},
 	"access/statedir":   {"internal/ownership", "internal/wal"},
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
@@ -70,7 +73,8 @@ var mayImport = map[string][]string{
 	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench": {
-		"access", "access/keys", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/synth", "loader", "server",
+		"snapshot", "wire",
 	},
 	"bench/check":   {"bench/gobench"},
 	"bench/figures": {"bench", "bench/gobench", "bench/plot", "bench/rivals"},
@@ -80,16 +84,18 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {
-		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "valuation", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot",
+		"valuation", "wire",
 	},
 	"mcp": {
 		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
-		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "site/picture", "wire", "wire/openapi",
+		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
+		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
-	"snapshot":       {"internal/ownership"},
+	"snapshot":       {"calendar", "internal/ownership"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
