@@ -1,11 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access/keys"
+	"ninepocket/internal/registry"
+	"ninepocket/internal/settings"
 )
 
 // issuedKey is what create and rotate print, once.
@@ -40,6 +41,12 @@ func issuing(made *issuedKey, create func(*keys.File) (*keys.Key, string, error)
 			}
 		}
 		return err
+	}
+}
+
+func (issued *issuedKey) change(command string, now time.Time) registry.Change {
+	return registry.Change{
+		At: now, Command: command, Tenant: issued.Tenant, Key: issued.ID, Surface: issued.Surface, Plan: issued.Plan,
 	}
 }
 
@@ -111,29 +118,29 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		// A key in a misspelt folder is one that no server knows.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
-	flags.record(cmd, made.entry("create", now))
+	flags.record(cmd, made.change("create", now))
 	return made.print(cmd, flags.asJSON)
 }
 
 // read takes over the flags that are more than text, naming every problem.
 func (flags *createFlags) read(now time.Time) error {
-	var wrong problems
+	var wrong settings.Problems
 	var err error
 	flags.Kind, err = keys.ParseKind(flags.surface)
-	wrong.add(err)
+	wrong.Add(err)
 	flags.Scopes, err = keys.ParseScopes(flags.scopes)
-	wrong.add(err)
+	wrong.Add(err)
 
 	if flags.expires != "" {
-		flags.Expires = new(wrong.time("expires", flags.expires, "2027-01-31T00:00:00Z"))
+		flags.Expires = new(wrong.Time("expires", flags.expires, "2027-01-31T00:00:00Z"))
 	}
 
 	// A surface or a scope that could not be read would only be complained of twice.
-	if wrong.err() == nil {
-		wrong.add(flags.Validate(now))
-		wrong.add(flags.checkPlan())
+	if wrong.Err() == nil {
+		wrong.Add(flags.Validate(now))
+		wrong.Add(flags.checkPlan())
 	}
-	return fail(exitUsage, "", wrong.err())
+	return fail(exitUsage, "", wrong.Err())
 }
 
 // checkPlan refuses a plan that the server's configuration does not have: its keys would be answered
@@ -141,12 +148,9 @@ func (flags *createFlags) read(now time.Time) error {
 func (flags *createFlags) checkPlan() error {
 	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
-	path := cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG"))
-	if path != "" {
-		configured, err := readConfig(path, os.Environ(), func(string) {})
-		if err == nil {
-			plans, err = configured.plans()
-		}
+	if path := settings.File(flags.config); path != "" {
+		var err error
+		plans, err = settings.Plans(path)
 		if err != nil {
 			return err
 		}
@@ -271,7 +275,7 @@ func keysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			flags.record(cmd, keyEntry{
+			flags.record(cmd, registry.Change{
 				At: now, Command: "revoke", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface,
 			})
 
@@ -301,9 +305,9 @@ func keysRotate() *cobra.Command {
 				return err
 			}
 
-			entry := made.entry("rotate", now)
-			entry.From = args[0]
-			flags.record(cmd, entry)
+			change := made.change("rotate", now)
+			change.From = args[0]
+			flags.record(cmd, change)
 			return made.print(cmd, flags.asJSON)
 		},
 	}
@@ -311,4 +315,36 @@ func keysRotate() *cobra.Command {
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
 	flags.add(cmd)
 	return cmd
+}
+
+func keysLog() *cobra.Command {
+	var flags registryFlags
+	return flags.add(&cobra.Command{
+		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			changes, odd, err := registry.Changes(cmd.Context(), flags.Registry)
+			if err != nil {
+				return err
+			}
+			for _, n := range odd {
+				cmd.PrintErrf("note: line %d of the record is none, and is passed over\n", n)
+			}
+
+			slices.Reverse(changes)
+			return list(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
+		},
+	})
+}
+
+func changeCells(change registry.Change) []any {
+	key := change.Key
+	if change.From != "" {
+		key = change.From + " to " + change.Key
+	}
+	command := change.Command
+	if change.What != "" {
+		command += " of " + change.What
+	}
+	at := change.At.Format(time.RFC3339)
+	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan}
 }

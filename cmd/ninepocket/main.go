@@ -3,23 +3,22 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ninepocket/bench"
 	"ninepocket/collector"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -50,37 +49,6 @@ type failure struct {
 
 func (failed *failure) Error() string { return failed.err.Error() }
 func (failed *failure) Unwrap() error { return failed.err }
-
-func main() {
-	ctx, stop := untilSignal()
-	limitMemory(memlimit.FromCgroup)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which drains. Before it
-// ends, signals have their usual effect again, so that a second one ends the process at once.
-func untilSignal() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-
-	// Room for a second one that comes before the first was dealt with.
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals)
-		select {
-		case second := <-signals:
-			if s, ok := second.(syscall.Signal); ok {
-				_ = syscall.Kill(os.Getpid(), s)
-			}
-		default:
-		}
-		cancel()
-	}()
-	return ctx, cancel
-}
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -148,10 +116,10 @@ func rootCommand() *cobra.Command {
 		usageCommand(), requestCommand(),
 		group("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(), stateRepair()),
 		fleetCommand())
-	root.AddCommand(bench.Command(fail), manCommand(), versionCommand(), unpackCommand())
+	root.AddCommand(versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		var wrong problems
+		var wrong settings.Problems
 		for _, name := range []string{"store", "state"} {
 			flag := cmd.Flags().Lookup(name)
 			if flag == nil {
@@ -159,15 +127,15 @@ func rootCommand() *cobra.Command {
 			}
 			// Commands that are configured read the environment with all else.
 			_, needed := flag.Annotations[cobra.BashCompOneRequiredFlag]
-			if value := os.Getenv(envPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
-				wrong.add(cmd.Flags().Set(name, value))
+			if value := os.Getenv(settings.EnvPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
+				wrong.Add(cmd.Flags().Set(name, value))
 			}
 			// What serves checks its store with all else, and it may be one of many servers.
 			if needed || name != "store" {
-				wrong.add(checkFolder(name, flag.Value.String()))
+				wrong.Add(settings.CheckFolder(name, flag.Value.String()))
 			}
 		}
-		return fail(exitUsage, "", wrong.err())
+		return fail(exitUsage, "", wrong.Err())
 	}
 	return root
 }
@@ -238,19 +206,32 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 	return "; did you mean --" + near + "?"
 }
 
-// checkFolder refuses what looks like the address of a service. Taken for a folder, it would hide
-// from the operator that the service is not used at all.
-func checkFolder(name, value string) error {
-	if scheme, _, is := strings.Cut(value, "://"); is {
-		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)
-	}
-	return nil
-}
-
 // fail wraps an error that a command ends with; no error stays none.
 func fail(code int, hint string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &failure{err: err, code: code, hint: hint}
+}
+
+// show prints v as JSON, or what text prints for people.
+func show(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
+	if asJSON {
+		return term.JSON(cmd.OutOrStdout(), v)
+	}
+
+	// The writer keeps its first error, so that text need not look at any.
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	text(out)
+	return out.Flush()
+}
+
+// say prints v as JSON, or a line for people.
+func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
+	return show(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
+}
+
+// list prints rows as JSON, or the cells of each under a header.
+func list[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
+	return show(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"os"
+	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,15 +18,13 @@ import (
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
 	"ninepocket/wire"
 )
-
-// keepSnapshots is how many of the newest snapshots a publication leaves in the store: a month of
-// daily ones.
-const keepSnapshots = 30
 
 // keepAsConfigured stands for a flag --keep that was not given.
 const keepAsConfigured = math.MinInt
@@ -56,46 +54,46 @@ func (flags *publishFlags) addConfig(cmd *cobra.Command, help string) {
 func (flags *publishFlags) addKeep(cmd *cobra.Command, help string) {
 	f := cmd.Flags()
 	f.IntVar(&flags.keep, "keep", keepAsConfigured,
-		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(keepSnapshots)+")")
+		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(settings.KeepSnapshots)+")")
 	f.Lookup("keep").DefValue = "0"
 }
 
 // configuration is what the file and the environment say. Variables that are no settings are left
 // for serve to report.
-func (flags *publishFlags) configuration() (layered, error) {
-	return readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+func (flags *publishFlags) configuration() (settings.Layered, error) {
+	return settings.ReadHere(flags.config)
 }
 
 // publishing reads the flags and the configuration, naming every problem.
 func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Publishing, error) {
-	var wrong problems
+	var wrong settings.Problems
 	retention := snapshot.Retention{Keep: flags.keep, Recent: cursor.Lifetime}
 	publishing := snapshot.Publishing{Now: now, Retention: retention, By: who()}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
-		wrong.add(err)
+		wrong.Add(err)
 		publishing.Overrides = append(publishing.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
 	over := len(flags.overrides) > 0
-	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
-	wrong.when(!over && flags.reason != "", "cannot use --reason without --override")
-	wrong.when(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
+	wrong.When(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
+	wrong.When(!over && flags.reason != "", "cannot use --reason without --override")
+	wrong.When(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
 
 	// The environment counts as it does for serve.
 	layered, err := flags.configuration()
 	if err == nil {
-		err = layered.guards().Validate()
+		err = layered.GuardLimits().Validate()
 	}
-	wrong.add(err)
+	wrong.Add(err)
 	if flags.keep == keepAsConfigured {
 		publishing.Retention.Keep = layered.Daily.Keep
 	}
 	// Checked with the prefix of this server, because ids of products are part of a View.
 	publishing.Check = servable(layered.ProductPrefix)
-	publishing.Judge = judge(layered.guards(), now, store)
-	return publishing, fail(exitUsage, "", wrong.err())
+	publishing.Judge = judge(layered.GuardLimits(), now, store)
+	return publishing, fail(exitUsage, "", wrong.Err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
@@ -142,9 +140,8 @@ func snapshotPublish() *cobra.Command {
 			"leaves the\n" +
 			"current snapshot alone. ID may be latest. With --to it is then pushed, as by snapshot push.\n\n" +
 			guardHelp(),
-		Example: "  ninepocket snapshot publish latest --store store\n" +
-			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket " +
-			"812'",
+		Example: `  ninepocket snapshot publish latest --store store
+  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'`,
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			publishing, err = conditions.publishing(time.Now(), flags.folder)
@@ -189,7 +186,7 @@ func (flags *storeFlags) publish(
 	if err != nil {
 		// A script gets the verdicts of a refusal as well, and the exit code.
 		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
-			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
+			err = errors.Join(term.JSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
 		return publishedRow{}, flags.refusal(err, config)
 	}
@@ -264,7 +261,7 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			check := servable(defaultConfig().ProductPrefix)
+			check := servable(settings.Default().ProductPrefix)
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
 				Now: time.Now(), Check: check, By: who(), Reason: strings.TrimSpace(reason),
 			})
@@ -311,4 +308,81 @@ func (flags *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, li
 		}
 	}
 	return judge(limits, time.Now(), flags.folder)(current, next)
+}
+
+// who is the person or job that runs this process, for records: the user, and who became that user.
+func who() string {
+	name := "uid " + strconv.Itoa(os.Getuid())
+	if known, err := user.Current(); err == nil && known.Username != "" {
+		name = known.Username
+	}
+	if sudo := os.Getenv("SUDO_USER"); sudo != "" && sudo != name {
+		return sudo + " as " + name
+	}
+	return name
+}
+
+// logged is a row of snapshot log.
+type logged struct {
+	At     time.Time `json:"at"`
+	Action string    `json:"action"` // publish, rollback or refuse
+	ID     string    `json:"id"`
+	Epoch  uint64    `json:"epoch,omitempty"`
+	By     string    `json:"by,omitempty"`
+	Why    []string  `json:"why"`
+}
+
+func snapshotLog() *cobra.Command {
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
+		Use: "log --store DIR", Short: "List publications, rollbacks and refusals, newest first, with who and why",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			past, err := flags.dir().Publications()
+			if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) {
+				return err
+			}
+
+			rows := []logged{}
+			for _, pub := range past {
+				row := logged{pub.PublishedAt, pub.Action, pub.ID, pub.Epoch, pub.By, []string{}}
+				if pub.Reason != "" {
+					row.Why = append(row.Why, pub.Reason)
+				}
+				for _, over := range pub.Overrides {
+					row.Why = append(row.Why, fmt.Sprintf("guard %s overridden: %s", over.Guard, over.Reason))
+				}
+				rows = append(rows, row)
+			}
+			for _, refusal := range flags.dir().Refusals() {
+				row := logged{refusal.At, "refuse", refusal.ID, 0, refusal.By, []string{}}
+				for _, verdict := range refusal.Guards {
+					row.Why = append(row.Why, verdict.Name+": "+verdict.Text)
+				}
+				rows = append(rows, row)
+			}
+
+			slices.SortStableFunc(rows, func(a, b logged) int { return b.At.Compare(a.At) })
+			return list(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logged.cells)
+		},
+	})
+}
+
+func (l logged) cells() []any {
+	return []any{l.At.Format(time.RFC3339), l.Action, l.ID, l.By, strings.Join(l.Why, "; ")}
+}
+
+// refused are the guards that refused each snapshot last, of those that were not published since.
+func (flags *storeFlags) refused() map[string][]snapshot.Verdict {
+	refused := map[string][]snapshot.Verdict{}
+	past, _ := flags.dir().Publications()
+	for _, refusal := range flags.dir().Refusals() {
+		since := func(pub snapshot.Publication) bool {
+			return pub.ID == refusal.ID && pub.Action == snapshot.ActionPublish && !pub.PublishedAt.Before(refusal.At)
+		}
+		if !slices.ContainsFunc(past, since) {
+			refused[refusal.ID] = refusal.Guards
+		}
+	}
+	return refused
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/engine/cursor"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -118,7 +122,7 @@ func (l listed) cells() []any {
 		marks = append(marks, "current")
 	}
 	return []any{
-		l.ID, l.SnapshotAt.Format(time.RFC3339), l.CreatedAt.Format(time.RFC3339), l.Cards, sized(l.Bytes),
+		l.ID, l.SnapshotAt.Format(time.RFC3339), l.CreatedAt.Format(time.RFC3339), l.Cards, term.Size(l.Bytes),
 		strings.Join(marks, " "),
 	}
 }
@@ -160,12 +164,12 @@ type gameRow struct {
 func snapshotInspect() *cobra.Command {
 	var flags storeFlags
 	var path string
-	var config layered
+	var config settings.Layered
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			// Only the limits of the guards are asked of it.
-			config, err = readConfig(path, os.Environ(), func(string) {})
+			config, err = settings.Read(path, os.Environ(), func(string) {})
 			return fail(exitUsage, "", err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,7 +189,7 @@ func snapshotInspect() *cobra.Command {
 			shown := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: flags.dir().QuarantinePath(m.ID),
-				Guards: flags.verdicts(cmd.Context(), st, config.guards()), Publications: []snapshot.Publication{},
+				Guards: flags.verdicts(cmd.Context(), st, config.GuardLimits()), Publications: []snapshot.Publication{},
 				Held: slices.Contains(held, m.ID),
 			}
 			for _, pub := range past {
@@ -241,19 +245,19 @@ func (shown *inspected) print(out *bufio.Writer) {
 	fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
 		n.Games, n.Sets, n.Cards, n.Products, n.Lanes, n.HistoryPoints)
 
-	table(out, "GAME\tSETS\tCARDS", shown.Games,
+	term.Table(out, "GAME\tSETS\tCARDS", shown.Games,
 		func(row gameRow) []any { return []any{row.Slug, row.Sets, row.Cards} })
 	fmt.Fprintln(out)
-	table(out, "SECTION\tSTORED\tDECODED\tSHA-256", shown.Sections, func(sec sectionRow) []any {
+	term.Table(out, "SECTION\tSTORED\tDECODED\tSHA-256", shown.Sections, func(sec sectionRow) []any {
 		name := sec.Name
 		if sec.Optional {
 			name += " (optional)"
 		}
-		return []any{name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256}
+		return []any{name, term.Size(sec.Bytes), term.Size(sec.Raw), sec.SHA256}
 	})
 
 	fmt.Fprintln(out)
-	table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.Verdict) []any {
+	term.Table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.Verdict) []any {
 		return []any{verdict.Name, verdict.Status, figure(verdict.Figure), figure(verdict.Limit), verdict.Text}
 	})
 	fmt.Fprintln(out)
@@ -293,9 +297,85 @@ func snapshotVerify() *cobra.Command {
 			// Damage is a result too, for whoever reads JSON.
 			if flags.asJSON {
 				told := map[string]any{"id": id, "ok": false, "error": err.Error()}
-				err = errors.Join(printJSON(cmd.OutOrStdout(), told), err)
+				err = errors.Join(term.JSON(cmd.OutOrStdout(), told), err)
 			}
 			return fmt.Errorf("cannot verify the snapshot: %w", err)
 		},
 	})
+}
+
+// holding is the command hold or unhold.
+func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
+		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := args[0]
+			if err := do(flags.dir(), id); err != nil {
+				return err
+			}
+			return say(cmd, flags.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
+		},
+	})
+}
+
+func snapshotPrune() *cobra.Command {
+	var flags storeFlags
+	var conditions publishFlags
+	cmd := &cobra.Command{
+		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
+		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and " +
+			"what was current\n" +
+			"so lately that a client's cursor may lead to it, always stay.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			keep, err := conditions.keeps()
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
+
+			done, err := flags.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
+			if err != nil {
+				return err
+			}
+
+			// An empty list is [] for scripts, and never null.
+			removed := []string{}
+			var bytes int64
+			for _, m := range done.Removed {
+				removed = append(removed, m.ID)
+				bytes += m.Bytes()
+			}
+			told := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
+			return show(cmd, flags.asJSON, told, func(out *bufio.Writer) {
+				for _, id := range removed {
+					fmt.Fprintln(out, "removed", id)
+				}
+				for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
+					fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
+				}
+				fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), term.Size(bytes))
+			})
+		},
+	}
+	flags.addStored(cmd)
+	conditions.addConfig(cmd, "`FILE` with daily.keep")
+	conditions.addKeep(cmd, "keep the newest `N`")
+	return cmd
+}
+
+// keeps is how many snapshots a clean-up by hand keeps.
+func (flags *publishFlags) keeps() (int, error) {
+	if flags.keep != keepAsConfigured {
+		if flags.keep < 1 {
+			return 0, fmt.Errorf("cannot use --keep %d: want 1 or more", flags.keep)
+		}
+		return flags.keep, nil
+	}
+
+	configured, err := flags.configuration()
+	keep := configured.Daily.Keep
+	if err == nil && keep < 1 {
+		err = fmt.Errorf("cannot tell how many to keep: daily.keep is %d, which keeps all; give --keep N", keep)
+	}
+	return keep, err
 }

@@ -13,6 +13,8 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
+	"ninepocket/node"
 )
 
 func stateVerify() *cobra.Command {
@@ -27,7 +29,7 @@ func stateVerify() *cobra.Command {
 				return err
 			}
 
-			damage, err := checkCursorKey(flags.folder)
+			damage, err := node.CheckCursorKey(flags.folder)
 			if err != nil {
 				return err
 			}
@@ -139,7 +141,7 @@ func stateRepair() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(flags.folder, believe, time.Now())
 			if err == nil {
-				err = repairCursorKey(flags.folder, &report)
+				err = node.RepairCursorKey(flags.folder, &report)
 			}
 			if err != nil {
 				return err
@@ -190,7 +192,7 @@ func tenantResetDay() *cobra.Command {
 			if credits {
 				what = "credits"
 			}
-			flags.record(cmd, keyEntry{At: now, Command: "reset-day", Tenant: args[0], What: what})
+			flags.record(cmd, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			told := map[string]string{"tenant": args[0], "reset": what}
 			return say(cmd, flags.asJSON, told, "reset the %s of %s", what, args[0])
 		},

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,6 +14,9 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
+	"ninepocket/internal/registry"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 )
 
 // usageFlags are the flags of usage.
@@ -53,23 +53,23 @@ func usageCommand() *cobra.Command {
 
 // span reads the days, naming every problem.
 func (flags *usageFlags) span() (since, until calendar.Day, err error) {
-	var wrong problems
+	var wrong settings.Problems
 	date := func(name, text string, none calendar.Day) calendar.Day {
 		if text == "" {
 			return none
 		}
 		day, err := calendar.ParseDay(text)
-		wrong.when(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
+		wrong.When(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
 		return day
 	}
 
 	// No date is before, or after, all others.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
-	wrong.when(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
-	wrong.when(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
+	wrong.When(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
+	wrong.When(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
 		"cannot use --format %q: want table, csv or json", flags.format)
-	return since, until, fail(exitUsage, "", wrong.err())
+	return since, until, fail(exitUsage, "", wrong.Err())
 }
 
 func (flags *usageFlags) run(cmd *cobra.Command) error {
@@ -77,7 +77,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	plans, err := plansOf(flags.config)
+	plans, err := settings.Plans(flags.config)
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
@@ -88,7 +88,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	}
 	// No calls, or no state directory at all.
 	file, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{keys.ErrNoFile, keys.ErrShared, errNoSharedKeys},
+	noKeys := slices.ContainsFunc([]error{keys.ErrNoFile, keys.ErrShared, registry.ErrNoKeys},
 		func(known error) bool { return errors.Is(err, known) })
 	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err
@@ -100,29 +100,27 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
 
-	b := bill{keys: file, plans: plans, rows: rows}
-	b.name()
-	return flags.print(cmd, &b)
+	return flags.print(cmd, &registry.Bill{Keys: file, Plans: plans, Rows: rows})
 }
 
 // print prints a bill in the form that is wanted.
-func (flags *usageFlags) print(cmd *cobra.Command, b *bill) error {
+func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 	header := []string{"TENANT", "KEY", "DATE", "OPERATION", "CALLS", "CHARGED"}
-	cells := b.lines()
+	cells := billLines(b)
 	if flags.totals {
 		header = []string{
 			"TENANT", "SURFACE", "PLAN", "PER_MINUTE", "PER_DAY", "CREDITS_A_PERIOD", "CALLS", "CHARGED", "CREDITS",
 		}
-		cells = b.totalLines()
+		cells = totalLines(b)
 	}
 
 	switch {
 	case flags.asJSON || flags.format == "json":
-		report := usageReport{LedgerReport: access.NewLedgerReport(b.rows)}
+		report := usageReport{LedgerReport: access.NewLedgerReport(b.Rows)}
 		if flags.totals {
-			report.Totals = b.totals()
+			report.Totals = b.Totals()
 		}
-		return printJSON(cmd.OutOrStdout(), report)
+		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
 		out := csv.NewWriter(cmd.OutOrStdout())
 		for i, name := range header {
@@ -141,105 +139,26 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *bill) error {
 	}
 
 	return show(cmd, false, nil, func(out *bufio.Writer) {
-		table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
+		term.Table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
 	})
 }
 
 // usageReport is what usage prints as JSON.
 type usageReport struct {
 	access.LedgerReport
-	Totals []total `json:"totals,omitempty"`
+	Totals []registry.Total `json:"totals,omitempty"`
 }
 
-// bill is a part of the ledger with whose it is.
-type bill struct {
-	keys    *keys.File
-	plans   keys.Plans
-	rows    []access.LedgerRow
-	surface map[string]string // by key
-}
-
-// total is what a tenant did on a surface. Limits are those of today's plan, null where the
-// configuration does not have it.
-type total struct {
-	Tenant    string `json:"tenant"`
-	Surface   string `json:"surface"`
-	Plan      string `json:"plan"`
-	PerMinute *int   `json:"per_minute"`
-	PerDay    *int64 `json:"per_day"`
-	Allowance *int64 `json:"credits_a_period"` // preview
-	Calls     int64  `json:"calls"`
-	Charged   int64  `json:"charged"` // units of the daily quota, on live
-	Credits   int64  `json:"credits"` // on preview
-}
-
-// name finds the surfaces of the keys.
-func (b *bill) name() {
-	b.surface = map[string]string{}
-	for _, key := range b.keys.Keys {
-		b.surface[key.ID] = key.Surface
-	}
-}
-
-// lines are the rows as people read them: one an operation of a key on a day.
-func (b *bill) lines() (lines [][]any) {
-	for _, row := range b.rows {
+// billLines are the rows as people read them: one an operation of a key on a day.
+func billLines(b *registry.Bill) (lines [][]any) {
+	for _, row := range b.Rows {
 		lines = append(lines, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
 	}
 	return lines
 }
 
-// totals sum up each tenant and surface, in order.
-func (b *bill) totals() []total {
-	sums := map[[2]string]*total{}
-	for _, row := range b.rows {
-		surface := cmp.Or(b.surface[row.Key], "unknown")
-		at := [2]string{row.Tenant, surface}
-		sum := sums[at]
-		if sum == nil {
-			sum = &total{Tenant: row.Tenant, Surface: surface}
-			b.limits(sum)
-			sums[at] = sum
-		}
-
-		sum.Calls += row.Calls
-		if surface == keys.Preview.String() {
-			sum.Credits += row.Charged
-		} else {
-			sum.Charged += row.Charged
-		}
-	}
-
-	all := []total{}
-	inOrder := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
-	for _, at := range slices.SortedFunc(maps.Keys(sums), inOrder) {
-		all = append(all, *sums[at])
-	}
-	return all
-}
-
-// limits fills in the plan of a tenant on a surface.
-func (b *bill) limits(sum *total) {
-	tenant := b.keys.Tenants[sum.Tenant]
-	if tenant == nil || sum.Surface == "unknown" {
-		return
-	}
-	sum.Plan = tenant.PlanOf(sum.Surface)
-	plan := b.plans[sum.Plan]
-	if plan == nil {
-		return
-	}
-
-	sum.PerMinute = &plan.PerMinute
-	if sum.Surface == keys.Preview.String() {
-		sum.Allowance = cmp.Or(tenant.Credits, &plan.Credits)
-	} else {
-		sum.PerDay = &plan.PerDay
-	}
-}
-
-func (b *bill) totalLines() (lines [][]any) {
-	for _, sum := range b.totals() {
+func totalLines(b *registry.Bill) (lines [][]any) {
+	for _, sum := range b.Totals() {
 		lines = append(lines, []any{
 			sum.Tenant, sum.Surface, sum.Plan, orEmpty(sum.PerMinute), orEmpty(sum.PerDay), orEmpty(sum.Allowance),
 			sum.Calls, sum.Charged, sum.Credits,
@@ -254,13 +173,4 @@ func orEmpty[T any](v *T) any {
 		return ""
 	}
 	return *v
-}
-
-// plansOf are the plans of a configuration, the built-in ones without one.
-func plansOf(path string) (keys.Plans, error) {
-	configured, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
-	if err != nil {
-		return nil, err
-	}
-	return configured.plans()
 }
