@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"ninepocket/access"
-	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/synth"
