@@ -227,6 +227,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		}
 	}
 
+	b.loseDays()
 	// Only after the last row is it known which instant the catalog describes.
 	at, err := b.snapshotAt()
 	if err != nil {

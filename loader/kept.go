@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -33,6 +34,7 @@ type keptDay struct {
 	namespace string
 
 	points []snapshot.Point
+	rows   int
 	files  map[string][]float64 // by file: how many times each price is what it was
 	apart  snapshot.Day         // days between the day and what its prices are compared with, at most
 }
@@ -47,6 +49,9 @@ func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int
 	}
 	if err := in.Prices(ctx, k); err != nil {
 		return "", nil, err
+	}
+	if k.rows == 0 {
+		return "", nil, errors.New("it has no price")
 	}
 
 	// Files that are wrong as a whole say nothing about the others.
@@ -100,6 +105,7 @@ func (k *keptDay) repriced(ratios []float64) bool {
 
 // Price compares a row with the newest price of its lane before it, or the first after it.
 func (k *keptDay) Price(price source.Price) {
+	k.rows++
 	item, known := k.items[price.Ref]
 	if !known || price.Cents <= 0 {
 		return
