@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"internal/tamper":                      {},
 	"internal/wal":                         {},
 	"internal/wal/waltest":                 {"internal/wal"},
-	"loader":                               {"collector", "loader/source", "snapshot"},
+	"loader":                               {"collector", "loader/source", "snapshot", "snapshot/guard"},
 	"loader/source":                        {"snapshot"},
 	"bench": {
 		"access", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",

@@ -201,6 +201,11 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	configured, err := flags.publishing.configuration()
+	if err != nil {
+		return err
+	}
+	options.Guards = configured.guards()
 
 	options.Base, err = flags.readBase(cmd.Context())
 	if err != nil {

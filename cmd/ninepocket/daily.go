@@ -262,6 +262,7 @@ func (d *daily) publish() error {
 	if err != nil {
 		return err
 	}
+	options.Guards = d.c.guards()
 	options.Base, err = b.readBase(d.cmd.Context())
 	if err != nil {
 		return err
