@@ -77,14 +77,9 @@ type Options struct {
 	KeepUnmatched bool
 	// Unpack is source.Options.Unpack.
 	Unpack []string
-	// Progress is told how far the build is; nil for nobody.
-	Progress func(Progress)
-}
-
-// Progress is how far a phase of a build is; Total is 0 when not known.
-type Progress struct {
-	Phase       string
-	Done, Total int64
+	// Progress is told how far the build is: a phase for people, and how much of it is done. A total of 0 is not
+	// known. Nil for nobody.
+	Progress func(phase string, done, total int64)
 }
 
 // Result is a built catalog and what is to be known about it.
@@ -405,7 +400,7 @@ func (b *builder) snapshotAt() (int64, error) {
 
 func (b *builder) progress(phase string, done, total int64) {
 	if b.o.Progress != nil {
-		b.o.Progress(Progress{Phase: phase, Done: done, Total: total})
+		b.o.Progress(phase, done, total)
 	}
 }
 

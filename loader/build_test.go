@@ -150,7 +150,7 @@ func TestSameBytes(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var phases []string
 	f := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))
-	one(t, Options{Progress: func(p Progress) { phases = append(phases, p.Phase) }}, f)
+	one(t, Options{Progress: func(phase string, _, _ int64) { phases = append(phases, phase) }}, f)
 	phases = slices.Compact(phases)
 	if !slices.Equal(phases, []string{"prices", "assemble"}) {
 		t.Errorf("the phases are %q", phases)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -71,11 +73,11 @@ func snapshotBuild() *cobra.Command {
 // options reads the flags, naming every problem.
 func (flags *buildFlags) options() (loader.Options, error) {
 	options := loader.Options{Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.keepUnmatched}
-	var wrong problems
+	var wrong settings.Problems
 	inputs := func(given []string) (all []loader.Input) {
 		for _, s := range given {
 			input, err := loader.ParseInput(s)
-			wrong.add(err)
+			wrong.Add(err)
 			all = append(all, input)
 		}
 		return all
@@ -83,17 +85,17 @@ func (flags *buildFlags) options() (loader.Options, error) {
 
 	options.Sources = inputs(flags.sources)
 	options.Prices = inputs(flags.prices)
-	wrong.when(len(flags.sources) == 0, "cannot build without a --source")
+	wrong.When(len(flags.sources) == 0, "cannot build without a --source")
 
 	var err error
 	options.Kept, err = keptDays(flags.days, options.Sources)
-	wrong.add(err)
-	options.SnapshotAt = wrong.time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
-	options.CollectedAt = wrong.time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
+	wrong.Add(err)
+	options.SnapshotAt = wrong.Time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
+	options.CollectedAt = wrong.Time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
 	// What cannot work is refused before hours of building.
-	wrong.when(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
-	return options, fail(exitUsage, "", wrong.err())
+	wrong.When(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
+	return options, fail(exitUsage, "", wrong.Err())
 }
 
 // readBase loads the snapshot that --base means.
@@ -249,8 +251,8 @@ func (flags *buildFlags) build(cmd *cobra.Command, options loader.Options) (*bui
 
 	// A misspelt folder is a new store: nobody serves what goes there.
 	fresh := errors.Is(flags.dir().Exists(), snapshot.ErrNoStore)
-	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
-	defer progress.stop()
+	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	defer progress.Stop()
 	m, created, report, err := buildSnapshot(cmd.Context(), flags.dir(), options, progress)
 	if err != nil {
 		return nil, err
@@ -268,17 +270,17 @@ func (flags *buildFlags) build(cmd *cobra.Command, options loader.Options) (*bui
 }
 
 // buildSnapshot builds a snapshot and writes it into a store, showing how far it is.
-func buildSnapshot(ctx context.Context, store *snapshot.Dir, options loader.Options, p *progress) (
+func buildSnapshot(ctx context.Context, store *snapshot.Dir, options loader.Options, p *term.Progress) (
 	m *snapshot.Manifest, created bool, report *loader.Report, err error,
 ) {
-	options.Progress = p.update
+	options.Progress = p.Update
 	result, err := loader.Build(ctx, options)
 	if err != nil {
 		// Without a hint: this error is about an input, and the hints are about stores.
 		return nil, false, nil, fail(exitFailure, "", err)
 	}
 
-	p.update(loader.Progress{Phase: "writing the snapshot"})
+	p.Update("writing the snapshot", 0, 0)
 	written := snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts}
 	if options.Base != nil {
 		written.Base = options.Base.ID
@@ -288,8 +290,8 @@ func buildSnapshot(ctx context.Context, store *snapshot.Dir, options loader.Opti
 }
 
 func (out *built) print(w *bufio.Writer) {
-	games := out.Report.Games
-	table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", games, func(report loader.GameReport) []any {
+	const header = "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES"
+	term.Table(w, header, out.Report.Games, func(report loader.GameReport) []any {
 		return []any{
 			report.Slug, report.Sets, report.Cards, report.Priced, report.CardProducts, report.Sealed,
 			report.Lanes,

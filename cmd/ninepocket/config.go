@@ -2,269 +2,203 @@ package main
 
 import (
 	"errors"
-	"maps"
-	"net"
-	"net/netip"
-	"net/url"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"ninepocket/access"
-	"ninepocket/feed"
-	"ninepocket/snapshot/guard"
+	"ninepocket/internal/settings"
+	"ninepocket/node"
 )
 
-// config is what serve runs with: defaults < TOML file < environment < flags. Its keys, and
-// their help, are the tags of its fields.
-type config struct {
-	Store string `toml:"store" flag:"snapshot store <DIR>, or s3://… that many servers follow"`
-	// What a store of many servers publishes is kept in a folder, and believed when one of the keys signed it.
-	StoreCache string   `toml:"store_cache" flag:"<DIR> for what is pulled from a store s3://…"`
-	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign what a store s3://… publishes"`
-
-	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
-	// Many servers share what these two hold; without them one machine needs nothing but its state directory.
-	Metering string `toml:"metering" flag:"Redis or Valkey <URL> with the rights that hold over many servers; wants --control"` // air: a tag is one text
-	Control  string `toml:"control" flag:"PostgreSQL <URL> with the keys and bills of many servers"`
-
-	Listen string `toml:"listen" flag:"<ADDRESS> of the API"`
-	Admin  string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
-	// The certificate and its key are given both, or neither.
-	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"` // air: a tag is one text
-	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"`
-	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
-	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
-	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
-	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
-	// The small copies of these images.
-	ImageCache string `toml:"image_cache" flag:"<DIR> that small copies of card images are kept in (default: STATE/small-images)"` // air: a tag is one text
-
-	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
-	LogFormat string `toml:"log_format" flag:"text or json"`
-	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`            // air: a tag is one text
-	DrainLead string `toml:"drain_lead" flag:"<DURATION> for which SIGTERM lets requests come before the listener closes, 10s at most"` // air: a tag is one text
-
-	AccessLogSample int `toml:"access_log_sample" flag:"a line for one request in <N>; errors of the server always have one"` // air: a tag is one text
-
-	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                        // air: a tag is one text
-	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> of them at most from one address that is no trusted proxy (default: a quarter of all)"` // air: a tag is one text
-
-	Surfaces       []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
-	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
-	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
-	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	RepliesMax     int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`     // air: a tag is one text
-	AdminHosts     []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
-	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
-
-	Feed   feedConfig
-	Daily  dailyConfig
-	Fleet  fleetConfig
-	MCP    mcpConfig
-	Guards map[string]*float64 // the limits of the guards before publishing, by name
-	Plans  map[string]*planConfig
-}
-
-// feedConfig is the [feed] table: what daily pulls, and feed pull too where it is given the file.
-type feedConfig struct {
-	Into          string   `toml:"into" help:"directory that daily pulls the TCGCSV feed into; none for no pull"`
-	URL           string   `toml:"url" help:"base URL of the feed"`
-	Games         []string `toml:"games" help:"only these games; none for all"`
-	Interval      string   `toml:"interval" help:"time between two requests"`
-	UserAgent     string   `toml:"user_agent" help:"names you to the feed, with an address"`
-	KeepDays      int      `toml:"keep_days" help:"day files that stay; 0 keeps all"`
-	Images        string   `toml:"images" help:"folder that missing pictures are fetched into; none for no pictures"`
-	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
-}
-
-// dailyConfig is the [daily] table.
-type dailyConfig struct {
-	Sources       []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
-	Prices        []string `toml:"prices" help:"prices alone, KIND:PATH"`
-	Mapping       string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
-	KeepUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
-	Keep          int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
-}
-
-// mcpConfig is the [mcp] table.
-type mcpConfig struct {
-	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"` // air: a tag is one text
-	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
-}
-
-// planConfig is a [plans.NAME] table; what is left out keeps its default (decision 14).
-type planConfig struct {
-	PerMinute   int    `toml:"per_minute" help:"calls in any 60 seconds, 1 to 10000000"`
-	PerDay      int64  `toml:"per_day" help:"successful calls a UTC day"`
-	MaxCards    int    `toml:"max_cards" help:"ids in a card batch, 1 to 200"`
-	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
-	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
-	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
-}
-
-func defaultConfig() config {
-	return config{
-		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
-		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
-		RepliesMax: access.DefaultRepliesMax, AccessLogSample: 1,
-		Feed: feedConfig{
-			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), KeepDays: feed.DefaultKeepDays,
-			ImageInterval: feed.DefaultImageInterval.String(),
+func configCheck() *cobra.Command {
+	var flags *configFlags
+	cmd := &cobra.Command{
+		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one",
+		Args: cobra.NoArgs,
+		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
+			"where one is\n" +
+			"configured. It does not look at the store. Of the state directory it reads the keys, if any,\n" +
+			"and names those whose plan is not configured. What a fleet shares: ninepocket fleet check.",
+		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			layered, err := flags.read()
+			// A half-read configuration would only lack what was misread.
+			if err == nil {
+				_, certErr := node.Certificate(&layered.Config)
+				err = errors.Join(layered.Missing(), certErr)
+			}
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
+			if layered.HidesVisitors() {
+				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
+					"all who ask for pages through it share one allowance")
+			}
+			if layered.Control != "" && layered.Metering == "" {
+				cmd.PrintErrln("hint: control is given and metering is not: each server counts limits for itself")
+			}
+			hintPlans(cmd, &layered)
+			return say(cmd, false, nil, "the configuration is good")
 		},
-		Daily: dailyConfig{Sources: []string{pulledFeed}, Keep: keepSnapshots},
-		Fleet: defaultFleet(),
 	}
+
+	flags = addConfigFlags(cmd)
+	return cmd
 }
 
-// validate returns every problem of a configuration.
-func (c *config) validate() error {
-	var wrong problems
-	for _, s := range c.Surfaces {
-		wrong.when(s != "live" && s != "preview", "cannot use surfaces: %q is not live or preview", s)
+// hintPlans names keys that would be answered 503, and plans that can make more replies than are
+// kept.
+func hintPlans(cmd *cobra.Command, c *settings.Layered) {
+	plans, err := c.PlanTable()
+	if err != nil {
+		return // told before
+	}
+	for _, name := range plans.Names() {
+		if n := plans[name].PerMinute * 10; n > c.RepliesMax {
+			if c.Origin("plans."+name+".per_minute") != "" {
+				cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
+					"what is beyond gets 503\n", name, n, c.RepliesMax)
+			}
+		}
 	}
 
-	wrong.when(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
-	wrong.when(!slices.Contains(c.Surfaces, c.DefaultSurface),
-		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
-	wrong.when(!validPrefix(c.ProductPrefix),
-		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
-
-	wrong.when(c.RepliesMax < 1, "cannot use replies_max %d: want 1 or more", c.RepliesMax)
-
-	reach := func(key, value string, check func(string) error) {
-		err := check(value)
-		wrong.when(err != nil, "cannot use %s %q: %w", key, redact(value), err)
+	// Those of a fleet are in its database, which `fleet check` looks at.
+	if c.Control != "" {
+		return
 	}
-	reach("base_url", c.BaseURL, checkURL)
-	reach("site_url", c.SiteURL, checkURL)
-	reach("listen", c.Listen, checkAddress)
-	reach("admin", c.Admin, checkAddress)
-
-	wrong.when(c.LogFormat != "text" && c.LogFormat != "json",
-		"cannot use log_format %q: want text or json", c.LogFormat)
-	_, err := c.drainLead()
-	wrong.when(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
-	count := func(key string, n int) {
-		wrong.when(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
-	}
-	count("max_connections", c.MaxConnections)
-	count("max_connections_per_address", c.MaxConnectionsPerAddress)
-	wrong.when(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
-		c.AccessLogSample)
-	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
-	_, proxies := c.trustedProxies()
-	_, plans := c.plans()
-	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate(), c.checkDaily(), c.checkFleet(),
-		c.checkMirror())
-}
-
-// longestLead bounds drain_lead: the whole drain has to end before service managers lose patience.
-const longestLead = 10 * time.Second
-
-// drainLead is how long requests still come in after SIGTERM, on open connections and new ones,
-// each answered with Connection: close.
-func (c *config) drainLead() (time.Duration, error) {
-	lead, err := time.ParseDuration(c.DrainLead)
-	if err != nil || lead < 0 || lead > longestLead {
-		return 0, errors.New("want a time from 0s to 10s, such as 0.5s")
-	}
-	return lead, nil
-}
-
-// defaultGuards are the limits of all guards unless configured.
-func defaultGuards() map[string]*float64 {
-	limits := map[string]*float64{}
-	for _, g := range guard.Describe() {
-		limits[g.Name] = &g.Limit
-	}
-	return limits
-}
-
-// guards returns the limit of every guard as configured, by the guard's name.
-func (c *config) guards() guard.Limits {
-	limits := guard.Limits{}
-	for name, limit := range c.Guards {
-		limits[name] = *limit
-	}
-	return limits
-}
-
-// missing says what serve cannot do without.
-func (c *config) missing() error {
-	if c.Store == "" || c.State == "" {
-		return errors.New("cannot serve: the store or the state directory is not given")
-	}
-	if c.mirrored() {
-		return errors.Join(c.missingCache(), checkFolder("state", c.State))
-	}
-	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
-}
-
-// checkAddress wants HOST:PORT. Without HOST it is every address of the machine, without PORT a
-// free port. Whether it can be listened on is found out by listening.
-func checkAddress(s string) error {
-	_, port, err := net.SplitHostPort(s)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
+	ring, err := access.OpenKeyRing(c.State, plans)
+	if errors.Is(err, access.ErrNoKeysFile) {
+		return // keys may come later
 	}
 	if err != nil {
-		return errors.New("want HOST:PORT, such as 127.0.0.1:8080 or :8080")
+		cmd.PrintErrf("hint: the keys cannot be read: %v\n", err)
+		return
 	}
-	return nil
+	for _, u := range ring.Unusable(time.Now()) {
+		cmd.PrintErrf("hint: plan %s is not configured, so that keys of tenant %s are answered 503: %s\n",
+			u.Plan, u.Tenant, strings.Join(u.Keys, ", "))
+	}
 }
 
-// checkURL wants an absolute http or https URL, or none; it is put into answers as it is.
-func checkURL(s string) error {
-	if s == "" {
-		return nil
+func configPrint() *cobra.Command {
+	var flags *configFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
+		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: " +
+			"the\n" +
+			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			layered, err := flags.read()
+			if err != nil {
+				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
+			}
+			return show(cmd, asJSON, layered.Rows(), layered.Print)
+		},
 	}
 
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return errors.New("it is not a URL")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
-		u.User != nil:
-		return errors.New("want https://host, with a path at most")
-	case u.String() != s || strings.ContainsAny(s, "\"\\<>"):
-		return errors.New("it holds characters that must be percent-encoded")
-	}
-	return nil
+	flags = addConfigFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }
 
-// trustedProxies are the networks of proxies whose X-Forwarded-For is believed.
-func (c *config) trustedProxies() (all []netip.Prefix, err error) {
-	var wrong problems
-	for _, text := range c.TrustedProxies {
-		prefix, err := netip.ParsePrefix(text)
-		// An address alone stands for the network that holds only this address.
-		if addr, alone := netip.ParseAddr(text); alone == nil {
-			prefix, err = addr.Prefix(addr.BitLen())
+func configInit() *cobra.Command {
+	return &cobra.Command{
+		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default",
+		Args: cobra.MaximumNArgs(1),
+		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, " +
+			"commented out,\n" +
+			"with its default and its environment variable. A file that exists is left alone.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "ninepocket.toml"
+			if len(args) > 0 {
+				path = args[0]
+			}
+
+			text := settings.Example()
+			if path == "-" {
+				_, err := cmd.OutOrStdout().Write(text)
+				return err
+			}
+			if err := writeNew(path, text); err != nil {
+				return fail(exitFailure, "name another file, or - for the terminal",
+					fmt.Errorf("cannot write configuration: %w", err))
+			}
+			return say(cmd, false, nil, "wrote %s", path)
+		},
+	}
+}
+
+// writeNew writes a file that is not there yet, and leaves none when it fails.
+func writeNew(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Close())
+	if err != nil {
+		// As far as that is possible.
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+// configFlags are the flags that configure a server: --config, and one for each setting that has
+// one.
+type configFlags struct {
+	cmd    *cobra.Command
+	path   string
+	values settings.Config
+}
+
+func addConfigFlags(cmd *cobra.Command) *configFlags {
+	flags := &configFlags{cmd: cmd, values: settings.Default()}
+	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
+	addFlags(cmd, &flags.values)
+	return flags
+}
+
+// addFlags defines the flags of the settings with these keys, or of all that have one, on values of
+// c.
+func addFlags(cmd *cobra.Command, c *settings.Config, keys ...string) {
+	f := cmd.Flags()
+	for _, s := range settings.Settings {
+		if !s.Flag || len(keys) > 0 && !slices.Contains(keys, s.Key) {
+			continue
 		}
-		wrong.when(err != nil, "cannot use trusted_proxies: %q is neither an address nor a network", text)
-		all = append(all, prefix.Masked())
+
+		switch ptr := s.Pointer(c, "").(type) {
+		case *string:
+			f.StringVar(ptr, s.FlagName(), *ptr, s.Help)
+		case *bool:
+			f.BoolVar(ptr, s.FlagName(), *ptr, s.Help)
+		case *int:
+			f.IntVar(ptr, s.FlagName(), *ptr, s.Help)
+		default:
+			// A mistake in the tags.
+			panic("flag of a kind that no flag has: " + s.Key)
+		}
 	}
-	return all, wrong.err()
 }
 
-func validPrefix(s string) bool {
-	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
-}
+// read merges all layers as they are now and validates the outcome; the error joins every problem.
+func (flags *configFlags) read() (settings.Layered, error) {
+	layered, err := settings.Read(settings.File(flags.path), os.Environ(), func(name string) {
+		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket\n", name)
+	})
 
-// plans are the default plans with the configured changes.
-func (c *config) plans() (access.Plans, error) {
-	plans := access.DefaultPlans()
-	var wrong problems
-	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
-		plan := c.Plans[name]
-		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
-		wrong.when(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
-
-		plans.Set(name, access.Plan{
-			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
-			HistoryDays: plan.HistoryDays, StatsWindow: window,
-		})
+	// Flags win over all others, and only those that were given.
+	for _, s := range settings.Settings {
+		if s.Flag && flags.cmd.Flags().Changed(s.FlagName()) {
+			layered.Override(s, &flags.values, "flag --"+s.FlagName())
+		}
 	}
-	return plans, errors.Join(wrong.err(), plans.Validate())
+	return layered, errors.Join(err, layered.Validate())
 }

@@ -16,52 +16,11 @@ import (
 
 	"ninepocket/feed"
 	"ninepocket/internal/ownership"
-	"ninepocket/loader"
+	"ninepocket/internal/settings"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/diff"
 )
-
-// pulledFeed is how the sources of daily name the tree that was pulled.
-const pulledFeed = "feed"
-
-// checkDaily returns every problem of the tables for pulling and building.
-func (c *config) checkDaily() error {
-	var wrong problems
-	if c.Feed.Into != "" {
-		o, err := c.pulling()
-		if err == nil {
-			err = o.Validate()
-		}
-		wrong.when(err != nil, "cannot use [feed]: %w", err)
-	}
-
-	for _, given := range slices.Concat(c.Daily.Sources, c.Daily.Prices) {
-		if given == pulledFeed {
-			continue
-		}
-		_, err := loader.ParseInput(given)
-		wrong.when(err != nil, "cannot use [daily]: %w", err)
-	}
-	wrong.when(c.Daily.Keep < 0, "cannot use daily.keep %d: want 0 or more", c.Daily.Keep)
-	return wrong.err()
-}
-
-// pulling are the options of a pull as configured.
-func (c *config) pulling() (o feed.Options, err error) {
-	var wrong problems
-	duration := func(key, text string) time.Duration {
-		d, err := time.ParseDuration(text)
-		wrong.when(err != nil, "%s %q is no time such as 100ms", key, text)
-		return d
-	}
-	o = feed.Options{
-		Into: c.Feed.Into, URL: c.Feed.URL, Games: c.Feed.Games, UserAgent: c.Feed.UserAgent, KeepDays: c.Feed.KeepDays,
-		Images: c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
-		ImageInterval: duration("image_interval", c.Feed.ImageInterval),
-	}
-	return o, wrong.err()
-}
 
 // dailyFlags are the flags of daily.
 type dailyFlags struct {
@@ -73,7 +32,7 @@ type dailyFlags struct {
 type daily struct {
 	dailyFlags
 	cmd   *cobra.Command
-	c     layered
+	c     settings.Layered
 	build buildFlags
 	told  dailyRow
 }
@@ -122,24 +81,24 @@ func dailyCommand() *cobra.Command {
 
 // read takes over the configuration.
 func (d *daily) read() error {
-	d.config = cmp.Or(d.config, os.Getenv(envPrefix+"CONFIG"))
+	d.config = settings.File(d.config)
 	var err error
-	d.c, err = readConfig(d.config, os.Environ(), func(string) {})
-	err = errors.Join(err, d.c.checkDaily(), d.c.guards().Validate())
+	d.c, err = settings.ReadHere(d.config)
+	err = errors.Join(err, d.c.CheckDaily(), d.c.GuardLimits().Validate())
 	if err != nil {
 		return fail(exitUsage, "run: ninepocket config check --config "+d.config, err)
 	}
 
 	d.store = cmp.Or(d.store, d.c.Store)
-	var wrong problems
-	wrong.when(d.store == "", "cannot do the day's work: the store is not given")
+	var wrong settings.Problems
+	wrong.When(d.store == "", "cannot do the day's work: the store is not given")
 	pulled := d.c.Feed.Into != ""
-	wrong.when(!pulled && slices.Contains(d.c.Daily.Sources, pulledFeed),
+	wrong.When(!pulled && slices.Contains(d.c.Daily.Sources, settings.PulledFeed),
 		"cannot do the day's work: daily.sources names the feed, and feed.into is not given")
-	wrong.when(len(d.c.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
-	wrong.add(checkFolder("store", d.store))
+	wrong.When(len(d.c.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
+	wrong.Add(settings.CheckFolder("store", d.store))
 	return fail(exitUsage, "set store and feed.into in the configuration, or NINEPOCKET_STORE and "+
-		"NINEPOCKET_FEED__INTO", wrong.err())
+		"NINEPOCKET_FEED__INTO", wrong.Err())
 }
 
 func (d *daily) run() error {
@@ -200,7 +159,7 @@ func (d *daily) pull() (err error) {
 	if d.noPull || d.c.Feed.Into == "" {
 		return nil
 	}
-	o, err := d.c.pulling()
+	o, err := d.c.Pulling()
 	if err == nil {
 		d.told.Pulled, err = pullFeed(d.cmd, o, d.config, d.asJSON)
 	}
@@ -220,7 +179,7 @@ func (d *daily) hasTree() bool {
 func (d *daily) inputs() []string {
 	list := slices.Clone(d.c.Daily.Sources)
 	for i, given := range list {
-		if given == pulledFeed {
+		if given == settings.PulledFeed {
 			list[i] = source.KindTCGCSV + ":" + d.tree()
 		}
 	}

@@ -10,13 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/internal/settings"
 	"ninepocket/internal/synth"
+	"ninepocket/internal/term"
 	"ninepocket/loader"
+	"ninepocket/node"
 	"ninepocket/snapshot"
 )
 
 func demoCommand() *cobra.Command {
-	c := defaultConfig()
+	c := settings.Default()
 	cards := 20_000
 	seed := uint64(1)
 	date := ""
@@ -35,7 +38,7 @@ func demoCommand() *cobra.Command {
 
 			at, err := demoInstant(date, time.Now())
 			catalog := synth.Options{Cards: cards, Seed: seed, SnapshotAt: at}
-			if err := errors.Join(err, c.validate(), catalog.Validate()); err != nil {
+			if err := errors.Join(err, c.Validate(), catalog.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
 			return asFailure(demo(cmd, c, catalog), nil, "")
@@ -67,7 +70,7 @@ func demoInstant(date string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), demoHour, 0, 0, 0, time.UTC), nil
 }
 
-func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
+func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 	folder, err := os.MkdirTemp("", "ninepocket-demo-")
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
@@ -75,61 +78,45 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	// What is left behind is in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
 
-	// A port that is taken is found out before a catalog is built.
-	all, err := c.sockets()
-	if err != nil {
-		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
-	}
-
-	store := snapshot.OpenDir(filepath.Join(folder, "store"))
-	if err := buildDemo(cmd, folder, store, catalog); err != nil {
-		return err
-	}
-
-	now := time.Now()
-	service := &service{
-		config: c, clock: access.StartClock(now),
-		store: access.NewMemory(access.MemoryOptions{}), reload: func() error { return nil },
-	}
-	service.logTo(cmd)
-	service.engine = service.newEngine(store, all.api)
-	defer service.engine.Close()
-	if err := service.engine.Open(now); err != nil {
-		return err
-	}
-
 	// Keys and limits live in memory, cursors in the folder: all end with the process.
-	file, keys, err := demoKeys(now)
+	file, keys, err := demoKeys(time.Now())
 	if err != nil {
 		return err
 	}
-
 	plans := access.DefaultPlans()
 	// Without practical limits.
 	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
-	service.ring, err = access.FixedKeyRing(file, plans)
+	ring, err := access.FixedKeyRing(file, plans)
 	if err != nil {
 		return err
 	}
 
-	service.cursors, err = openCursors(folder)
-	if err != nil {
-		return err
-	}
-	service.ready = func(r *readyFile) {
+	c.Store = filepath.Join(folder, "store")
+	c.State = folder
+	o := nodeOptions(cmd, c)
+	o.Memory = true
+	o.Keys = ring
+	// A port that is taken is found out before a catalog is built.
+	o.Publish = func() error { return buildDemo(cmd, folder, snapshot.OpenDir(c.Store), catalog) }
+	o.Ready = func(r *node.ReadyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
 		printDemo(cmd, r)
 	}
-	return service.serveOn(cmd.Context(), all)
+
+	err = node.Serve(cmd.Context(), o)
+	if failed, ok := errors.AsType[*node.StartError](err); ok && failed.Stage == node.StagePorts {
+		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
+	}
+	return serveFailure(err, &c)
 }
 
 // buildDemo generates the catalog and takes it through the real loader and store.
 func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog synth.Options) error {
 	start := time.Now()
-	progress := newProgress(cmd.ErrOrStderr(), false)
-	defer progress.stop()
-	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", catalog.Cards)})
+	progress := term.NewProgress(cmd.ErrOrStderr(), false)
+	defer progress.Stop()
+	progress.Update(fmt.Sprintf("generating %d cards", catalog.Cards), 0, 0)
 	raw := filepath.Join(folder, "catalog")
 	if err := synth.Write(raw, catalog); err != nil {
 		return fmt.Errorf("cannot generate the demo: %w", err)
@@ -151,7 +138,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 		return err
 	}
 
-	progress.stop()
+	progress.Stop()
 	cmd.PrintErrf("built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
 		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
 	return nil
@@ -194,7 +181,7 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	return file, keys, nil
 }
 
-func printDemo(cmd *cobra.Command, r *readyFile) {
+func printDemo(cmd *cobra.Command, r *node.ReadyFile) {
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), `
 API      %[1]s
 Admin    %[2]s

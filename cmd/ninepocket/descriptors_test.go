@@ -123,7 +123,7 @@ func (p *program) isWhole(t *testing.T, key, snapshot string, since time.Time) {
 			return strings.TrimSpace(string(why))
 		}
 
-		other := &program{readyFile: p.readyFile, key: key}
+		other := &program{ReadyFile: p.ReadyFile, key: key}
 		resp, err := other.get(t.Context(), fresh, "/v1/games")
 		switch {
 		case err != nil:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/diff"
 )
@@ -43,7 +44,7 @@ type kind struct {
 func printDiff(out *bufio.Writer, found *diff.Diff) {
 	fmt.Fprintf(out, "from  %s\nto    %s\n\n", found.From, found.To)
 	kinds := []kind{{"cards", &found.Cards}, {"sets", &found.Sets}, {"sealed", &found.Sealed}}
-	table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes kind) []any {
+	term.Table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes kind) []any {
 		return []any{changes.name, changes.Before, changes.After, changes.Added, changes.Removed, changes.Renamed}
 	})
 	for _, changes := range kinds {
@@ -66,7 +67,7 @@ func printDiff(out *bufio.Writer, found *diff.Diff) {
 
 	fmt.Fprintln(out)
 	header := "LARGEST MOVES\tSET\tNUMBER\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID"
-	table(out, header, prices.Largest, func(move diff.Move) []any {
+	term.Table(out, header, prices.Largest, func(move diff.Move) []any {
 		return []any{
 			move.Name, move.Set, move.Number, move.Variant, move.Condition, dollars(move.FromCents),
 			dollars(move.ToCents), signed(move.Percent), move.ID,

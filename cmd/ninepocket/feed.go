@@ -7,14 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/feed"
-	"ninepocket/loader"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 )
 
 // pullFlags are the flags of feed pull.
@@ -70,11 +70,11 @@ func feedPull() *cobra.Command {
 
 // merged are the options by flags, and by the configuration where a flag is not given.
 func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
-	layered, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+	layered, err := settings.ReadHere(flags.config)
 	if err != nil {
 		return feed.Options{}, err
 	}
-	o, err := layered.pulling()
+	o, err := layered.Pulling()
 	if err != nil {
 		return o, fmt.Errorf("cannot use [feed]: %w", err)
 	}
@@ -118,12 +118,10 @@ func pullFeed(cmd *cobra.Command, o feed.Options, config string, asJSON bool) (*
 	o.UserAgent = cmp.Or(o.UserAgent, "ninepocket/"+version)
 	o.Now = time.Now
 	o.Note = func(text string) { cmd.PrintErrln("note: " + text) }
-	progress := newProgress(cmd.ErrOrStderr(), asJSON)
-	o.Progress = func(phase string, done, total int64) {
-		progress.update(loader.Progress{Phase: phase, Done: done, Total: total})
-	}
+	progress := term.NewProgress(cmd.ErrOrStderr(), asJSON)
+	o.Progress = progress.Update
 	result, err := feed.Pull(cmd.Context(), o)
-	progress.stop()
+	progress.Stop()
 	again := pullAgain(&o, config)
 	if err != nil {
 		return nil, fail(exitFailure, pullHint(err, o.Into, again), err)

@@ -15,6 +15,8 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
 	"ninepocket/fleet/meter"
+	"ninepocket/internal/settings"
+	"ninepocket/node"
 )
 
 func fleetCommand() *cobra.Command {
@@ -45,7 +47,7 @@ func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Comman
 			return err
 		}
 		defer db.Close()
-		return asFailure(run(cmd, args, db), controlRemedies, redact(flags.control))
+		return asFailure(run(cmd, args, db), controlRemedies, settings.Redact(flags.control))
 	}
 	return cmd
 }
@@ -58,15 +60,12 @@ func (flags *controlFlags) define(cmd *cobra.Command) {
 // complete takes what was not given from the environment, and refuses what names no database.
 func (flags *controlFlags) complete(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("control") {
-		flags.control = os.Getenv(envPrefix + "CONTROL")
+		flags.control = os.Getenv(settings.EnvPrefix + "CONTROL")
 	}
 	if flags.control == "" {
 		return errors.New(`required flag(s) "control" not set`)
 	}
-	if err := checkControl(flags.control); err != nil {
-		return fail(exitUsage, "", fmt.Errorf("cannot use control %q: %w", redact(flags.control), err))
-	}
-	return nil
+	return fail(exitUsage, "", settings.CheckControl(flags.control))
 }
 
 func fleetCheck() *cobra.Command {
@@ -91,7 +90,7 @@ func fleetCheck() *cobra.Command {
 			return err
 		}
 		if !cmd.Flags().Changed("metering") {
-			rights.URL = os.Getenv(envPrefix + "METERING")
+			rights.URL = os.Getenv(settings.EnvPrefix + "METERING")
 		}
 		if rights.URL != "" {
 			if err := checkRights(&rights, acks); err != nil {
@@ -127,32 +126,32 @@ func lookAtPostgres(ctx context.Context, url string) []ledger.Finding {
 
 // lookAtRedis says what is right and wrong with the Redis of a fleet.
 func lookAtRedis(ctx context.Context, rights meter.Options) (all []ledger.Finding) {
-	texts, err := checkMeter(ctx, rights)
+	clock := access.StartClock(time.Now())
+	rights.Now = func() access.Instant { return clock.At(time.Now()) }
+	found, err := meter.Check(ctx, rights)
 	if err != nil {
-		texts = []string{err.Error()}
+		return []ledger.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
-	if len(texts) == 0 {
+	if len(found) == 0 {
 		return []ledger.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
 	}
 
-	for _, text := range texts {
-		all = append(all, ledger.Finding{What: "redis", Text: text})
+	for _, finding := range found {
+		all = append(all, ledger.Finding{What: "redis", Text: "redis: " + finding.Text})
 	}
 	return all
 }
 
 // checkRights checks what fleet check is told of Redis. A server checks the same of its settings.
 func checkRights(rights *meter.Options, acks string) error {
-	var wrong problems
-	waits, known := acksByName[acks]
-	wrong.when(!known, "cannot use --acks %q: want replica, aof or none", acks)
-	wrong.when(rights.Replicas < 1 || rights.Replicas > mostReplicas, "cannot use --replicas %d: want 1 to %d",
-		rights.Replicas, mostReplicas)
-	if err := checkMetering(rights.URL); err != nil {
-		wrong.add(fmt.Errorf("cannot use metering %q: %w", redact(rights.URL), err))
-	}
+	var wrong settings.Problems
+	waits, known := settings.Acks[acks]
+	wrong.When(!known, "cannot use --acks %q: want replica, aof or none", acks)
+	wrong.When(rights.Replicas < 1 || rights.Replicas > settings.MostReplicas, "cannot use --replicas %d: want 1 to %d",
+		rights.Replicas, settings.MostReplicas)
+	wrong.Add(settings.CheckMetering(rights.URL))
 	rights.Acks = waits
-	return wrong.err()
+	return wrong.Err()
 }
 
 // print prints what was found, and fails when something is wrong.
@@ -224,25 +223,22 @@ type rightsFlags struct{ meter.Options }
 func (rights *rightsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&rights.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
-	cmd.Flags().StringVar(&rights.Prefix, "prefix", defaultFleet().Prefix, "fleet.prefix of the servers")
+	cmd.Flags().StringVar(&rights.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
 }
 
 // check completes the flags from the environment, and refuses what is wrong.
 func (rights *rightsFlags) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("metering") {
-		rights.URL = os.Getenv(envPrefix + "METERING")
+		rights.URL = os.Getenv(settings.EnvPrefix + "METERING")
 	}
-	if !validFleetPrefix(rights.Prefix) {
+	if !settings.ValidPrefix(rights.Prefix) {
 		return fail(exitUsage, "", fmt.Errorf("cannot use --prefix %q: want 1 to %d letters, digits, - or _",
-			rights.Prefix, longestPrefix))
+			rights.Prefix, settings.LongestPrefix))
 	}
 	if rights.URL == "" {
 		return nil
 	}
-	if err := checkMetering(rights.URL); err != nil {
-		return fail(exitUsage, "", fmt.Errorf("cannot use metering %q: %w", redact(rights.URL), err))
-	}
-	return nil
+	return fail(exitUsage, "", settings.CheckMetering(rights.URL))
 }
 
 // held says what a server holds, "" where nobody can say it.
@@ -401,14 +397,14 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 	}
 
 	// A machine that was never started has no cursors.
-	secret, _, err := readCursorKey(state)
+	secret, _, err := node.ReadCursorKey(state)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, err
 	}
 
 	out.Imported, err = db.ImportKeys(cmd.Context(), file)
 	if err == nil {
-		err = db.ImportRows(cmd.Context(), out.Incarnation, hostname(), rows)
+		err = db.ImportRows(cmd.Context(), out.Incarnation, node.Hostname(), rows)
 	}
 	if err == nil {
 		err = db.ImportUses(cmd.Context(), used)
@@ -422,12 +418,3 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 
 // lastDay is after all others.
 const lastDay = access.Day(1<<31 - 1)
-
-// hostname names this machine for people.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return name
-}

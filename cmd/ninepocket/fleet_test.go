@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,13 +18,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"ninepocket/access"
-	"ninepocket/fleet/meter"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
 	"ninepocket/internal/synth"
+	"ninepocket/node"
 )
 
 // club is an operator's fleet: one store, one database, servers with state directories of their own.
@@ -84,7 +81,7 @@ func (c *club) creates(tenant, surface, plan string) (id, key string) {
 
 // clubServer is a server of the fleet.
 type clubServer struct {
-	readyFile
+	node.ReadyFile
 	state string
 	stop  func() int
 }
@@ -139,7 +136,7 @@ func (c *club) begins(s *clubServer, args ...string) {
 	})
 	c.eventually("a server is ready", func() bool {
 		b, err := os.ReadFile(ready)
-		return err == nil && json.Unmarshal(b, &s.readyFile) == nil
+		return err == nil && json.Unmarshal(b, &s.ReadyFile) == nil
 	})
 }
 
@@ -514,35 +511,11 @@ func TestFleetMessages(t *testing.T) {
 func forgetfulFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/dev/shm", "ninepocket-") //nolint:usetesting // folders of a test are on a disk
-	if err != nil || !forgetful(folder) {
+	if err != nil {
 		return ""
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	return filepath.Join(folder, "state")
-}
-
-// TestForgetful asks for a directory in memory, and for one that is not.
-func TestForgetful(t *testing.T) {
-	if _, err := os.Stat("/dev/shm"); errors.Is(err, os.ErrNotExist) {
-		t.Skip("skipped: the warning of a state directory in memory, because there is no /dev/shm")
-	}
-	if !forgetful("/dev/shm") || forgetful("/proc") {
-		t.Error("/dev/shm is taken for a disk, or /proc for memory")
-	}
-}
-
-// fleetMetrics are the metrics that a server of a fleet has besides.
-func fleetMetrics(t *testing.T) map[string]bool {
-	t.Helper()
-	known := map[string]bool{}
-	metrics := make(chan prometheus.Metric, 100)
-	sink(metrics).fleet(sharingStats{reported: time.Now(), heard: time.Now()}, time.Now())
-	sink(metrics).rights(&meter.Stats{})
-	close(metrics)
-	for metric := range metrics {
-		known[regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(metric.Desc().String())[1]] = true
-	}
-	return known
 }
 
 // TestFleetKilled kills a server at random moments under clients, once without a database: all that

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	neturl "net/url"
-	"os"
-	"time"
+
+	"ninepocket/internal/settings"
+	"ninepocket/node"
 
 	"github.com/spf13/cobra"
 )
-
-// healthLimit is how long a server may take to say that it is healthy.
-const healthLimit = 5 * time.Second
 
 func healthcheckCommand() *cobra.Command {
 	var url, path string
@@ -25,18 +20,18 @@ func healthcheckCommand() *cobra.Command {
 			"It needs no shell and no curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
-				layered, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+				layered, err := settings.ReadHere(path)
 				if err != nil {
 					return fail(exitUsage, "", err)
 				}
-				url = "http://" + loopback(layered.Admin) + "/readyz"
+				url = "http://" + node.Loopback(layered.Admin) + "/readyz"
 			} else if err := checkAsked(url); err != nil {
-				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", redact(url), err))
+				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", settings.Redact(url), err))
 			}
 
 			// A connection of its own: a kept one would not notice that nobody accepts.
 			transport := &http.Transport{DisableKeepAlives: true}
-			if err := checkHealth(cmd.Context(), transport, url); err != nil {
+			if err := node.CheckHealth(cmd.Context(), transport, url); err != nil {
 				return fail(exitFailure, "", fmt.Errorf("cannot find the server healthy: %w", err))
 			}
 			return nil
@@ -53,30 +48,6 @@ func checkAsked(s string) error {
 	u, err := neturl.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("want http://HOST or https://HOST, with a path")
-	}
-	return nil
-}
-
-// checkHealth wants 200 from a URL.
-func checkHealth(ctx context.Context, transport *http.Transport, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-
-	client := &http.Client{Transport: transport, Timeout: healthLimit}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-
-	// It was only read.
-	defer func() { _ = resp.Body.Close() }()
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
 	}
 	return nil
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/internal/settings"
 )
 
 // issuedKey is what create and rotate print, once.
@@ -117,23 +116,23 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 
 // read takes over the flags that are more than text, naming every problem.
 func (flags *createFlags) read(now time.Time) error {
-	var wrong problems
+	var wrong settings.Problems
 	var err error
 	flags.Kind, err = access.ParseKind(flags.surface)
-	wrong.add(err)
+	wrong.Add(err)
 	flags.Scopes, err = access.ParseScopes(flags.scopes)
-	wrong.add(err)
+	wrong.Add(err)
 
 	if flags.expires != "" {
-		flags.Expires = new(wrong.time("expires", flags.expires, "2027-01-31T00:00:00Z"))
+		flags.Expires = new(wrong.Time("expires", flags.expires, "2027-01-31T00:00:00Z"))
 	}
 
 	// A surface or a scope that could not be read would only be complained of twice.
-	if wrong.err() == nil {
-		wrong.add(flags.Validate(now))
-		wrong.add(flags.checkPlan())
+	if wrong.Err() == nil {
+		wrong.Add(flags.Validate(now))
+		wrong.Add(flags.checkPlan())
 	}
-	return fail(exitUsage, "", wrong.err())
+	return fail(exitUsage, "", wrong.Err())
 }
 
 // checkPlan refuses a plan that the server's configuration does not have: its keys would be answered
@@ -141,12 +140,9 @@ func (flags *createFlags) read(now time.Time) error {
 func (flags *createFlags) checkPlan() error {
 	plans := access.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
-	path := cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG"))
-	if path != "" {
-		configured, err := readConfig(path, os.Environ(), func(string) {})
-		if err == nil {
-			plans, err = configured.plans()
-		}
+	if path := settings.File(flags.config); path != "" {
+		var err error
+		plans, err = settings.Plans(path)
 		if err != nil {
 			return err
 		}

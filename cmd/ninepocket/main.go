@@ -20,6 +20,8 @@ import (
 
 	"ninepocket/bench"
 	"ninepocket/collector"
+	"ninepocket/internal/settings"
+	"ninepocket/node"
 	"ninepocket/snapshot"
 )
 
@@ -53,7 +55,7 @@ func (failed *failure) Unwrap() error { return failed.err }
 
 func main() {
 	ctx, stop := untilSignal()
-	limitMemory(memlimit.FromCgroup)
+	node.LimitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -151,7 +153,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(bench.Command(fail), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		var wrong problems
+		var wrong settings.Problems
 		for _, name := range []string{"store", "state"} {
 			flag := cmd.Flags().Lookup(name)
 			if flag == nil {
@@ -159,15 +161,15 @@ func rootCommand() *cobra.Command {
 			}
 			// Commands that are configured read the environment with all else.
 			_, needed := flag.Annotations[cobra.BashCompOneRequiredFlag]
-			if value := os.Getenv(envPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
-				wrong.add(cmd.Flags().Set(name, value))
+			if value := os.Getenv(settings.EnvPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
+				wrong.Add(cmd.Flags().Set(name, value))
 			}
 			// What serves checks its store with all else, and it may be one of many servers.
 			if needed || name != "store" {
-				wrong.add(checkFolder(name, flag.Value.String()))
+				wrong.Add(settings.CheckFolder(name, flag.Value.String()))
 			}
 		}
-		return fail(exitUsage, "", wrong.err())
+		return fail(exitUsage, "", wrong.Err())
 	}
 	return root
 }
@@ -236,15 +238,6 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 		return " for its flags"
 	}
 	return "; did you mean --" + near + "?"
-}
-
-// checkFolder refuses what looks like the address of a service. Taken for a folder, it would hide
-// from the operator that the service is not used at all.
-func checkFolder(name, value string) error {
-	if scheme, _, is := strings.Cut(value, "://"); is {
-		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)
-	}
-	return nil
 }
 
 // fail wraps an error that a command ends with; no error stays none.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ninepocket/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -120,10 +122,10 @@ func description(cmd *cobra.Command) string {
 	case "serve":
 		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
 			"that win over them:\n\n")
-		for _, s := range settings {
-			help := strings.ReplaceAll(s.help, "`", "")
+		for _, s := range settings.Settings {
+			help := strings.ReplaceAll(s.Help, "`", "")
 			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n",
-				markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
+				markdown.Replace(s.Key), markdown.Replace(s.EnvName()), markdown.Replace(help))
 		}
 	}
 	return b.String()

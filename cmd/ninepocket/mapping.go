@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/loader"
 )
 
@@ -60,13 +62,13 @@ type suggested struct {
 
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	options := loader.Options{Mapping: flags.mapping}
-	var wrong problems
+	var wrong settings.Problems
 	for _, given := range flags.sources {
 		input, err := loader.ParseInput(given)
-		wrong.add(err)
+		wrong.Add(err)
 		options.Sources = append(options.Sources, input)
 	}
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "", err)
 	}
 
@@ -79,10 +81,10 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 		}
 	}
 
-	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
-	options.Progress = progress.update
+	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	options.Progress = progress.Update
 	found, err := loader.Suggest(cmd.Context(), options)
-	progress.stop()
+	progress.Stop()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}

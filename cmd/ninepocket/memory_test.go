@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ninepocket/node"
 )
 
 // memoryGroup is a control group of memory, of version 1 or 2, whichever can be written here.
@@ -158,7 +160,7 @@ func floodMemory(t *testing.T, path string) {
 	}
 	// The bodies that were read on had all the room that bodies may have. In a short time on a busy
 	// machine they may not come so far.
-	room := bodyRoom(limit / 100 * heapShare)
+	room := int64(min(limit/100*90/4, 64<<20))
 	if long() && peak-atFirst < room || peak > limit {
 		t.Errorf("%d bytes were used of %d, %d at first: %d more are bodies", peak, limit, atFirst, room)
 	}
@@ -256,7 +258,7 @@ func floodKilled(t *testing.T, path string) {
 	s.path = path
 	s.shell = "echo $$ >" + filepath.Join(g.path, "cgroup.procs") + " && "
 	s.environ = []string{"GOMEMLIMIT=off"}
-	s.readyFile = &readyFile{API: "http://" + s.address, Admin: "http://" + s.admin}
+	s.ReadyFile = &node.ReadyFile{API: "http://" + s.address, Admin: "http://" + s.admin}
 	f := &flood{program: s.program, t: t}
 
 	one := s.start()
@@ -335,18 +337,4 @@ func (s *supervisor) startsAgain(pause time.Duration) (stop func()) {
 func (g *memoryGroup) kills() int64 {
 	g.t.Helper()
 	return procNumber(g.t, filepath.Join(g.path, g.events), `oom_kill (\d+)`)
-}
-
-// TestSharesOfMemory wants bodies and caches to leave half of the memory to what is served and to
-// connections, however little there is.
-func TestSharesOfMemory(t *testing.T) {
-	t.Parallel()
-	for limit := int64(8 << 20); limit < 1<<40; limit += limit / 3 {
-		if sum := bodyRoom(limit) + 2*cacheRoom(limit); sum > limit/2 || sum < min(limit/3, 192<<20) {
-			t.Errorf("of %d bytes, bodies and caches may take %d", limit, sum)
-		}
-	}
-	if bodyRoom(0) != mostBodyRoom || cacheRoom(0) != mostCache {
-		t.Error("without a limit they do not take what they may")
-	}
 }

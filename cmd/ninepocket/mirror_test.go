@@ -3,17 +3,13 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ninepocket/engine"
-	"ninepocket/fleet/mirror"
 	"ninepocket/internal/s3test"
 )
 
@@ -57,18 +53,6 @@ func TestFleetScript(t *testing.T) {
 	})
 }
 
-// mirrorMetrics are the metrics that a server has besides when it follows a store of many servers.
-func mirrorMetrics() map[string]bool {
-	known := map[string]bool{}
-	metrics := make(chan prometheus.Metric, 100)
-	sink(metrics).mirror(mirror.Stats{Asked: time.Now()}, engine.Stats{}, time.Now())
-	close(metrics)
-	for metric := range metrics {
-		known[regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(metric.Desc().String())[1]] = true
-	}
-	return known
-}
-
 // serveWith is serveScript of a server that gets the environment of the script.
 func serveWith(ts *testscript.TestScript, neg bool, args []string) {
 	args = append(args, "--store", ts.Getenv("NINEPOCKET_STORE"), "--config", ts.MkAbs("publishers.toml"))
@@ -81,7 +65,10 @@ func serveWith(ts *testscript.TestScript, neg bool, args []string) {
 func live(ts *testscript.TestScript, _ bool, args []string) {
 	for range 600 {
 		getScript(ts, false, []string{"200", "-", ts.Getenv("ADMIN") + "/-/snapshot"})
-		var now served
+		var now struct {
+			SnapshotID string `json:"snapshot_id"`
+			Epoch      uint64 `json:"epoch"`
+		}
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("body")), &now))
 		if now.SnapshotID == args[0] && strconv.FormatUint(now.Epoch, 10) == args[1] {
 			return

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -18,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,18 +23,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
-
-	"ninepocket/access"
-	"ninepocket/engine"
 	"ninepocket/internal/certificate/certificatetest"
 	"ninepocket/internal/tamper"
-	"ninepocket/snapshot"
+	"ninepocket/node"
 )
 
 // program is a running ninepocket serve with a key.
 type program struct {
-	*readyFile
+	*node.ReadyFile
 	cmd *exec.Cmd
 	log *safeBuffer
 	key string
@@ -167,10 +160,10 @@ func (p *program) serve(t *testing.T, environ []string, shell string, flags ...s
 	}
 	cmd := p.cmd // p may serve again
 	t.Cleanup(func() { end(cmd) })
-	p.readyFile = &readyFile{}
+	p.ReadyFile = &node.ReadyFile{}
 	p.eventually(t, "be ready", func() bool {
 		b, err := os.ReadFile(ready)
-		return err == nil && json.Unmarshal(b, p.readyFile) == nil
+		return err == nil && json.Unmarshal(b, p.ReadyFile) == nil
 	})
 }
 
@@ -244,7 +237,7 @@ func TestServeTLS(t *testing.T) {
 	p := startServe(t, nil, "--tls-cert", cert, "--tls-key", key)
 	if !strings.HasPrefix(p.API, "https://") || !strings.HasPrefix(p.MCP, "https://") ||
 		!strings.HasPrefix(p.Admin, "http://") {
-		t.Errorf("ready file says %+v", p.readyFile)
+		t.Errorf("ready file says %+v", p.ReadyFile)
 	}
 
 	var reused bool
@@ -472,108 +465,14 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-func TestSelfCheck(t *testing.T) {
-	status := http.StatusOK
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/healthz" {
-			t.Errorf("asked for %s", r.URL.Path)
-		}
-		w.WriteHeader(status)
-	})}
-	go func() { _ = srv.Serve(l) }()
-	check := selfCheck(false, l.Addr())
-	if err := check(t.Context()); err != nil {
-		t.Error(err)
-	}
-
-	status = http.StatusServiceUnavailable
-	if check(t.Context()) == nil {
-		t.Error("503 passed for health")
-	}
-	_ = srv.Close()
-	if check(t.Context()) == nil {
-		t.Error("a closed listener passed for health")
-	}
-}
-
-func TestLimitMemory(t *testing.T) {
-	before := debug.SetMemoryLimit(-1)
-	t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	t.Setenv("GOMEMLIMIT", "off")
-	debug.SetMemoryLimit(math.MaxInt64)
-	limitMemory(memlimit.Limit(2 << 30))
-	if got := memoryLimit(); got != 0 {
-		t.Errorf("GOMEMLIMIT=off: limit %d", got)
-	}
-
-	// Put back by Setenv.
-	if err := os.Unsetenv("GOMEMLIMIT"); err != nil {
-		t.Fatal(err)
-	}
-
-	limitMemory(memlimit.Limit(0))
-	if got := memoryLimit(); got != 0 {
-		t.Errorf("no limit of the group: limit %d", got)
-	}
-	limitMemory(memlimit.Limit(2_000_000_000))
-	if got := memoryLimit(); got != 1_800_000_000 {
-		t.Errorf("2 GB for the group: limit %d", got)
-	}
-}
-
-// TestReloadTakesOverWhatIsRight breaks the configuration and publishes: the reload says what is
-// wrong and serves the new snapshot all the same.
-func TestReloadTakesOverWhatIsRight(t *testing.T) {
-	t.Parallel()
-	badLine := errors.New("a bad line")
-	dir := t.TempDir()
-	example, err := filepath.Abs("../../docs/examples/native")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	build := []string{"snapshot", "build", "--store", "store", "--source", "native:" + example, "--publish"}
-	command(t, dir, build...)
-	eng := engine.New(snapshot.OpenDir(filepath.Join(dir, "store")), engine.Options{Log: slog.New(slog.DiscardHandler)})
-	defer eng.Close()
-	if err := eng.Open(time.Now()); err != nil {
-		t.Fatal(err)
-	}
-
-	before := eng.View().ID
-	ring, err := access.FixedKeyRing(access.NewKeyFile(), access.DefaultPlans())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var logged bytes.Buffer
-	s := &service{
-		engine: eng, ring: ring, log: slog.New(slog.NewTextHandler(&logged, nil)),
-		reload: func() error { return badLine },
-	}
-
-	command(t, dir, append(build, "--snapshot-at", "2026-08-22T21:00:00Z", "--override", "repeated_feed", "--reason",
-		"a test")...)
-	if err := s.reloadAll(); !errors.Is(err, badLine) {
-		t.Errorf("the reload says %v", err)
-	}
-	if !strings.Contains(logged.String(), "cannot reload") || !strings.Contains(logged.String(), badLine.Error()) {
-		t.Errorf("the log says %q", &logged)
-	}
-	if after := eng.View().ID; after == before {
-		t.Error("the reload did not look at the store")
-	}
-}
-
 // TestChangesThatWaitForARestart changes a setting that a running server cannot take over, and a
 // plan, which it can.
 func TestChangesThatWaitForARestart(t *testing.T) {
 	t.Parallel()
-	config := writeConfig(t, "cors_origins = []\n")
+	config := filepath.Join(t.TempDir(), "ninepocket.toml")
+	if err := os.WriteFile(config, []byte("cors_origins = []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p := startServe(t, nil, "--config", config)
 	if err := os.WriteFile(config,
 		[]byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {
@@ -592,19 +491,19 @@ func TestChangesThatWaitForARestart(t *testing.T) {
 	}
 }
 
-func TestLoopback(t *testing.T) {
-	f := func(in, want string) {
-		t.Helper()
-		if got := loopback(in); got != want {
-			t.Errorf("loopback(%q) = %q, want %q", in, got, want)
-		}
-	}
+func content(path string) string {
+	b, _ := os.ReadFile(path)
+	return string(b)
+}
 
-	f("127.0.0.1:8081", "127.0.0.1:8081")
-	f(":8081", "127.0.0.1:8081")
-	f("0.0.0.0:1", "127.0.0.1:1")
-	f("[::]:1", "127.0.0.1:1")
-	f("[::1]:1", "[::1]:1")
-	f("10.0.0.1:1", "10.0.0.1:1")
-	f("host:1", "host:1")
+// waitFor waits until something is so.
+func waitFor(t *testing.T, so func() bool) {
+	t.Helper()
+	for range 3000 {
+		if so() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("it did not come to be so within half a minute")
 }

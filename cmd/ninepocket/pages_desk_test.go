@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/node"
 )
 
 // excuse is why a block of commands cannot be run here: of which page, and what only that block says.
@@ -157,7 +159,7 @@ func (d *desk) pastes(block string, swaps ...string) string {
 
 // starts pastes commands of which the line that begins with the words runs a server. The test goes on with
 // it in the background, and stop ends it, at the latest with the test.
-func (d *desk) starts(block, words string, swaps ...string) (r readyFile, stop func()) {
+func (d *desk) starts(block, words string, swaps ...string) (r node.ReadyFile, stop func()) {
 	d.t.Helper()
 	folder := d.t.TempDir()
 	ready := filepath.Join(folder, "ready.json")
@@ -204,7 +206,7 @@ func (d *desk) stops(pid, ended, log string) {
 }
 
 // ready waits for the ready file of a server.
-func (d *desk) ready(name, log string) (r readyFile) {
+func (d *desk) ready(name, log string) (r node.ReadyFile) {
 	d.t.Helper()
 	for range 600 {
 		if b, err := os.ReadFile(name); err == nil && json.Unmarshal(bytes.TrimSpace(b), &r) == nil {

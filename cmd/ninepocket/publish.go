@@ -2,12 +2,10 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,15 +16,13 @@ import (
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
 	"ninepocket/wire"
 )
-
-// keepSnapshots is how many of the newest snapshots a publication leaves in the store: a month of
-// daily ones.
-const keepSnapshots = 30
 
 // keepAsConfigured stands for a flag --keep that was not given.
 const keepAsConfigured = math.MinInt
@@ -56,46 +52,46 @@ func (flags *publishFlags) addConfig(cmd *cobra.Command, help string) {
 func (flags *publishFlags) addKeep(cmd *cobra.Command, help string) {
 	f := cmd.Flags()
 	f.IntVar(&flags.keep, "keep", keepAsConfigured,
-		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(keepSnapshots)+")")
+		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(settings.KeepSnapshots)+")")
 	f.Lookup("keep").DefValue = "0"
 }
 
 // configuration is what the file and the environment say. Variables that are no settings are left
 // for serve to report.
-func (flags *publishFlags) configuration() (layered, error) {
-	return readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+func (flags *publishFlags) configuration() (settings.Layered, error) {
+	return settings.ReadHere(flags.config)
 }
 
 // publishing reads the flags and the configuration, naming every problem.
 func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Publishing, error) {
-	var wrong problems
+	var wrong settings.Problems
 	retention := snapshot.Retention{Keep: flags.keep, Recent: cursor.Lifetime}
 	publishing := snapshot.Publishing{Now: now, Retention: retention, By: who()}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
-		wrong.add(err)
+		wrong.Add(err)
 		publishing.Overrides = append(publishing.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
 	over := len(flags.overrides) > 0
-	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
-	wrong.when(!over && flags.reason != "", "cannot use --reason without --override")
-	wrong.when(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
+	wrong.When(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
+	wrong.When(!over && flags.reason != "", "cannot use --reason without --override")
+	wrong.When(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
 
 	// The environment counts as it does for serve.
 	layered, err := flags.configuration()
 	if err == nil {
-		err = layered.guards().Validate()
+		err = layered.GuardLimits().Validate()
 	}
-	wrong.add(err)
+	wrong.Add(err)
 	if flags.keep == keepAsConfigured {
 		publishing.Retention.Keep = layered.Daily.Keep
 	}
 	// Checked with the prefix of this server, because ids of products are part of a View.
 	publishing.Check = servable(layered.ProductPrefix)
-	publishing.Judge = judge(layered.guards(), now, store)
-	return publishing, fail(exitUsage, "", wrong.err())
+	publishing.Judge = judge(layered.GuardLimits(), now, store)
+	return publishing, fail(exitUsage, "", wrong.Err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
@@ -189,7 +185,7 @@ func (flags *storeFlags) publish(
 	if err != nil {
 		// A script gets the verdicts of a refusal as well, and the exit code.
 		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
-			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
+			err = errors.Join(term.JSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
 		return publishedRow{}, flags.refusal(err, config)
 	}
@@ -264,7 +260,7 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			check := servable(defaultConfig().ProductPrefix)
+			check := servable(settings.Default().ProductPrefix)
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
 				Now: time.Now(), Check: check, By: who(), Reason: strings.TrimSpace(reason),
 			})

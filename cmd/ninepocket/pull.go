@@ -12,6 +12,8 @@ import (
 
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 )
 
 // pulledRow is what a pull prints.
@@ -20,18 +22,6 @@ type pulledRow struct {
 	Publisher  string `json:"publisher"`
 	Changed    bool   `json:"pulled"`
 	Downloaded int64  `json:"downloaded_bytes"`
-}
-
-// parsePublishers reads the keys that are trusted, naming every problem.
-func parsePublishers(texts []string) ([]mirror.Publisher, error) {
-	var wrong problems
-	var all []mirror.Publisher
-	for _, text := range texts {
-		publisher, err := mirror.ParsePublisher(text)
-		wrong.add(err)
-		all = append(all, publisher)
-	}
-	return all, wrong.err()
 }
 
 func snapshotPull() *cobra.Command {
@@ -48,7 +38,7 @@ func snapshotPull() *cobra.Command {
 			"The store is then one to serve from; nothing else is to be published into it.",
 		Example: "  ninepocket snapshot pull --from 's3://cards/prod' --store cache --publisher ops-2026:…",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			publishers, err := parsePublishers(trusted)
+			publishers, err := settings.ParsePublishers(trusted)
 			if err != nil {
 				return fail(exitUsage, "give what `ninepocket snapshot trust init` printed", err)
 			}
@@ -57,7 +47,7 @@ func snapshotPull() *cobra.Command {
 				return asMirrorFailure(err, from)
 			}
 
-			log := newLog(cmd.ErrOrStderr(), "text", colourful(cmd.ErrOrStderr()))
+			log := term.NewLog(cmd.ErrOrStderr(), "text", term.Colourful(cmd.ErrOrStderr()))
 			cache := mirror.NewCache(bucket, flags.dir(), mirror.CacheOptions{
 				Publishers: publishers, Recent: cursor.Lifetime, Log: log,
 			})
@@ -89,7 +79,7 @@ func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Cache, from stri
 		return say(cmd, flags.asJSON, row, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
 	}
 	return say(cmd, flags.asJSON, row, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
-		done.By, sized(done.Downloaded))
+		done.By, term.Size(done.Downloaded))
 }
 
 // trustFlags are the flags of the commands that change who may publish.

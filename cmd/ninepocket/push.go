@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -61,7 +63,7 @@ func asMirrorFailure(err error, place string) error {
 
 // bare is the URL of a store without its parameters, for messages.
 func bare(place string) string {
-	text, _, _ := strings.Cut(redact(place), "?")
+	text, _, _ := strings.Cut(settings.Redact(place), "?")
 	return text
 }
 
@@ -104,15 +106,15 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 
 // check refuses flags that do nothing without --to, and reads the key before anything is changed.
 func (flags *pushFlags) check(cmd *cobra.Command) (*mirror.Key, error) {
-	var wrong problems
+	var wrong settings.Problems
 	given := cmd.Flags().Changed
 	for _, name := range []string{"key", "activate-in", "above", "hold", "release", "replace"} {
-		wrong.when(flags.to == "" && given(name), "cannot use --%s without --to", name)
+		wrong.When(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
-	wrong.when(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
-	wrong.when(flags.lead < 0 || flags.lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
+	wrong.When(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
+	wrong.When(flags.lead < 0 || flags.lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
 		flags.lead, mirror.LongestLead)
-	if err := wrong.err(); err != nil || flags.to == "" {
+	if err := wrong.Err(); err != nil || flags.to == "" {
 		return nil, fail(exitUsage, "", err)
 	}
 
@@ -176,7 +178,7 @@ func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, key *mirror
 	}
 
 	if store.asJSON {
-		return errors.Join(printJSON(cmd.OutOrStdout(), row), err)
+		return errors.Join(term.JSON(cmd.OutOrStdout(), row), err)
 	}
 	if err != nil || flags.to == "" {
 		return err
@@ -197,7 +199,7 @@ func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *pushedRow) e
 			return
 		}
 		fmt.Fprintf(out, "pushed %s (epoch %d of %s): %s sent, %s were there\n", row.ID, row.Epoch, bare(flags.to),
-			sized(row.Sent), sized(row.Had))
+			term.Size(row.Sent), term.Size(row.Had))
 		if !row.ActivateAt.IsZero() {
 			fmt.Fprintf(out, "servers begin with it at %s\n", row.ActivateAt.Format(time.RFC3339))
 		}

@@ -16,6 +16,8 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/fleet/ledger"
+	"ninepocket/internal/settings"
+	"ninepocket/node"
 )
 
 // registry is where keys and bills are kept: the state directory of one machine, or the database of a
@@ -69,7 +71,7 @@ type shared struct{ *ledger.DB }
 func (s shared) ReadKeys(ctx context.Context) (*access.KeyFile, error) {
 	file, err := s.DB.ReadKeys(ctx)
 	if err == nil && len(file.Keys) == 0 {
-		err = fmt.Errorf("cannot read keys from %s: %w", s.DB, errNoSharedKeys)
+		err = fmt.Errorf("cannot read keys from %s: %w", s.DB, node.ErrNoSharedKeys)
 	}
 	return file, err
 }
@@ -78,9 +80,6 @@ func (s shared) Notes(ctx context.Context) (io.ReadCloser, error) {
 	lines, err := s.DB.Notes(ctx)
 	return io.NopCloser(bytes.NewReader(bytes.Join(lines, []byte("\n")))), err
 }
-
-// errNoSharedKeys means: the database of a fleet has no keys yet.
-var errNoSharedKeys = errors.New("it has none yet")
 
 // controlRemedies are for errors of the database of a fleet. FOLDER stands for its name.
 var controlRemedies = []remedy{
@@ -91,7 +90,7 @@ var controlRemedies = []remedy{
 	on(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later", ledger.ErrForm),
 	on(exitUsage, "--control wants postgres://USER@HOST/DATABASE", ledger.ErrURL),
 	on(exitFailure, "create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
-		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", errNoSharedKeys),
+		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", node.ErrNoSharedKeys),
 	on(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
 	on(exitFailure, "run: ninepocket keys list --control FOLDER", access.ErrNoSuchKey, access.ErrNoSuchTenant),
 }
@@ -126,7 +125,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 		}
 		defer db.Close()
 		flags.registry = shared{db}
-		return asFailure(run(cmd, args), slices.Concat(controlRemedies, stateRemedies), redact(flags.control))
+		return asFailure(run(cmd, args), slices.Concat(controlRemedies, stateRemedies), settings.Redact(flags.control))
 	}
 	return cmd
 }
@@ -136,17 +135,14 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 func (flags *registryFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	if !given("state") && !given("control") {
-		flags.control = os.Getenv(envPrefix + "CONTROL")
+		flags.control = os.Getenv(settings.EnvPrefix + "CONTROL")
 		if flags.control == "" {
-			flags.folder = os.Getenv(envPrefix + "STATE")
+			flags.folder = os.Getenv(settings.EnvPrefix + "STATE")
 		}
 	}
 
 	if flags.control != "" || given("control") {
-		err := checkControl(flags.control)
-		if err != nil {
-			err = fmt.Errorf("cannot use control %q: %w", redact(flags.control), err)
-		}
+		err := settings.CheckControl(flags.control)
 		if err == nil && given("state") {
 			err = errors.New("cannot use --state and --control: keys and bills are in one of them")
 		}
@@ -156,11 +152,11 @@ func (flags *registryFlags) choose(cmd *cobra.Command) error {
 		// As the parser of flags says it.
 		return errors.New(`required flag(s) "state" not set`)
 	}
-	return fail(exitUsage, "", checkFolder("state", flags.folder))
+	return fail(exitUsage, "", settings.CheckFolder("state", flags.folder))
 }
 
 // openControl opens the database of a fleet.
 func openControl(ctx context.Context, url string) (*ledger.DB, error) {
 	db, err := ledger.Open(ctx, url)
-	return db, asFailure(err, controlRemedies, redact(url))
+	return db, asFailure(err, controlRemedies, settings.Redact(url))
 }

@@ -98,6 +98,11 @@ var portRemedies = []remedy{
 	on(exitFailure, "a port below 1024 wants the capability CAP_NET_BIND_SERVICE", fs.ErrPermission),
 }
 
+// fits reports whether an error is one that the remedy is for.
+func (r *remedy) fits(err error) bool {
+	return slices.ContainsFunc(r.errs, func(known error) bool { return errors.Is(err, known) })
+}
+
 // asFailure gives an error the remedy that it has, if any; a failure has its own.
 func asFailure(err error, remedies []remedy, folder string) error {
 	if _, known := errors.AsType[*failure](err); known || err == nil {
@@ -111,7 +116,7 @@ func asFailure(err error, remedies []remedy, folder string) error {
 // remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
 	for _, remedy := range slices.Concat(remedies, diskRemedies) {
-		if slices.ContainsFunc(remedy.errs, func(known error) bool { return errors.Is(err, known) }) {
+		if remedy.fits(err) {
 			return remedy.code, strings.ReplaceAll(remedy.hint, "FOLDER", folder)
 		}
 	}

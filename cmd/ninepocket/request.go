@@ -1,16 +1,13 @@
 package main
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"strings"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"ninepocket/internal/accesslog"
+
 	"github.com/spf13/cobra"
 )
 
@@ -26,19 +23,20 @@ func requestCommand() *cobra.Command {
 			"code 1.",
 		Example: "  ninepocket request req_2f6ctyq4oz3w --access-log /var/log/ninepocket/access.log",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := readRequests(path, args[0])
+			all, err := accesslog.Find(path, args[0])
+			hint := ""
 			if errors.Is(err, fs.ErrNotExist) {
-				return fail(exitFailure, "give the file that serve writes, by its --access-log", err)
+				hint = "give the file that serve writes, by its --access-log"
 			}
 			if err != nil {
-				return fail(exitFailure, "", fmt.Errorf("cannot read the access log: %w", err))
+				return fail(exitFailure, hint, fmt.Errorf("cannot read the access log: %w", err))
 			}
 			if len(all) == 0 {
 				return fail(exitFailure, "it may be in an older file, or not have been sampled",
 					fmt.Errorf("cannot find request %q in %q", args[0], path))
 			}
 			return list(cmd, asJSON, all,
-				"TIME\tTENANT\tKEY\tSURFACE\tOPERATION\tSTATUS\tSNAPSHOT\tBYTES\tDURATION", accessLine.cells)
+				"TIME\tTENANT\tKEY\tSURFACE\tOPERATION\tSTATUS\tSNAPSHOT\tBYTES\tDURATION", requestCells)
 		},
 	}
 
@@ -48,28 +46,7 @@ func requestCommand() *cobra.Command {
 	return cmd
 }
 
-// readRequests reads a log, compressed or not.
-func readRequests(path, id string) ([]accessLine, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the access log: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-
-	var in io.Reader = file
-	switch {
-	case strings.HasSuffix(path, ".gz"):
-		in, err = gzip.NewReader(file)
-	case strings.HasSuffix(path, ".zst"):
-		in, err = zstd.NewReader(file)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return findRequest(in, id)
-}
-
-func (l accessLine) cells() []any {
+func requestCells(l accesslog.Line) []any {
 	return []any{
 		l.Time.Format(time.RFC3339Nano), l.Tenant, l.Key, l.Surface, l.Operation, l.Status, l.Snapshot, l.Bytes,
 		time.Duration(l.Micros) * time.Microsecond,

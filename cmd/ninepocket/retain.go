@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -62,7 +63,7 @@ func snapshotPrune() *cobra.Command {
 				for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
 					fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
 				}
-				fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), sized(bytes))
+				fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), term.Size(bytes))
 			})
 		},
 	}

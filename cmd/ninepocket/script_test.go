@@ -20,8 +20,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ninepocket/internal/accesslog"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/tamper"
+	"ninepocket/node"
 )
 
 // TestMain lets the test binary stand in for ninepocket in scripts, and launch programs that are
@@ -216,7 +218,7 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 
 	for range 600 {
 		if b, err := os.ReadFile(ready); err == nil {
-			var r readyFile
+			var r node.ReadyFile
 			ts.Check(json.Unmarshal(b, &r))
 			ts.Setenv("API", r.API)
 			ts.Setenv("ADMIN", r.Admin)
@@ -264,7 +266,7 @@ func getScript(ts *testscript.TestScript, _ bool, args []string) {
 // tenant: requestid games_list access.log
 func requestID(ts *testscript.TestScript, _ bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[1])) {
-		var l accessLine
+		var l accesslog.Line
 		ts.Check(json.Unmarshal([]byte(line), &l))
 		if l.Operation == args[0] && l.Tenant != "" {
 			ts.Setenv("REQUEST", l.RequestID)

@@ -1,25 +1,18 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"os/signal"
-	"path/filepath"
-	"runtime/debug"
 	"syscall"
-	"time"
 
-	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
-	"ninepocket/internal/systemd"
-	"ninepocket/server"
+	"ninepocket/internal/accesslog"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
+	"ninepocket/node"
 	"ninepocket/snapshot"
 )
 
@@ -49,10 +42,10 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if err := layered.missing(); err != nil {
+			if err := layered.Missing(); err != nil {
 				return fail(exitUsage, "give --store and --state; with s3://… also --store-cache and publishers", err)
 			}
-			return serve(cmd, layered.config, flags.read)
+			return serve(cmd, flags, layered.Config)
 		},
 	}
 
@@ -60,129 +53,103 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until the command is done; reread gives the configuration as it is then.
-func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
-	// A runtime that fails ends the process with the code of a wrong configuration, which no service
-	// manager tries again, unless it is told to end by a signal. That leaves no core file: keys are in
-	// memory.
-	debug.SetTraceback("crash")
-	noCoreFile()
-	// Who reads the log may go, as the system's journal does when it is restarted: the server does not
-	// end with it. A service manager takes that signal for a wanted end.
-	signal.Ignore(syscall.SIGPIPE)
-
-	// The clock of all requests begins here, so that limits count in one time.
-	now := time.Now()
-	service := &service{config: c, clock: access.StartClock(now)}
-	service.logTo(cmd)
-	service.reload = func() error { return service.takeOver(reread) }
-	service.ready = func(r *readyFile) {
-		service.log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
+// serve runs until the command is done; flags give the configuration as it is then.
+func serve(cmd *cobra.Command, flags *configFlags, c settings.Config) error {
+	node.PrepareProcess()
+	o := nodeOptions(cmd, c)
+	o.Reread = func() (settings.Config, error) {
+		layered, err := flags.read()
+		return layered.Config, err
+	}
+	o.Ready = func(r *node.ReadyFile) {
+		o.Log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
 			slog.String("snapshot_id", r.SnapshotID))
 	}
-	logMemory(service.log)
-
-	// Keys and a certificate that cannot be used end the start before a port is taken.
-	err := service.openControl(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer service.closeControl()
-	err = service.openKeys()
-	if err != nil {
-		return err
-	}
-
-	service.cert, err = c.certificate()
-	if err != nil {
-		return fail(exitFailure, "", err)
-	}
-
-	all, err := c.sockets()
-	if err != nil {
-		return asFailure(err, portRemedies, "")
-	}
-
-	service.access, err = openAccessLog(&c, cmd.OutOrStdout(), service.log)
-	if err != nil {
-		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
-	}
-	if c.Images != "" {
-		service.images, err = openImages(&c)
-	}
-	if err != nil {
-		return fail(exitFailure, "", err)
-	}
-
-	if err := service.openMirror(cmd.Context()); err != nil {
-		return err
-	}
-
-	service.engine = service.newEngine(snapshot.OpenDir(c.storeFolder()), all.api)
-	defer service.engine.Close()
-	if err := service.engine.Open(now); err != nil {
-		return c.noSnapshot(err)
-	}
-
-	// Without a service manager it serves all the same.
-	service.notify, err = systemd.Open()
-	if err != nil {
-		service.log.Error("notifications are off", slog.Any("cause", err))
-	}
-
-	// All that can be read is read: the state is the first thing to be written.
-	if err := service.openStateInTurn(cmd.Context(), all.given); err != nil {
-		return err
-	}
-	return service.serveOn(cmd.Context(), all)
+	node.LogMemory(o.Log)
+	return serveFailure(node.Serve(cmd.Context(), o), &c)
 }
 
-// serveOn serves on the sockets until ctx is done.
-func (s *service) serveOn(ctx context.Context, all sockets) error {
-	err := s.config.listenAdmin(&all)
-	if err != nil {
-		return asFailure(errors.Join(err, s.store.Close()), portRemedies, "")
+// nodeOptions are what a server of this program has in common: it logs where the command does, and
+// the command's notes take the same way.
+func nodeOptions(cmd *cobra.Command, c settings.Config) node.Options {
+	w := cmd.ErrOrStderr()
+	lines := accesslog.NewPatient(w)
+	log := term.NewLog(lines, c.LogFormat, term.Colourful(w))
+	lines.Back = func(dropped uint64) {
+		log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
+	cmd.SetErr(lines)
+	return node.Options{Config: c, Version: version, Log: log, Lines: lines, Stdout: cmd.OutOrStdout()}
+}
 
-	err = s.run(ctx, all)
-	if err != nil {
+// serveFailure gives an error of a server its exit code and its hint, by the stage of the start.
+func serveFailure(err error, c *settings.Config) error {
+	failed, atStart := errors.AsType[*node.StartError](err)
+	if err != nil && !atStart {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: %w", err))
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+
+	switch failed.Stage {
+	case node.StageControl, node.StageKeys:
+		return keysFailure(err, c)
+	case node.StagePorts, node.StageAdmin:
+		return asFailure(err, portRemedies, "")
+	case node.StageAccessLog:
+		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
+	case node.StageMirror:
+		return notReady(asMirrorFailure(err, c.Store))
+	case node.StageSnapshot:
+		return noSnapshot(c, err)
+	case node.StageCursors:
+		if errors.Is(err, access.ErrCorrupt) {
+			return fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+c.State+
+				", which removes it: the next start makes another, and clients begin their walks anew", err)
+		}
+		return stateFailure(err, c)
+	case node.StageJournal, node.StageExport:
+		return stateFailure(err, c)
+	case node.StageMeter:
+		return fail(exitNotReady, "run: ninepocket fleet check --metering URL", err)
+	}
+	return asFailure(err, nil, "")
 }
 
-// openKeys reads the keys of the state directory: a server without any would refuse everybody.
-func (s *service) openKeys() error {
-	plans, err := s.config.plans()
-	if err != nil {
-		return fail(exitUsage, "", err)
-	}
-	if s.fleet != nil {
-		return s.openSharedKeys(plans)
+// keysFailure is how a start ends that has no keys. A directory whose disk is not mounted yet looks
+// like one that was never used, so the hint speaks of both.
+func keysFailure(err error, c *settings.Config) error {
+	none := fmt.Errorf("cannot serve without keys: %w", err)
+	if c.Control != "" {
+		_, hint := remedyOf(err, controlRemedies, settings.Redact(c.Control))
+		return fail(exitNotReady, hint, none)
 	}
 
-	// A directory whose disk is not mounted yet looks like one that was never used, so the hint speaks
-	// of both.
-	state := s.config.State
-	s.ring, err = access.OpenKeyRing(state, plans)
+	_, hint := remedyOf(err, stateRemedies, c.State)
 	switch {
-	case errors.Is(err, access.ErrNoKeysFile), errors.Is(err, access.ErrKeysShared):
-		_, hint := remedyOf(err, stateRemedies, state)
-		return fail(exitNotReady, hint, fmt.Errorf("cannot serve without keys: %w", err))
-	case err != nil:
-		return asFailure(err, stateRemedies, state)
-	case s.ring.Len() == 0:
-		return fail(exitNotReady,
-			"run: ninepocket keys create --state "+state+" --tenant NAME --surface live --plan free",
-			errors.New("cannot serve without keys: the keys file has none"))
+	case errors.Is(err, node.ErrNoKeys):
+		hint = "run: ninepocket keys create --state " + c.State + " --tenant NAME --surface live --plan free"
+	case !errors.Is(err, access.ErrNoKeysFile) && !errors.Is(err, access.ErrKeysShared):
+		return asFailure(err, stateRemedies, c.State)
 	}
-	return nil
+	return fail(exitNotReady, hint, none)
+}
+
+// stateFailure gives an error of the state directory its remedy, or of the database of the fleet.
+func stateFailure(err error, c *settings.Config) error {
+	for _, known := range controlRemedies {
+		if known.fits(err) {
+			return asFailure(err, controlRemedies, settings.Redact(c.Control))
+		}
+	}
+	return asFailure(err, stateRemedies, c.State)
 }
 
 // noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
 // refused to read the store, which is a failure.
-func (c *config) noSnapshot(err error) error {
-	folder := c.storeFolder()
+func noSnapshot(c *settings.Config, err error) error {
+	folder := c.StoreFolder()
 	hint := "run: ninepocket snapshot build --store " + folder + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
 	if !errors.Is(err, snapshot.ErrNoCurrent) {
@@ -207,135 +174,10 @@ func (c *config) noSnapshot(err error) error {
 	return fail(exitNotReady, hint, cannot(err))
 }
 
-// openState reads the key of the cursors and opens the log of calls and charges, which one process
-// writes.
-func (s *service) openState(ctx context.Context, now time.Time) error {
-	var err error
-	if s.fleet == nil {
-		s.cursors, err = openCursors(s.config.State)
-	} else {
-		s.cursors, err = s.openSharedCursors(ctx)
+// notReady gives a failure the code of a start that lacks something.
+func notReady(err error) error {
+	if failed, ok := errors.AsType[*failure](err); ok {
+		return fail(exitNotReady, failed.hint, failed.err)
 	}
-	if err != nil {
-		return err
-	}
-
-	store, err := access.OpenEmbedded(s.config.State, access.EmbeddedOptions{
-		Now: s.clock.At(now), Report: s.meteringChanged, RepliesMax: s.config.RepliesMax, Export: s.fleet != nil,
-	})
-	if err != nil {
-		return asFailure(err, stateRemedies, s.config.State)
-	}
-
-	if s.fleet != nil {
-		if err := s.openExport(ctx, store); err != nil {
-			return errors.Join(err, store.Close())
-		}
-	}
-	if err := s.openMeter(ctx, store); err != nil {
-		return errors.Join(err, store.Close())
-	}
-	s.tellReplies()
-	if torn := store.Stats().LogTorn; torn > 0 {
-		s.log.Warn("the end of the metering log was torn: what it held was never acknowledged",
-			slog.Int("dropped_records", torn))
-	}
-	if cause := store.Stats().LogUnmapped; cause != nil {
-		s.log.Info("the metering log is written and not mapped: a request costs a system call more",
-			slog.Any("cause", cause))
-	}
-	return nil
-}
-
-// tellReplies logs how many idempotent replies are kept, and which plans may make more of them.
-func (s *service) tellReplies() {
-	plans, err := s.config.plans()
-	if err != nil {
-		return // a start fails on that before
-	}
-
-	more := []string{}
-	for _, name := range plans.Names() {
-		if plans[name].PerMinute*10 > s.config.RepliesMax {
-			more = append(more, name)
-		}
-	}
-	s.log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
-		slog.Int("replies_max", s.config.RepliesMax), slog.Any("plans_that_make_more", more))
-}
-
-// meteringChanged logs what the store reports: that something fails, and that it is over. What fails
-// is tried again by itself.
-func (s *service) meteringChanged(err error) {
-	switch {
-	case err == nil:
-		s.log.Info("metering is well again")
-	case errors.Is(err, access.ErrMoved):
-		s.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
-			slog.Any("cause", err))
-	case errors.Is(err, access.ErrLogLost):
-		s.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
-			slog.Any("cause", err))
-	case errors.Is(err, access.ErrUnavailable):
-		s.log.Error("metering is down: calls are answered 503 until the log can be written", slog.Any("cause", err))
-	default:
-		s.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
-	}
-}
-
-// takeOver takes over what a running server can: plans, keys and the certificate. What is wrong
-// with one of them keeps none of the others back.
-func (s *service) takeOver(reread func() (layered, error)) error {
-	fresh, err := reread()
-	if err == nil {
-		var changed access.Plans
-		changed, err = fresh.plans()
-		if err == nil {
-			err = s.ring.SetPlans(changed)
-		}
-		// What a running server cannot take over is named, or an operator would wait for it.
-		if keys := s.config.fixedChanges(&fresh.config); len(keys) > 0 {
-			s.log.Warn("settings wait for a restart", slog.Any("keys", keys))
-		}
-	}
-
-	if s.access != nil {
-		s.access.turn()
-	}
-
-	// Also when the configuration cannot be read.
-	_, badKeys := s.ring.Reload()
-	return errors.Join(err, badKeys, s.reloadCertificate())
-}
-
-// logTo lets the service log where the command does, and the command's notes take the same way.
-func (s *service) logTo(cmd *cobra.Command) {
-	w := cmd.ErrOrStderr()
-	s.lines = newPatient(w)
-	s.log = newLog(s.lines, s.config.LogFormat, colourful(w))
-	s.lines.back = func(dropped uint64) {
-		s.log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
-	}
-	cmd.SetErr(s.lines)
-}
-
-// newLog writes text for people or JSON for machines.
-func newLog(w io.Writer, format string, colours bool) *slog.Logger {
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
-	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !colours, TimeFormat: time.RFC3339}))
-}
-
-// colourful reports whether what is written is looked at by somebody who did not ask for none
-// (https://no-color.org).
-func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
-
-// openImages opens the folder of card images, and the one with the small copies of them.
-func openImages(c *config) (*server.Images, error) {
-	images, err := server.OpenImages(c.Images)
-	if err == nil {
-		err = images.KeepSmall(cmp.Or(c.ImageCache, filepath.Join(c.State, "small-images")))
-	}
-	return images, err
+	return fail(exitNotReady, "", err)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -118,7 +120,7 @@ func (l listed) cells() []any {
 		marks = append(marks, "current")
 	}
 	return []any{
-		l.ID, l.SnapshotAt.Format(time.RFC3339), l.CreatedAt.Format(time.RFC3339), l.Cards, sized(l.Bytes),
+		l.ID, l.SnapshotAt.Format(time.RFC3339), l.CreatedAt.Format(time.RFC3339), l.Cards, term.Size(l.Bytes),
 		strings.Join(marks, " "),
 	}
 }
@@ -160,12 +162,12 @@ type gameRow struct {
 func snapshotInspect() *cobra.Command {
 	var flags storeFlags
 	var path string
-	var config layered
+	var config settings.Layered
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			// Only the limits of the guards are asked of it.
-			config, err = readConfig(path, os.Environ(), func(string) {})
+			config, err = settings.Read(path, os.Environ(), func(string) {})
 			return fail(exitUsage, "", err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,7 +187,7 @@ func snapshotInspect() *cobra.Command {
 			shown := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: flags.dir().QuarantinePath(m.ID),
-				Guards: flags.verdicts(cmd.Context(), st, config.guards()), Publications: []snapshot.Publication{},
+				Guards: flags.verdicts(cmd.Context(), st, config.GuardLimits()), Publications: []snapshot.Publication{},
 				Held: slices.Contains(held, m.ID),
 			}
 			for _, pub := range past {
@@ -241,19 +243,19 @@ func (shown *inspected) print(out *bufio.Writer) {
 	fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
 		n.Games, n.Sets, n.Cards, n.Products, n.Lanes, n.HistoryPoints)
 
-	table(out, "GAME\tSETS\tCARDS", shown.Games,
+	term.Table(out, "GAME\tSETS\tCARDS", shown.Games,
 		func(row gameRow) []any { return []any{row.Slug, row.Sets, row.Cards} })
 	fmt.Fprintln(out)
-	table(out, "SECTION\tSTORED\tDECODED\tSHA-256", shown.Sections, func(sec sectionRow) []any {
+	term.Table(out, "SECTION\tSTORED\tDECODED\tSHA-256", shown.Sections, func(sec sectionRow) []any {
 		name := sec.Name
 		if sec.Optional {
 			name += " (optional)"
 		}
-		return []any{name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256}
+		return []any{name, term.Size(sec.Bytes), term.Size(sec.Raw), sec.SHA256}
 	})
 
 	fmt.Fprintln(out)
-	table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.Verdict) []any {
+	term.Table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.Verdict) []any {
 		return []any{verdict.Name, verdict.Status, figure(verdict.Figure), figure(verdict.Limit), verdict.Text}
 	})
 	fmt.Fprintln(out)
@@ -293,7 +295,7 @@ func snapshotVerify() *cobra.Command {
 			// Damage is a result too, for whoever reads JSON.
 			if flags.asJSON {
 				told := map[string]any{"id": id, "ok": false, "error": err.Error()}
-				err = errors.Join(printJSON(cmd.OutOrStdout(), told), err)
+				err = errors.Join(term.JSON(cmd.OutOrStdout(), told), err)
 			}
 			return fmt.Errorf("cannot verify the snapshot: %w", err)
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/node"
 )
 
 func stateVerify() *cobra.Command {
@@ -25,7 +26,7 @@ func stateVerify() *cobra.Command {
 				return err
 			}
 
-			damage, err := checkCursorKey(flags.folder)
+			damage, err := node.CheckCursorKey(flags.folder)
 			if err != nil {
 				return err
 			}
@@ -137,7 +138,7 @@ func stateRepair() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(flags.folder, believe, time.Now())
 			if err == nil {
-				err = repairCursorKey(flags.folder, &report)
+				err = node.RepairCursorKey(flags.folder, &report)
 			}
 			if err != nil {
 				return err

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
+	"ninepocket/node"
 )
 
 // usageFlags are the flags of usage.
@@ -51,23 +53,23 @@ func usageCommand() *cobra.Command {
 
 // span reads the days, naming every problem.
 func (flags *usageFlags) span() (since, until access.Day, err error) {
-	var wrong problems
+	var wrong settings.Problems
 	date := func(name, text string, none access.Day) access.Day {
 		if text == "" {
 			return none
 		}
 		day, err := access.ParseDay(text)
-		wrong.when(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
+		wrong.When(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
 		return day
 	}
 
 	// No date is before, or after, all others.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
-	wrong.when(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
-	wrong.when(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
+	wrong.When(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
+	wrong.When(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
 		"cannot use --format %q: want table, csv or json", flags.format)
-	return since, until, fail(exitUsage, "", wrong.err())
+	return since, until, fail(exitUsage, "", wrong.Err())
 }
 
 func (flags *usageFlags) run(cmd *cobra.Command) error {
@@ -75,7 +77,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	plans, err := plansOf(flags.config)
+	plans, err := settings.Plans(flags.config)
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
@@ -86,7 +88,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	}
 	// No calls, or no state directory at all.
 	keys, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, errNoSharedKeys},
+	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, node.ErrNoSharedKeys},
 		func(known error) bool { return errors.Is(err, known) })
 	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err
@@ -120,7 +122,7 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *bill) error {
 		if flags.totals {
 			report.Totals = b.totals()
 		}
-		return printJSON(cmd.OutOrStdout(), report)
+		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
 		out := csv.NewWriter(cmd.OutOrStdout())
 		for i, name := range header {
@@ -139,7 +141,7 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *bill) error {
 	}
 
 	return show(cmd, false, nil, func(out *bufio.Writer) {
-		table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
+		term.Table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
 	})
 }
 
@@ -252,13 +254,4 @@ func orEmpty[T any](v *T) any {
 		return ""
 	}
 	return *v
-}
-
-// plansOf are the plans of a configuration, the built-in ones without one.
-func plansOf(path string) (access.Plans, error) {
-	configured, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
-	if err != nil {
-		return nil, err
-	}
-	return configured.plans()
 }

@@ -1,9 +1,0 @@
-package main
-
-import "golang.org/x/sys/unix"
-
-// forgetful reports whether a directory is in memory alone.
-func forgetful(dir string) bool {
-	var stat unix.Statfs_t
-	return unix.Statfs(dir, &stat) == nil && stat.Type == unix.TMPFS_MAGIC
-}

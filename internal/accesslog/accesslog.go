@@ -1,0 +1,199 @@
+// Package accesslog writes what a server tells of itself, aside from requests: a line a request, and a log whose reader
+// may hang.
+package accesslog
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/server"
+)
+
+const (
+	// waitingLines is how many lines wait for a slow disk; more are dropped and counted.
+	waitingLines = 8192
+	// flushLines is how long a line waits at most before it is written.
+	flushLines = time.Second
+)
+
+// Log writes a line a request, aside: no request waits for it.
+type Log struct {
+	path   string
+	every  uint64
+	stdout io.Writer
+	log    *slog.Logger
+
+	lines   chan []byte
+	free    sync.Pool
+	seen    atomic.Uint64
+	dropped atomic.Uint64
+	reopen  chan struct{}
+}
+
+// Open opens an access log at path, - for stdout, with a line for one request in every; errors of the
+// server always have one. A file that cannot be written is an error here, and is told to log later on.
+func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, error) {
+	l := &Log{
+		path: path, every: uint64(max(1, every)), stdout: stdout, log: log,
+		lines: make(chan []byte, waitingLines), reopen: make(chan struct{}, 1),
+	}
+	file, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	return l, file.Close()
+}
+
+// Dropped is how many lines a slow or failing disk has cost.
+func (l *Log) Dropped() uint64 { return l.dropped.Load() }
+
+type stdoutLog struct{ io.Writer }
+
+func (stdoutLog) Close() error { return nil }
+
+func (l *Log) open() (io.WriteCloser, error) {
+	if l.path == "-" {
+		return stdoutLog{l.stdout}, nil
+	}
+	return os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640) //nolint:gosec // for a group that reads logs
+}
+
+// Add takes an entry. It never waits.
+func (l *Log) Add(e server.Entry) {
+	if n := l.seen.Add(1); l.every > 1 && n%l.every != 0 && e.Status < 500 {
+		return
+	}
+
+	line, _ := l.free.Get().([]byte) // nil when there is none
+	line = appendLine(line[:0], &e)
+	select {
+	case l.lines <- line:
+	default:
+		l.dropped.Add(1)
+		l.free.Put(line) //nolint:staticcheck // a slice's header is cheap beside the line
+	}
+}
+
+// appendLine spells an entry as a line. The texts are names that the program or an operator gave,
+// or an id of a checked form, so that nothing in them needs an escape.
+func appendLine(dst []byte, e *server.Entry) []byte {
+	text := func(name, value string) {
+		dst = append(dst, `,"`...)
+		dst = append(dst, name...)
+		dst = append(dst, `":"`...)
+		dst = append(dst, value...)
+		dst = append(dst, '"')
+	}
+	number := func(name string, value int64) {
+		dst = append(dst, `,"`...)
+		dst = append(dst, name...)
+		dst = append(dst, `":`...)
+		dst = strconv.AppendInt(dst, value, 10)
+	}
+
+	dst = append(dst, `{"time":"`...)
+	dst = e.At.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+	dst = append(dst, `","request_id":"`...)
+	dst = append(dst, e.ID...)
+	dst = append(dst, '"')
+	text("tenant", e.Tenant)
+	text("key", e.Key)
+	text("surface", e.Surface)
+	text("operation", e.Operation)
+	number("status", int64(e.Status))
+	text("snapshot_id", e.Snapshot)
+	number("bytes", int64(e.Bytes))
+	number("duration_us", e.Took.Microseconds())
+	return append(dst, "}\n"...)
+}
+
+// Turn has the file opened again, after a rotation.
+func (l *Log) Turn() {
+	select {
+	case l.reopen <- struct{}{}:
+	default: // it is about to be
+	}
+}
+
+// Run writes until done is closed, and then what still waits.
+func (l *Log) Run(done <-chan struct{}) {
+	file := &logFile{Log: l}
+	file.turn()
+	flush := time.NewTicker(flushLines)
+	defer flush.Stop()
+
+	for {
+		select {
+		case line := <-l.lines:
+			file.write(line)
+		case <-flush.C:
+			file.flush()
+		case <-l.reopen:
+			file.turn()
+		case <-done:
+			for len(l.lines) > 0 {
+				file.write(<-l.lines)
+			}
+			file.flush()
+			_ = file.out.Close()
+			return
+		}
+	}
+}
+
+// logFile is the file that lines go to.
+type logFile struct {
+	*Log
+	out    io.WriteCloser
+	buffer *bufio.Writer
+	held   uint64 // lines in the buffer
+	told   bool   // that it cannot be written
+}
+
+// turn opens the file anew.
+func (f *logFile) turn() {
+	if f.out != nil {
+		f.flush()
+		_ = f.out.Close()
+	}
+
+	var err error
+	f.out, err = f.open()
+	if err != nil {
+		f.log.Error("the access log cannot be opened: its lines are dropped until a SIGHUP", slog.Any("cause", err))
+		f.out = stdoutLog{io.Discard}
+	}
+	f.buffer = bufio.NewWriterSize(f.out, 1<<16)
+	f.told = false
+}
+
+func (f *logFile) write(line []byte) {
+	if f.buffer.Available() < len(line) {
+		f.flush()
+	}
+	f.held++
+	_, _ = f.buffer.Write(line) // an error stays for the flush
+	f.free.Put(line)            //nolint:staticcheck // as above
+}
+
+// flush writes what is held. What a full disk does not take is dropped, and the next line is a new
+// try.
+func (f *logFile) flush() {
+	err := f.buffer.Flush()
+	if err != nil {
+		f.dropped.Add(f.held)
+		f.buffer.Reset(f.out)
+	}
+	f.held = 0
+
+	if err != nil && !f.told {
+		f.told = true
+		f.log.Error("the access log cannot be written: its lines are dropped", slog.Any("cause", err))
+	}
+}

@@ -1,0 +1,77 @@
+package accesslog
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hanging is a reader of lines that takes none before it is let go.
+type hanging struct {
+	gone chan struct{}
+
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (h *hanging) Write(text []byte) (int, error) {
+	<-h.gone
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(text)
+}
+
+func (h *hanging) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// TestPatientLog writes more lines than wait for a reader that hangs: nobody waits, what is too much is
+// dropped, counted and told once the reader is back, and the others are there in their order.
+func TestPatientLog(t *testing.T) {
+	t.Parallel()
+	const more = 50
+	out := &hanging{gone: make(chan struct{})}
+	p := NewPatient(out)
+	lost := make(chan uint64, 1)
+	p.Back = func(dropped uint64) { lost <- dropped }
+
+	begun := time.Now()
+	for i := range logLines + more {
+		if n, err := fmt.Fprintf(p, "line %d\n", i); n == 0 || err != nil {
+			t.Fatalf("line %d: %d, %v", i, n, err)
+		}
+	}
+	if took := time.Since(begun); took > logLines/8*logPatience { // for the first line, not for each
+		t.Errorf("lines that nobody reads took %v", took)
+	}
+
+	// The one that is being written has left the queue, most likely.
+	dropped := p.dropped.Load()
+	if dropped != more && dropped != more-1 {
+		t.Errorf("%d lines are dropped, want %d", dropped, more-1)
+	}
+	close(out.gone)
+	if told := <-lost; told != dropped {
+		t.Errorf("%d lines are told to be lost, want %d", told, dropped)
+	}
+	var want strings.Builder
+	for i := range logLines + more - dropped {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	if got := out.String(); got != want.String() {
+		t.Errorf("the reader has %d bytes, want %d", len(got), want.Len())
+	}
+
+	// It is as before: who logs waits for the line.
+	if p.hangs.Load() {
+		t.Error("the reader is back and taken for one that hangs")
+	}
+	_, err := p.Write([]byte("after\n"))
+	if err != nil || !p.hangs.Load() && !strings.HasSuffix(out.String(), "after\n") {
+		t.Errorf("a line is not written when Write returns: %v", err)
+	}
+}

@@ -1,0 +1,295 @@
+// Package settings is what a server and the day's work are configured by: keys, their values and where each came from.
+package settings
+
+import (
+	"errors"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/feed"
+	"ninepocket/fleet/mirror"
+	"ninepocket/snapshot/guard"
+)
+
+// Config is what serve runs with: defaults < TOML file < environment < flags. Its keys, and
+// their help, are the tags of its fields.
+type Config struct {
+	Store string `toml:"store" flag:"snapshot store <DIR>, or s3://… that many servers follow"`
+	// What a store of many servers publishes is kept in a folder, and believed when one of the keys signed it.
+	StoreCache string   `toml:"store_cache" flag:"<DIR> for what is pulled from a store s3://…"`
+	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign what a store s3://… publishes"`
+
+	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
+	// Many servers share what these two hold; without them one machine needs nothing but its state directory.
+	Metering string `toml:"metering" flag:"Redis or Valkey <URL> with the rights that hold over many servers; wants --control"` // air: a tag is one text
+	Control  string `toml:"control" flag:"PostgreSQL <URL> with the keys and bills of many servers"`
+
+	Listen string `toml:"listen" flag:"<ADDRESS> of the API"`
+	Admin  string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
+	// The certificate and its key are given both, or neither.
+	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"` // air: a tag is one text
+	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"`
+	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
+	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
+	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
+	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
+	// The small copies of these images.
+	ImageCache string `toml:"image_cache" flag:"<DIR> that small copies of card images are kept in (default: STATE/small-images)"` // air: a tag is one text
+
+	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
+	LogFormat string `toml:"log_format" flag:"text or json"`
+	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`            // air: a tag is one text
+	DrainLead string `toml:"drain_lead" flag:"<DURATION> for which SIGTERM lets requests come before the listener closes, 10s at most"` // air: a tag is one text
+
+	AccessLogSample int `toml:"access_log_sample" flag:"a line for one request in <N>; errors of the server always have one"` // air: a tag is one text
+
+	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                        // air: a tag is one text
+	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> of them at most from one address that is no trusted proxy (default: a quarter of all)"` // air: a tag is one text
+
+	Surfaces       []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
+	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
+	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
+	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
+	RepliesMax     int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`     // air: a tag is one text
+	AdminHosts     []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
+	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
+
+	Feed   Feed
+	Daily  Daily
+	Fleet  Fleet
+	MCP    MCP
+	Guards map[string]*float64 // the limits of the guards before publishing, by name
+	Plans  map[string]*Plan
+}
+
+// Feed is the [feed] table: what daily pulls, and feed pull too where it is given the file.
+type Feed struct {
+	Into          string   `toml:"into" help:"directory that daily pulls the TCGCSV feed into; none for no pull"`
+	URL           string   `toml:"url" help:"base URL of the feed"`
+	Games         []string `toml:"games" help:"only these games; none for all"`
+	Interval      string   `toml:"interval" help:"time between two requests"`
+	UserAgent     string   `toml:"user_agent" help:"names you to the feed, with an address"`
+	KeepDays      int      `toml:"keep_days" help:"day files that stay; 0 keeps all"`
+	Images        string   `toml:"images" help:"folder that missing pictures are fetched into; none for no pictures"`
+	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
+}
+
+// Daily is the [daily] table.
+type Daily struct {
+	Sources       []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
+	Prices        []string `toml:"prices" help:"prices alone, KIND:PATH"`
+	Mapping       string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
+	KeepUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
+	Keep          int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
+}
+
+// MCP is the [mcp] table.
+type MCP struct {
+	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"` // air: a tag is one text
+	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
+}
+
+// Plan is a [plans.NAME] table; what is left out keeps its default (decision 14).
+type Plan struct {
+	PerMinute   int    `toml:"per_minute" help:"calls in any 60 seconds, 1 to 10000000"`
+	PerDay      int64  `toml:"per_day" help:"successful calls a UTC day"`
+	MaxCards    int    `toml:"max_cards" help:"ids in a card batch, 1 to 200"`
+	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
+	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
+	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
+}
+
+// KeepSnapshots is how many of the newest snapshots a publication leaves in the store, unless configured: a month of
+// daily ones.
+const KeepSnapshots = 30
+
+// PulledFeed is how the sources of daily name the tree that was pulled.
+const PulledFeed = "feed"
+
+// Default is the configuration without a file, a variable or a flag.
+func Default() Config {
+	return Config{
+		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
+		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
+		RepliesMax: access.DefaultRepliesMax, AccessLogSample: 1,
+		Feed: Feed{
+			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), KeepDays: feed.DefaultKeepDays,
+			ImageInterval: feed.DefaultImageInterval.String(),
+		},
+		Daily: Daily{Sources: []string{PulledFeed}, Keep: KeepSnapshots},
+		Fleet: Fleet{Acks: "replica", Replicas: 1, Timeout: "100ms", Lease: "500ms", Export: "5s", Prefix: "np"},
+	}
+}
+
+// Validate returns every problem of a configuration, joined.
+func (c *Config) Validate() error {
+	var wrong Problems
+	for _, s := range c.Surfaces {
+		wrong.When(s != "live" && s != "preview", "cannot use surfaces: %q is not live or preview", s)
+	}
+
+	wrong.When(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
+	wrong.When(!slices.Contains(c.Surfaces, c.DefaultSurface),
+		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
+	wrong.When(!validPrefix(c.ProductPrefix),
+		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
+
+	wrong.When(c.RepliesMax < 1, "cannot use replies_max %d: want 1 or more", c.RepliesMax)
+
+	wrong.Add(refuse("base_url", c.BaseURL, urlFault(c.BaseURL)))
+	wrong.Add(refuse("site_url", c.SiteURL, urlFault(c.SiteURL)))
+	wrong.Add(refuse("listen", c.Listen, addressFault(c.Listen)))
+	wrong.Add(refuse("admin", c.Admin, addressFault(c.Admin)))
+
+	wrong.When(c.LogFormat != "text" && c.LogFormat != "json",
+		"cannot use log_format %q: want text or json", c.LogFormat)
+	_, err := c.Lead()
+	wrong.When(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
+	count := func(key string, n int) {
+		wrong.When(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
+	}
+	count("max_connections", c.MaxConnections)
+	count("max_connections_per_address", c.MaxConnectionsPerAddress)
+	wrong.When(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
+		c.AccessLogSample)
+	wrong.When((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
+	_, proxies := c.Proxies()
+	_, plans := c.PlanTable()
+	return errors.Join(wrong.Err(), proxies, plans, c.GuardLimits().Validate(), c.CheckDaily(), c.checkFleet(),
+		c.checkMirror())
+}
+
+// LongestLead bounds drain_lead: the whole drain has to end before service managers lose patience.
+const LongestLead = 10 * time.Second
+
+// Lead is how long requests still come in after SIGTERM, on open connections and new ones,
+// each answered with Connection: close.
+func (c *Config) Lead() (time.Duration, error) {
+	lead, err := time.ParseDuration(c.DrainLead)
+	if err != nil || lead < 0 || lead > LongestLead {
+		return 0, errors.New("want a time from 0s to 10s, such as 0.5s")
+	}
+	return lead, nil
+}
+
+// defaultGuards are the limits of all guards unless configured.
+func defaultGuards() map[string]*float64 {
+	limits := map[string]*float64{}
+	for _, g := range guard.Describe() {
+		limits[g.Name] = &g.Limit
+	}
+	return limits
+}
+
+// GuardLimits returns the limit of every guard as configured, by the guard's name.
+func (c *Config) GuardLimits() guard.Limits {
+	limits := guard.Limits{}
+	for name, limit := range c.Guards {
+		limits[name] = *limit
+	}
+	return limits
+}
+
+// Missing says what serve cannot do without; the error joins every problem.
+func (c *Config) Missing() error {
+	if c.Store == "" || c.State == "" {
+		return errors.New("cannot serve: the store or the state directory is not given")
+	}
+	if c.Mirrored() {
+		var wrong Problems
+		wrong.When(c.StoreCache == "", "cannot serve from a store %s…: store_cache is not given", mirror.Scheme)
+		wrong.When(len(c.Publishers) == 0,
+			"cannot serve from a store %s…: publishers names no key that may sign what is published", mirror.Scheme)
+		return errors.Join(wrong.Err(), CheckFolder("state", c.State))
+	}
+	return errors.Join(CheckFolder("store", c.Store), CheckFolder("state", c.State))
+}
+
+// addressFault wants HOST:PORT. Without HOST it is every address of the machine, without PORT a
+// free port. Whether it can be listened on is found out by listening.
+func addressFault(s string) string {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return "want HOST:PORT, such as 127.0.0.1:8080 or :8080"
+	}
+	return ""
+}
+
+// urlFault wants an absolute http or https URL, or none; it is put into answers as it is.
+func urlFault(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		return ""
+	case err != nil:
+		return "it is not a URL"
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil:
+		return "want https://host, with a path at most"
+	case u.String() != s || strings.ContainsAny(s, "\"\\<>"):
+		return "it holds characters that must be percent-encoded"
+	}
+	return ""
+}
+
+// Proxies are the networks of proxies whose X-Forwarded-For is believed; the error joins every problem.
+func (c *Config) Proxies() (all []netip.Prefix, err error) {
+	var wrong Problems
+	for _, text := range c.TrustedProxies {
+		prefix, err := netip.ParsePrefix(text)
+		// An address alone stands for the network that holds only this address.
+		if addr, alone := netip.ParseAddr(text); alone == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
+		}
+		wrong.When(err != nil, "cannot use trusted_proxies: %q is neither an address nor a network", text)
+		all = append(all, prefix.Masked())
+	}
+	return all, wrong.Err()
+}
+
+// HidesVisitors reports whether clients must come through a proxy that is not trusted to say who
+// they are: pages are served, and the base URL is one that the listener itself cannot answer.
+func (c *Config) HidesVisitors() bool {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
+		return false
+	}
+
+	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
+	host, _, err := net.SplitHostPort(c.Listen)
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && local(host) && !local(base.Hostname())
+}
+
+// local reports whether a host is a loopback address or "localhost", which only this machine itself
+// can reach.
+func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+
+func validPrefix(s string) bool {
+	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// PlanTable is the default plans with the configured changes; the error joins every problem.
+func (c *Config) PlanTable() (access.Plans, error) {
+	plans := access.DefaultPlans()
+	var wrong Problems
+	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
+		plan := c.Plans[name]
+		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
+		wrong.When(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
+
+		plans.Set(name, access.Plan{
+			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
+			HistoryDays: plan.HistoryDays, StatsWindow: window,
+		})
+	}
+	return plans, errors.Join(wrong.Err(), plans.Validate())
+}

@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"slices"
+	"time"
+
+	"ninepocket/feed"
+	"ninepocket/loader"
+)
+
+// CheckDaily returns every problem of the tables for pulling and building, joined.
+func (c *Config) CheckDaily() error {
+	var wrong Problems
+	if c.Feed.Into != "" {
+		o, err := c.Pulling()
+		if err == nil {
+			err = o.Validate()
+		}
+		wrong.When(err != nil, "cannot use [feed]: %w", err)
+	}
+
+	for _, given := range slices.Concat(c.Daily.Sources, c.Daily.Prices) {
+		if given == PulledFeed {
+			continue
+		}
+		_, err := loader.ParseInput(given)
+		wrong.When(err != nil, "cannot use [daily]: %w", err)
+	}
+	wrong.When(c.Daily.Keep < 0, "cannot use daily.keep %d: want 0 or more", c.Daily.Keep)
+	return wrong.Err()
+}
+
+// Pulling are the options of a pull as configured; the error joins every problem.
+func (c *Config) Pulling() (o feed.Options, err error) {
+	var wrong Problems
+	duration := func(key, text string) time.Duration {
+		d, err := time.ParseDuration(text)
+		wrong.When(err != nil, "%s %q is no time such as 100ms", key, text)
+		return d
+	}
+	o = feed.Options{
+		Into: c.Feed.Into, URL: c.Feed.URL, Games: c.Feed.Games, UserAgent: c.Feed.UserAgent, KeepDays: c.Feed.KeepDays,
+		Images: c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
+		ImageInterval: duration("image_interval", c.Feed.ImageInterval),
+	}
+	return o, wrong.Err()
+}

@@ -1,0 +1,175 @@
+package settings
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ninepocket/fleet/meter"
+	"ninepocket/fleet/mirror"
+)
+
+// Fleet is the [fleet] table: how servers share rights and bills. It means nothing without
+// metering or control.
+type Fleet struct {
+	Acks     string `toml:"acks" help:"what a grant of rights waits for: replica, aof or none"`
+	Replicas int    `toml:"replicas" help:"replicas that must have a grant, with acks = replica"`
+	Timeout  string `toml:"timeout" help:"time that a call waits for its right; then it is answered 503"`
+	Lease    string `toml:"lease" help:"how long rights are taken ahead for plans above 1,000 a minute; 0s takes none"` // air: a tag is one text
+	Export   string `toml:"export" help:"time between two reports of what was charged"`
+	Prefix   string `toml:"prefix" help:"begins the names of all that is kept in Redis"`
+}
+
+// The bounds of [fleet]. A call that waits longer than the longest timeout has lost its client. A
+// lease bounds how late a lowered plan holds. A report that comes seldom is an alert.
+const (
+	MostReplicas    = 9
+	LongestPrefix   = 16
+	shortestTimeout = 10 * time.Millisecond
+	longestTimeout  = 5 * time.Second
+	shortestLease   = 50 * time.Millisecond
+	longestLease    = 5 * time.Second
+	shortestExport  = 100 * time.Millisecond
+	longestExport   = time.Minute
+)
+
+// Acks are the values of fleet.acks.
+var Acks = map[string]meter.Acks{"replica": meter.AcksReplica, "aof": meter.AcksAOF, "none": meter.AcksNone}
+
+// Sharing reads the [fleet] table: how rights are shared, as far as it is configured, and how often
+// charges are reported. The error joins every problem.
+func (c *Config) Sharing() (rights meter.Options, export time.Duration, err error) {
+	given := &c.Fleet
+	var wrong Problems
+	span := func(key, text string, shortest, longest time.Duration) time.Duration {
+		d, err := time.ParseDuration(text)
+		wrong.When(err != nil || d < shortest || d > longest, "cannot use fleet.%s %q: want a time from %s to %s",
+			key, text, shortest, longest)
+		return d
+	}
+
+	rights = meter.Options{
+		URL: c.Metering, Acks: Acks[given.Acks], Replicas: given.Replicas, Prefix: given.Prefix,
+		Timeout: span("timeout", given.Timeout, shortestTimeout, longestTimeout), RepliesMax: c.RepliesMax,
+	}
+	export = span("export", given.Export, shortestExport, longestExport)
+	// None is shorter than the shortest one.
+	if d, err := time.ParseDuration(given.Lease); err != nil || d != 0 {
+		rights.Lease = span("lease", given.Lease, shortestLease, longestLease)
+	}
+
+	_, known := Acks[given.Acks]
+	wrong.When(!known, "cannot use fleet.acks %q: want replica, aof or none", given.Acks)
+	wrong.When(given.Replicas < 1 || given.Replicas > MostReplicas,
+		"cannot use fleet.replicas %d: want 1 to %d", given.Replicas, MostReplicas)
+	wrong.When(!ValidPrefix(given.Prefix),
+		"cannot use fleet.prefix %q: want 1 to %d letters, digits, - or _", given.Prefix, LongestPrefix)
+	return rights, export, wrong.Err()
+}
+
+// ValidPrefix reports whether names in Redis may begin with a text.
+func ValidPrefix(s string) bool { return len(s) <= LongestPrefix && bareKey(s) }
+
+// checkFleet returns every problem of what servers share.
+func (c *Config) checkFleet() error {
+	_, _, err := c.Sharing()
+	var wrong Problems
+	wrong.Add(err)
+	if c.Metering != "" {
+		wrong.Add(CheckMetering(c.Metering))
+	}
+	if c.Control != "" {
+		wrong.Add(CheckControl(c.Control))
+	}
+	wrong.When(c.Metering != "" && c.Control == "",
+		"cannot serve without --control: a fleet bills from one ledger")
+	return wrong.Err()
+}
+
+// CheckControl wants the URL of a PostgreSQL database; the error shows no password. Whether it can be
+// reached is found out by connecting.
+func CheckControl(s string) error { return refuse("control", s, controlFault(s)) }
+
+func controlFault(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "it is not a URL; /, #, ? and % of its password are written as %2F, %23, %3F and %25"
+	}
+	host := u.Host != "" || u.Query().Get("host") != ""
+	if u.Scheme != "postgres" && u.Scheme != "postgresql" || !host || len(u.Path) < 2 {
+		return "want postgres://USER@HOST/DATABASE"
+	}
+
+	// The driver takes what is behind the first @ for the host, and messages name hosts.
+	_, rest, _ := strings.Cut(s, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	if strings.Count(authority, "@") > 1 {
+		return "write an @ of its password as %40"
+	}
+	return ""
+}
+
+// CheckMetering wants the URL of Redis or Valkey, or the addresses of its Sentinels with the name of
+// what they watch; the error shows no password.
+func CheckMetering(s string) error { return refuse("metering", s, meteringFault(s)) }
+
+func meteringFault(s string) string {
+	scheme, rest, _ := strings.Cut(s, "://")
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	hosts, name, _ := strings.Cut(rest, "/")
+
+	switch scheme {
+	case "redis", "rediss":
+		_, err := strconv.ParseUint("0"+name, 10, 16)
+		if hosts != "" && !strings.Contains(hosts, ",") && err == nil {
+			return ""
+		}
+	case "redis+sentinel", "rediss+sentinel":
+		if hosts != "" && !slices.Contains(strings.Split(hosts, ","), "") && bareKey(name) {
+			return ""
+		}
+	}
+	return "want redis://HOST:PORT/0, rediss://HOST:PORT/0 or redis+sentinel://HOST,HOST,HOST/NAME"
+}
+
+// Mirrored reports whether the store is one that many servers follow.
+func (c *Config) Mirrored() bool { return strings.HasPrefix(c.Store, mirror.Scheme) }
+
+// StoreFolder is the folder that snapshots are served from.
+func (c *Config) StoreFolder() string {
+	if c.Mirrored() {
+		return c.StoreCache
+	}
+	return c.Store
+}
+
+// ParsePublishers reads the keys that are trusted, each as ID:KEY; the error joins every problem.
+func ParsePublishers(texts []string) ([]mirror.Publisher, error) {
+	var wrong Problems
+	var all []mirror.Publisher
+	for _, text := range texts {
+		publisher, err := mirror.ParsePublisher(text)
+		wrong.Add(err)
+		all = append(all, publisher)
+	}
+	return all, wrong.Err()
+}
+
+// checkMirror checks the settings of a store that many servers follow.
+func (c *Config) checkMirror() error {
+	var wrong Problems
+	_, err := ParsePublishers(c.Publishers)
+	wrong.Add(err)
+	wrong.When(c.StoreCache != "" && c.Store != "" && !c.Mirrored(),
+		"cannot use store_cache %q: the store is a folder already", c.StoreCache)
+	if c.Mirrored() {
+		_, err := mirror.ParsePlace(c.Store)
+		wrong.Add(err)
+	}
+	wrong.Add(CheckFolder("store_cache", c.StoreCache))
+	return wrong.Err()
+}

@@ -1,0 +1,170 @@
+package settings
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"ninepocket/internal/term"
+)
+
+// Row is a setting with its effective value and where that came from.
+type Row struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"` // no password is in it
+	From  string `json:"from"`
+}
+
+// Rows are all settings of the effective configuration, in the order of the file.
+func (c *Layered) Rows() (rows []Row) {
+	c.each(func(s *Setting, name string, whole *Config) {
+		key := dotted(s.path(name))
+		rows = append(rows, Row{key, redacted(s.value(whole, name)), cmp.Or(c.from[key], "default")})
+	})
+	return rows
+}
+
+// each calls visit with every setting of the effective configuration, those of a table one after the
+// other.
+func (c *Config) each(visit func(s *Setting, name string, whole *Config)) {
+	whole := c.effective()
+	plans := slices.IndexFunc(Settings, (*Setting).named)
+	for _, s := range Settings[:plans] {
+		visit(s, "", &whole)
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(whole.Plans)) {
+		for _, s := range Settings[plans:] {
+			visit(s, name, &whole)
+		}
+	}
+}
+
+// effective is the configuration with all plans as they come out, spelt as their tables do.
+func (c *Config) effective() Config {
+	whole := *c
+	whole.Plans = nil
+
+	// A bad one comes out as it was given.
+	plans, _ := c.PlanTable()
+	for name, plan := range plans {
+		window := "none"
+		if plan.Stats() {
+			window = fmt.Sprintf("%dd", plan.StatsWindow)
+		}
+		*whole.plan(name) = Plan{
+			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
+			HistoryDays: plan.HistoryDays, StatsWindow: window,
+		}
+	}
+	return whole
+}
+
+// Print prints the effective configuration as a file that Read takes, each value with its origin.
+// out keeps the first error.
+func (c *Layered) Print(out *bufio.Writer) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := ""
+	for _, row := range c.Rows() {
+		header, key := splitKey(row.Key)
+		if header != table {
+			table = header
+			fmt.Fprintf(t, "\n[%s]\n", table)
+		}
+		fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
+	}
+
+	// out keeps the error.
+	_ = t.Flush()
+}
+
+// Example is a file in which every key is commented out with its default, made from the table of
+// settings.
+func Example() []byte {
+	var b bytes.Buffer
+	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before " +
+		"a key to change it.\n# Flags win over the environment, the environment over this file. Check it with: " +
+		"ninepocket config check --config FILE\n")
+
+	c := Default()
+	table := ""
+	explained := map[string]bool{}
+	c.each(func(s *Setting, name string, whole *Config) {
+		header, key := splitKey(dotted(s.path(name)))
+		if header != table {
+			table = header
+			fmt.Fprintf(&b, "\n[%s]\n", table)
+			if s.named() && !explained[s.Key] {
+				b.WriteString("# A name of your choice makes another one.\n")
+			}
+		}
+		if !explained[s.Key] {
+			explained[s.Key] = true
+			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.Help, "`", ""), s.EnvName())
+		}
+
+		fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
+	})
+	return b.Bytes()
+}
+
+// splitKey parts a spelt key into its table and its last level, which is never quoted.
+func splitKey(key string) (table, last string) {
+	if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
+		return key[:dot], key[dot+1:]
+	}
+	return "", key
+}
+
+// dotted spells the path of a key as TOML does.
+func dotted(path []string) string {
+	levels := slices.Clone(path)
+	for i, level := range levels {
+		if !bareKey(level) {
+			levels[i] = tomlValue(level)
+		}
+	}
+	return strings.Join(levels, ".")
+}
+
+func bareKey(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// redacted hides passwords in a value.
+func redacted(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Redact(v)
+	case []string:
+		// The list may be changed: Setting.value returns a copy.
+		for i := range v {
+			v[i] = Redact(v[i])
+		}
+	}
+	return v
+}
+
+// tomlValue spells a value. TOML writes basic strings, lists and numbers as JSON does, except that
+// DEL must be escaped.
+func tomlValue(v any) string {
+	if list, ok := v.([]string); ok {
+		items := make([]string, len(list))
+		for i, s := range list {
+			items[i] = tomlValue(s)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+
+	var b bytes.Buffer
+	if err := term.JSON(&b, v); err != nil {
+		// A value of a setting is text, a truth, a finite number or a list of texts.
+		panic(err)
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007F`)
+}

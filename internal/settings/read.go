@@ -1,0 +1,215 @@
+package settings
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"ninepocket/access"
+)
+
+// EnvPrefix begins the environment variables that are settings; levels are joined by __.
+const EnvPrefix = "NINEPOCKET_"
+
+// Layered is a configuration that knows where each value came from: defaults < file < environment <
+// flags.
+type Layered struct {
+	Config
+	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: default.
+	from map[string]string
+}
+
+// Origin is where the value of a key came from, "" for the default.
+func (c *Layered) Origin(key string) string { return c.from[key] }
+
+// Override takes over the value of one setting, and where it came from.
+func (c *Layered) Override(s *Setting, from *Config, origin string) {
+	reflect.ValueOf(s.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(s.Pointer(from, "")).Elem())
+	c.from[s.Key] = origin
+}
+
+// File is the configuration file: the one that is given, else the one that the environment names; ""
+// for none.
+func File(given string) string { return cmp.Or(given, os.Getenv(EnvPrefix+"CONFIG")) }
+
+// Plans are the plans of the file and the environment, the built-in ones without either.
+func Plans(given string) (access.Plans, error) {
+	configured, err := ReadHere(given)
+	if err != nil {
+		return nil, err
+	}
+	return configured.PlanTable()
+}
+
+// ReadHere merges defaults, the file and this process's environment, as Read does. Variables that
+// mean nothing are left for serve to report.
+func ReadHere(given string) (Layered, error) { return Read(File(given), os.Environ(), func(string) {}) }
+
+// Read merges defaults, the file (when given) and the environment; warn is told of variables that
+// mean nothing. What could be read is returned with the error, which joins every problem.
+func Read(path string, environ []string, warn func(name string)) (Layered, error) {
+	out := Layered{Config: Default(), from: map[string]string{}}
+	var wrong Problems
+	if path != "" {
+		wrong.Add(out.readFile(path))
+	}
+
+	for _, entry := range slices.Sorted(slices.Values(environ)) {
+		name, value, _ := strings.Cut(entry, "=")
+		rest, ours := strings.CutPrefix(name, EnvPrefix)
+		// CONFIG names the file itself.
+		if !ours || rest == "CONFIG" {
+			continue
+		}
+
+		s, chosen, whole := find(strings.Split(strings.ToLower(rest), "__"))
+		if !whole {
+			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
+			// from its cluster.
+			warn(name)
+			continue
+		}
+		err := setText(s.Pointer(&out.Config, chosen), value)
+		wrong.When(err != nil, "cannot use environment variable %s: %w", name, err)
+		out.from[dotted(s.path(chosen))] = "environment " + name
+	}
+	wrong.Add(out.noZeros())
+	return out, wrong.Err()
+}
+
+// noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a
+// plan that admits nothing is none.
+func (c *Layered) noZeros() error {
+	var wrong Problems
+	for _, s := range Settings {
+		if !s.named() {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
+			key := dotted(s.path(name))
+			from, given := c.from[key]
+			n := reflect.ValueOf(s.Pointer(&c.Config, name)).Elem()
+			wrong.When(given && n.CanInt() && n.Int() == 0,
+				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
+		}
+	}
+	return wrong.Err()
+}
+
+// readFile takes over what a TOML file says.
+func (c *Layered) readFile(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("cannot read configuration: %w", err)
+	}
+	// Some editors begin a file with a byte order mark.
+	return c.readTOML(path, bytes.TrimPrefix(text, []byte("\uFEFF")))
+}
+
+// readTOML takes over what the text of a file says, naming every line that is wrong.
+func (c *Layered) readTOML(path string, text []byte) error {
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
+		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
+			row, column := bad.Position()
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), Redact(bad.String()))
+		}
+		return fmt.Errorf("cannot read configuration %q: %w", path, err)
+	}
+
+	lines := strings.Split(string(text), "\n")
+	var wrong Problems
+	for _, entry := range tomlEntries(text, tree) {
+		err := c.take(entry, path)
+		wrong.When(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err, entry.line,
+			Redact(strings.TrimRight(lines[entry.line-1], "\r")))
+	}
+	return wrong.Err()
+}
+
+// take sets the setting that one entry of a file means.
+func (c *Layered) take(entry tomlEntry, file string) error {
+	s, name, whole := find(entry.path)
+	if !whole {
+		return fmt.Errorf("unknown key %s", dotted(entry.path))
+	}
+	if _, table := entry.value.(map[string]any); table {
+		return fmt.Errorf("%s must be a value, not a table", dotted(entry.path))
+	}
+
+	// A key may be spelt in two ways, which TOML takes for two keys.
+	key := dotted(s.path(name))
+	if before, twice := c.from[key]; twice {
+		return fmt.Errorf("%s is also given at %s", dotted(entry.path), before)
+	}
+	if err := setTOML(s.Pointer(&c.Config, name), entry.value); err != nil {
+		return fmt.Errorf("cannot use %s: %w", dotted(entry.path), err)
+	}
+
+	c.from[key] = fmt.Sprintf("%s:%d", file, entry.line)
+	return nil
+}
+
+// tomlEntry is a key of a TOML document with its value.
+type tomlEntry struct {
+	path  []string
+	line  int
+	value any
+}
+
+// tomlEntries are the entries of a good document in its order: the keys that it gives, those in
+// tables of settings too, with their values from its tree.
+func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
+	var parser unstable.Parser
+	parser.Reset(text)
+	seen := map[string]bool{}
+
+	// take follows a key or a header from the table that it stands in to the one that it leads to.
+	var take func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any)
+	take = func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any) {
+		for levels := node.Key(); levels.Next(); {
+			level := levels.Node()
+			path = append(slices.Clone(path), string(level.Data))
+			value := values[string(level.Data)]
+
+			// A table of no setting is one problem, whatever is in it and wherever it goes on.
+			inner, isTable := value.(map[string]any)
+			if s, _, whole := find(path); !isTable || s == nil || whole {
+				if !seen[dotted(path)] {
+					seen[dotted(path)] = true
+					entries = append(entries, tomlEntry{path, parser.Shape(level.Raw).Start.Line, value})
+				}
+				return nil, nil
+			}
+			values = inner
+		}
+
+		if node.Kind == unstable.KeyValue {
+			for keys := node.Value().Children(); keys.Next(); {
+				take(path, values, keys.Node())
+			}
+		}
+		return path, values
+	}
+
+	var table []string
+	values := tree
+	for parser.NextExpression() {
+		node := parser.Expression()
+		if node.Kind != unstable.KeyValue {
+			table, values = take(nil, tree, node)
+		} else if values != nil {
+			take(table, values, node)
+		}
+	}
+	return entries
+}

@@ -1,0 +1,239 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/snapshot/guard"
+)
+
+// Setting is one key of the configuration. Flags, the file, the environment, `Config print` and
+// `Config init` all read one table of settings, so none of them can have another key, help or
+// default.
+type Setting struct {
+	// Key is its name in the file, levels joined by dots. A level in capitals stands for a name
+	// that the operator chooses: plans.NAME.per_minute.
+	Key string
+	// Help says what it is; a flag calls its value what stands in backquotes.
+	Help string
+	Flag bool // also a flag of serve, spelt with dashes
+	// Pointer returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
+	// operator chose name.
+	Pointer func(c *Config, name string) any
+}
+
+// Settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
+// They are the fields of Config by their tags, the guards by their names, and the fields of a plan.
+var Settings = slices.Concat(
+	fields[Config]("", func(c *Config, _ string) *Config { return c }),
+	fields[Feed]("feed.", func(c *Config, _ string) *Feed { return &c.Feed }),
+	fields[Daily]("daily.", func(c *Config, _ string) *Daily { return &c.Daily }),
+	fields[Fleet]("fleet.", func(c *Config, _ string) *Fleet { return &c.Fleet }),
+	fields[MCP]("mcp.", func(c *Config, _ string) *MCP { return &c.MCP }),
+	guardSettings(),
+	fields[Plan]("plans.NAME.", (*Config).plan),
+)
+
+// fields are the tagged fields of a struct, which find finds in a configuration. The tag toml is
+// the key. The tag help says what the setting is; a setting that is also a flag has the tag flag
+// instead. In either one, < and > stand around the name of the value.
+func fields[T any](prefix string, find func(c *Config, name string) *T) (all []*Setting) {
+	for field := range reflect.TypeFor[T]().Fields() {
+		key := field.Tag.Get("toml")
+		if key == "" {
+			continue
+		}
+
+		help, isFlag := field.Tag.Lookup("flag")
+		help = cmp.Or(help, field.Tag.Get("help"))
+		all = append(all, &Setting{
+			Key: prefix + key, Help: strings.NewReplacer("<", "`", ">", "`").Replace(help), Flag: isFlag,
+			Pointer: func(c *Config, name string) any {
+				return reflect.ValueOf(find(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
+			},
+		})
+	}
+	return all
+}
+
+// guardSettings are the keys of the [guards] table, one a guard.
+func guardSettings() (all []*Setting) {
+	for _, g := range guard.Describe() {
+		all = append(all, &Setting{
+			Key: "guards." + g.Name, Help: g.Help,
+			Pointer: func(c *Config, _ string) any { return c.Guards[g.Name] },
+		})
+	}
+	return all
+}
+
+// plan returns the changes to a plan, to be filled in.
+func (c *Config) plan(name string) *Plan {
+	if c.Plans == nil {
+		c.Plans = map[string]*Plan{}
+	}
+	if c.Plans[name] == nil {
+		c.Plans[name] = &Plan{}
+	}
+	return c.Plans[name]
+}
+
+// levels are the parts of the key.
+func (s *Setting) levels() []string { return strings.Split(s.Key, ".") }
+
+// named reports whether the operator chooses a name in the key, which is that of a plan.
+func (s *Setting) named() bool { return slices.ContainsFunc(s.levels(), chosen) }
+
+// FlagName is the key as a flag.
+func (s *Setting) FlagName() string { return strings.ReplaceAll(s.Key, "_", "-") }
+
+// EnvName is the environment variable that sets the key.
+func (s *Setting) EnvName() string {
+	return EnvPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
+}
+
+// path is the key with the chosen name in its place.
+func (s *Setting) path(name string) []string {
+	path := s.levels()
+	if level := slices.IndexFunc(path, chosen); level >= 0 {
+		path[level] = name
+	}
+	return path
+}
+
+// chosen reports whether a level of a key stands for a name that the operator chooses.
+func chosen(level string) bool { return level == strings.ToUpper(level) }
+
+// find returns the setting that path means and the name chosen in it. Whole is false for the
+// beginning of one, such as a table's header.
+func find(path []string) (found *Setting, name string, whole bool) {
+	for _, s := range Settings {
+		levels := s.levels()
+		if len(path) > len(levels) {
+			continue
+		}
+
+		picked := ""
+		matches := slices.EqualFunc(path, levels[:len(path)], func(given, level string) bool {
+			if chosen(level) {
+				picked = given
+				return given != ""
+			}
+
+			// Also spelt as its flag.
+			return strings.ReplaceAll(given, "-", "_") == level
+		})
+		if matches && len(path) == len(levels) {
+			return s, picked, true
+		}
+		if matches {
+			found = s
+		}
+	}
+	return found, "", false
+}
+
+// value is the setting's value, as TOML and JSON have it.
+func (s *Setting) value(c *Config, name string) any {
+	v := reflect.ValueOf(s.Pointer(c, name)).Elem().Interface()
+	if list, ok := v.([]string); ok {
+		return append([]string{}, list...)
+	}
+	return v
+}
+
+// FixedChanges are the keys that differ in another configuration and that a running server cannot
+// take over. It takes over plans, and it does not ask what is for building and publishing.
+func (c *Config) FixedChanges(other *Config) (keys []string) {
+	for _, s := range Settings {
+		table := s.levels()[0]
+		if s.named() || table == "guards" || table == "feed" || table == "daily" {
+			continue
+		}
+		if tomlValue(s.value(c, "")) != tomlValue(s.value(other, "")) {
+			keys = append(keys, s.Key)
+		}
+	}
+	return keys
+}
+
+// wanted says what a file must give for a value of a kind.
+var wanted = map[reflect.Kind]string{
+	reflect.String: "text in quotes", reflect.Bool: "true or false", reflect.Int: "an integer",
+	reflect.Int64: "an integer", reflect.Float64: "a number",
+}
+
+// setTOML sets a value to what a TOML file says.
+func setTOML(ptr, v any) error {
+	if list, ok := ptr.(*[]string); ok {
+		items, isList := v.([]any)
+		texts := make([]string, len(items))
+		for i := range items {
+			if setTOML(&texts[i], items[i]) != nil {
+				isList = false
+			}
+		}
+		if !isList {
+			return errors.New("want a list of texts in quotes")
+		}
+		*list = texts
+		return nil
+	}
+
+	// A number may be written without a fraction.
+	if n, ok := v.(int64); ok && reflect.TypeOf(ptr).Elem().Kind() == reflect.Float64 {
+		v = float64(n)
+	}
+	if number, ok := v.(float64); ok && (math.IsNaN(number) || math.IsInf(number, 0)) {
+		return errors.New("want a finite number")
+	}
+
+	// The reader has one kind of integer; otherwise the kinds must be equal.
+	to := reflect.ValueOf(ptr).Elem()
+	given := reflect.ValueOf(v)
+	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
+		return errors.New("want " + wanted[to.Kind()])
+	}
+	to.Set(given.Convert(to.Type()))
+	return nil
+}
+
+// setText sets a value to what an environment variable says; lists are separated by commas.
+func setText(ptr any, text string) error {
+	var v any
+	var err error
+	want := ""
+	switch ptr.(type) {
+	case *string:
+		v = text
+	case *bool:
+		want = "neither true nor false"
+		v, err = strconv.ParseBool(text)
+	case *int, *int64:
+		want = "not an integer"
+		v, err = strconv.ParseInt(text, 10, 64)
+	case *float64:
+		want = "not a number"
+		v, err = strconv.ParseFloat(text, 64)
+	case *[]string:
+		list := []any{}
+		for item := range strings.SplitSeq(text, ",") {
+			item = strings.TrimSpace(item)
+			if item != "" {
+				list = append(list, item)
+			}
+		}
+		v = list
+	}
+
+	if err != nil {
+		return fmt.Errorf("%q is %s", text, want)
+	}
+	return setTOML(ptr, v)
+}

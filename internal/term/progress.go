@@ -1,0 +1,94 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// How often progress is shown: on a terminal as fast as an eye follows, else rarely enough for a
+// log.
+const (
+	terminalEvery = 100 * time.Millisecond
+	logEvery      = 5 * time.Second
+)
+
+// Progress shows how far work is: its phase, counts, rate and time left. On a terminal it
+// redraws one line. Elsewhere it writes a line every five seconds, and nothing when the output is
+// JSON.
+type Progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	every    time.Duration
+	phase    string
+	began    time.Time // of the phase
+	shown    time.Time
+}
+
+// NewProgress shows on w how far work is, and nothing where quiet.
+func NewProgress(w io.Writer, quiet bool) *Progress {
+	if quiet {
+		w = io.Discard
+	}
+	if isTerminal(w) {
+		return &Progress{w: w, terminal: true, every: terminalEvery}
+	}
+	return &Progress{w: w, every: logEvery, shown: time.Now()}
+}
+
+// Update says how much of a phase is done, and of how much; a total of 0 is not known. It is cheap when nothing is to
+// be shown.
+func (p *Progress) Update(phase string, done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := time.Now()
+	fresh := phase != p.phase
+	if fresh {
+		p.phase = phase
+		p.began = at
+	}
+	// A new phase is shown at once on a terminal, and what goes on only now and then.
+	if at.Sub(p.shown) < p.every && (!fresh || !p.terminal) {
+		return
+	}
+
+	p.shown = at
+	line := describe(phase, done, total, at.Sub(p.began))
+	if p.terminal {
+		line = "\r\x1b[K" + line
+	} else {
+		line += "\n"
+	}
+	_, _ = io.WriteString(p.w, line)
+}
+
+// describe spells a report: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".
+func describe(phase string, done, total int64, spent time.Duration) string {
+	line := phase
+	if done == 0 {
+		return line + " …"
+	}
+	line += fmt.Sprintf(": %d", done)
+	if total > 0 {
+		line += fmt.Sprintf(" of %d", total)
+	}
+
+	// The time left is a guess that is worth showing after a second.
+	rate := float64(done) / max(spent.Seconds(), 0.001)
+	line += fmt.Sprintf(", %.0f/s", rate)
+	if total > done && spent > time.Second {
+		line += fmt.Sprintf(", %.0f s left", float64(total-done)/rate)
+	}
+	return line
+}
+
+// Stop clears the line on a terminal.
+func (p *Progress) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.terminal {
+		_, _ = io.WriteString(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,260 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ninepocket/access"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/systemd"
+	"ninepocket/internal/term"
+)
+
+// adminHandler answers the admin listener.
+func (n *Node) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := n.notReady(); why != "" {
+			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
+			return
+		}
+		// A server is ready all the same: all of them would leave a balancer at once.
+		_, _ = w.Write([]byte("ok\n"))
+		if n.meter != nil && n.meter.Away() != nil {
+			_, _ = w.Write([]byte("metering: unavailable\n"))
+		}
+	})
+
+	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = term.JSON(w, n.describe())
+	})
+
+	mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
+		if err := n.reloadAll(); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write([]byte("reloaded\n"))
+	})
+	mux.HandleFunc("POST /-/checkpoint", n.checkpoint)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(n.metrics(), promhttp.HandlerOpts{}))
+	// Profiles are for whoever may reach this listener, which is nobody from outside.
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// checkpoint writes a metering checkpoint at once, with ?anew=yes into a new file where the old one
+// is lost.
+func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
+	embedded := n.journal
+	if embedded == nil {
+		http.Error(w, "this server meters in memory", http.StatusNotFound)
+		return
+	}
+
+	query := r.URL.Query()
+	anew := query.Get("anew") == "yes"
+	if !anew && query.Has("anew") {
+		http.Error(w, "anew takes yes alone", http.StatusBadRequest)
+		return
+	}
+
+	aside, err := embedded.Checkpoint(anew, time.Now())
+	if aside != "" { // also where the new one could not be written yet
+		n.Log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
+	}
+	switch {
+	case err != nil && !anew && errors.Is(err, access.ErrCorrupt):
+		const hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
+			"rows of the ledger from before"
+		http.Error(w, err.Error()+hint, http.StatusInternalServerError)
+		return
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+
+	_, _ = w.Write([]byte("written\n"))
+}
+
+// notReady says why requests cannot be answered, "" when they can. /readyz, /healthz, the watchdog by
+// way of that, and the metric metering_up all ask the store.
+func (n *Node) notReady() string {
+	if n.draining.Load() {
+		return "draining"
+	}
+	if n.engine.View() == nil {
+		return "no snapshot is loaded"
+	}
+	if err := n.store.Err(); err != nil {
+		return "metering is down: " + err.Error()
+	}
+	return ""
+}
+
+// guardAdmin lets in requests that name this listener as it is reached, and those of no page but
+// its own. A browser on this machine opens pages of other sites, which may not use it to get here:
+// not by a form (Origin), nor by a name that leads here (Host).
+func (n *Node) guardAdmin(next http.Handler) http.Handler {
+	listen, _, _ := net.SplitHostPort(n.Config.Admin) // "" for every address
+	if listen == "" {
+		listen, _, _ = net.SplitHostPort(n.sockets.admin.Addr().String())
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		switch {
+		case !namesAdmin(&n.Config, r.Host, listen):
+			http.Error(w, "the Host header names another host; see admin_hosts", http.StatusForbidden)
+		case origin != "" && origin != "http://"+r.Host:
+			http.Error(w, "pages of other origins may not call", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// namesAdmin reports whether a Host header may name the admin listener: by an address, which no
+// page can have made lead here; by a name without a dot, which no other site has; or by a name that
+// was configured.
+func namesAdmin(c *settings.Config, hostport, listen string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	host = strings.ToLower(host)
+
+	_, notAddress := netip.ParseAddr(host)
+	switch {
+	case host == "":
+		return false
+	case notAddress == nil, !strings.Contains(host, "."), strings.HasSuffix(host, ".localhost"):
+		return true
+	}
+	return strings.EqualFold(host, listen) ||
+		slices.ContainsFunc(c.AdminHosts, func(name string) bool { return strings.EqualFold(name, host) })
+}
+
+// served describes the current snapshot to an operator.
+type served struct {
+	SnapshotID string    `json:"snapshot_id"`
+	SnapshotAt time.Time `json:"snapshot_at"`
+	Epoch      uint64    `json:"epoch"` // 0 at a fallback, see degraded
+	LiveSince  time.Time `json:"live_since"`
+	Previous   string    `json:"previous,omitempty"` // what was served before
+	Cards      int       `json:"cards"`
+	Sets       int       `json:"sets"`
+	Bytes      int64     `json:"bytes"`
+	// What begins next, and when; absent while nothing waits for its time.
+	Prepared    string       `json:"prepared,omitempty"`
+	PreparedAt  time.Time    `json:"prepared_at,omitzero"`
+	Degraded    bool         `json:"degraded"`
+	Behind      bool         `json:"behind"` // another snapshot is published than is served
+	Retired     int          `json:"retired"`
+	LastFailure *swapFailure `json:"last_failure,omitempty"`
+}
+
+// swapFailure is the last publication that was not served, or not at the first try.
+type swapFailure struct {
+	At         time.Time `json:"at"`
+	SnapshotID string    `json:"snapshot_id,omitempty"`
+	Epoch      uint64    `json:"epoch,omitempty"`
+	Reason     string    `json:"reason"`
+	Error      string    `json:"error"`
+}
+
+func (n *Node) describe() served {
+	v := n.engine.View()
+	stats := n.engineStats(time.Now())
+	out := served{
+		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
+		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
+		Prepared: stats.Prepared, PreparedAt: stats.PreparedAt.UTC(),
+		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
+	}
+
+	if failed := stats.LastFailure; failed != nil {
+		out.LastFailure = &swapFailure{
+			At: failed.At.UTC(), SnapshotID: failed.ID, Epoch: failed.Epoch, Reason: failed.Reason.String(),
+			Error: failed.Err.Error(),
+		}
+	}
+	return out
+}
+
+// reloadAll takes over keys, plans and the certificate, and re-checks the store, as SIGHUP does.
+func (n *Node) reloadAll() error {
+	err := n.takeOver()
+	n.warnUnusable()
+	err = errors.Join(err, n.engine.Recheck(time.Now()))
+	if err != nil {
+		// What it is the first to find is remembered, and said by nobody else.
+		n.Log.Error("cannot reload", slog.Any("cause", err))
+	}
+	return err
+}
+
+// takeOver takes over what a running server can: plans, keys and the certificate. What is wrong
+// with one of them keeps none of the others back.
+func (n *Node) takeOver() error {
+	if n.Reread == nil {
+		return nil
+	}
+	fresh, err := n.Reread()
+	if err == nil {
+		var changed access.Plans
+		changed, err = fresh.PlanTable()
+		if err == nil {
+			err = n.ring.SetPlans(changed)
+		}
+		// What a running server cannot take over is named, or an operator would wait for it.
+		if keys := n.Config.FixedChanges(&fresh); len(keys) > 0 {
+			n.Log.Warn("settings wait for a restart", slog.Any("keys", keys))
+		}
+	}
+
+	if n.access != nil {
+		n.access.Turn()
+	}
+
+	// Also when the configuration cannot be read.
+	_, badKeys := n.ring.Reload()
+	return errors.Join(err, badKeys, n.reloadCertificate())
+}
+
+// watchHangup reloads at each SIGHUP.
+func (n *Node) watchHangup(ctx context.Context, hangups chan os.Signal) {
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			// The service manager wants to know when it begins and when it is over, good or bad.
+			n.tell(systemd.Reloading())
+			status := n.status()
+			if n.reloadAll() != nil {
+				status += "; the last reload failed"
+			}
+
+			n.tell("READY=1", status)
+		}
+	}
+}

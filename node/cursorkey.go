@@ -1,0 +1,108 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ninepocket/access"
+	"ninepocket/engine/cursor"
+	"ninepocket/internal/wal"
+)
+
+// cursorKeysName is the file of the state directory that holds the cursor signing key, so that
+// cursors outlive a restart. It is the key and then its SHA-256; a file of the key alone is of an
+// earlier version, and gets the checksum at the next start.
+const cursorKeysName = "cursor.key"
+
+// openCursors reads the secrets that sign cursors: on all servers of a fleet, or in the state
+// directory, which gets one the first time.
+func (n *Node) openCursors(ctx context.Context) error {
+	var keys []cursor.Key
+	var err error
+	if n.fleet != nil {
+		keys, err = n.fleet.cursorKeys(ctx)
+	} else {
+		keys, err = ownCursorKey(n.Config.State)
+	}
+	if err == nil {
+		n.cursors, err = cursor.NewSigner(keys...)
+	}
+	return err
+}
+
+func ownCursorKey(state string) ([]cursor.Key, error) {
+	secret, summed, err := ReadCursorKey(state)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = make([]byte, cursor.KeyLen)
+		// Never fails.
+		_, _ = rand.Read(secret)
+		err = nil
+	}
+
+	if err == nil && !summed {
+		sum := sha256.Sum256(secret)
+		err = access.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []cursor.Key{{ID: 1, Secret: [cursor.KeyLen]byte(secret)}}, nil
+}
+
+// ReadCursorKey reads the signing key of a state directory, and whether it has its checksum. A
+// damaged one is access.ErrCorrupt.
+func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
+	path := filepath.Join(state, cursorKeysName)
+	data, err := wal.ReadFile(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot read cursor key %q: %w", path, err)
+	}
+
+	const whole = cursor.KeyLen + sha256.Size
+	switch len(data) {
+	case cursor.KeyLen:
+		return data, false, nil
+	case whole:
+		secret = data[:cursor.KeyLen]
+		if sum := sha256.Sum256(secret); !bytes.Equal(sum[:], data[cursor.KeyLen:]) {
+			return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it does not have its checksum",
+				path, access.ErrCorrupt)
+		}
+		return secret, true, nil
+	}
+	return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it has %d bytes instead of %d",
+		path, access.ErrCorrupt, len(data), whole)
+}
+
+// CheckCursorKey says what is wrong with the cursor key; before the first start there is none.
+func CheckCursorKey(state string) (damage []string, err error) {
+	_, _, err = ReadCursorKey(state)
+	switch {
+	case errors.Is(err, access.ErrCorrupt):
+		return []string{err.Error()}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	}
+	return nil, err
+}
+
+// RepairCursorKey removes a damaged cursor key: nothing but a copy has it, and another one does.
+func RepairCursorKey(state string, report *access.RepairReport) error {
+	damage, err := CheckCursorKey(state)
+	if err != nil || len(damage) == 0 {
+		return err
+	}
+	if err := os.Remove(filepath.Join(state, cursorKeysName)); err != nil {
+		return err
+	}
+	report.Dropped = append(report.Dropped,
+		"the cursor key: the next start makes another, and clients begin their walks anew")
+	return nil
+}

@@ -1,0 +1,184 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/fleet/ledger"
+	"ninepocket/fleet/meter"
+)
+
+// cursorsPoll is how often a server asks for the secrets that sign cursors: a new one is known for ten
+// minutes before it signs.
+const cursorsPoll = time.Minute
+
+// lastExport is how long the end of a server waits for its last report. What is not sent by then is
+// sent at the next start.
+const lastExport = 5 * time.Second
+
+// sharing is what a server of a fleet has besides.
+type sharing struct {
+	control  *ledger.DB
+	keys     *ledger.Keys
+	exporter *ledger.Exporter
+	export   time.Duration
+}
+
+// openControl opens the database of a fleet, where one is configured.
+func (n *Node) openControl(ctx context.Context) error {
+	if n.Config.Control == "" {
+		return nil
+	}
+
+	_, export, err := n.Config.Sharing()
+	if err != nil {
+		return err
+	}
+	db, err := ledger.Open(ctx, n.Config.Control)
+	if err != nil {
+		return err
+	}
+	n.fleet = &sharing{control: db, export: export}
+	n.onClose(func() error { db.Close(); return nil })
+	if n.Config.Metering == "" {
+		n.Log.Warn("limits hold on this server alone: give metering, or run one server")
+	}
+	return nil
+}
+
+func (shared *sharing) cursorKeys(ctx context.Context) ([]cursor.Key, error) {
+	found, err := shared.control.CursorKeys(ctx)
+	keys := make([]cursor.Key, len(found))
+	for i, key := range found {
+		keys[i] = cursor.Key{ID: key.ID, Secret: key.Secret}
+	}
+	return keys, err
+}
+
+// openExport begins the reports of what this server charges, where there is a fleet. Nobody else has
+// the state directory now.
+func (n *Node) openExport(ctx context.Context) error {
+	if n.fleet == nil {
+		return nil
+	}
+
+	state := n.Config.State
+	incarnation, err := access.Incarnation(state)
+	if err != nil {
+		return err
+	}
+	if forgetful(state) {
+		n.Log.Warn("the state directory is on tmpfs: what a crash of this machine takes with it is not billed",
+			slog.String("state", state))
+	}
+
+	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, ledger.ExportOptions{
+		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
+		Serving: n.serves, Report: reports{n.Log}.exportChanged, Behind: reports{n.Log}.ledgerBehind,
+	})
+	return err
+}
+
+// Hostname names this machine for people.
+func Hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// serves is what this server serves now.
+func (n *Node) serves() ledger.Serves {
+	out := ledger.Serves{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
+	if n.images != nil {
+		out.Images = n.images.Listed()
+	}
+	return out
+}
+
+// exportChanged logs that what is charged cannot be reported, and that it is over.
+func (r reports) exportChanged(err error) {
+	switch {
+	case err == nil:
+		r.log.Info("the ledger is up to date again")
+	case errors.Is(err, ledger.ErrTaken):
+		r.log.Error("this server cannot report what it charges", slog.Any("cause", err))
+	default:
+		r.log.Warn("what is charged waits in the state directory", slog.Any("cause", err))
+	}
+}
+
+// ledgerBehind logs that what is charged could not be reported for long.
+func (r reports) ledgerBehind(by time.Duration, err error) {
+	r.log.Error("the ledger is behind", slog.String("cause", ledger.Behind(by, err)))
+}
+
+// followCursors takes secrets over that sign cursors, until ctx is done. What cannot be read is read
+// the next time: the ones of before are good for a month.
+func (n *Node) followCursors(ctx context.Context) {
+	ticker := time.NewTicker(cursorsPoll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+
+		keys, err := n.fleet.cursorKeys(ctx)
+		if err == nil {
+			err = n.cursors.Replace(keys...)
+		}
+		if err != nil && ctx.Err() == nil {
+			n.Log.Warn("cannot read the secrets of cursors: those of before stay", slog.Any("cause", err))
+		}
+	}
+}
+
+// exportLast reports what is left when a server ends.
+func (n *Node) exportLast(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExport)
+	defer cancel()
+	if err := n.fleet.exporter.Export(ctx); err != nil {
+		n.Log.Warn("the last report is left for the next start", slog.Any("cause", err))
+	}
+}
+
+// rightsChanged logs that no rights can be had, that they can again, and what was lost.
+func (r reports) rightsChanged(err error) {
+	_, lost := errors.AsType[*meter.LostError](err)
+	switch {
+	case err == nil:
+		r.log.Info("rights can be had again")
+	case lost:
+		r.log.Error("rights were lost", slog.Any("cause", err))
+	default:
+		r.log.Error("no rights can be had: calls are answered 503, and cost nothing", slog.Any("cause", err))
+	}
+}
+
+// away says why no rights can be had, which is no fault of this server; nil when they can.
+func (n *Node) away() error {
+	if n.meter == nil {
+		return nil
+	}
+	return n.meter.Away()
+}
+
+// engineStats are the engine's figures. A server is also behind when its time has come for what it
+// does not even have.
+func (n *Node) engineStats(now time.Time) engine.Stats {
+	stats := n.engine.Stats()
+	if n.mirror != nil {
+		published, _ := n.mirror.Published()
+		stats.Behind = stats.Behind || published.Epoch > stats.Epoch && !now.Before(published.ActivateAt)
+	}
+	return stats
+}

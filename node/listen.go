@@ -1,0 +1,129 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+
+	"ninepocket/internal/door"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/systemd"
+)
+
+// writeBuffer is what the system may keep of answers that a client does not take: the least with
+// which large answers leave as fast as without a bound (decision 1702 has the figures). Linux
+// doubles it for its own needs: a client that reads nothing takes 0.3 MB instead of 4.
+const writeBuffer = 128 << 10
+
+// sockets are the listeners of a server; admin is nil as long as nobody listens.
+type sockets struct {
+	api, admin net.Listener
+	given      bool // the service manager gave them: clients wait in them while nobody accepts
+}
+
+func (all *sockets) close() {
+	for _, l := range []net.Listener{all.api, all.admin} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// adminSocket is the name by which a service manager gives the socket of the admin listener.
+const adminSocket = "admin"
+
+// openSockets takes what the service manager gives, and binds the rest; port 0 picks free ones. The
+// admin address is left for later when the server before may have it still.
+func (n *Node) openSockets(ctx context.Context) error {
+	given, err := systemd.Sockets()
+	if err != nil {
+		return err
+	}
+
+	// Whoever serves closes them before; a start that fails later does not.
+	all := &n.sockets
+	n.onClose(func() error { all.close(); return nil })
+	for _, socket := range given {
+		switch {
+		case socket.Name == adminSocket && all.admin == nil:
+			all.admin = socket.Listener
+		case socket.Name != adminSocket && all.api == nil:
+			all.api = socket.Listener
+			all.given = true
+		default:
+			return fmt.Errorf("cannot use the passed socket %q: want one for the API, and one named %s at most",
+				socket.Name, adminSocket)
+		}
+	}
+	if all.given {
+		return nil
+	}
+
+	all.api, err = net.Listen("tcp", n.Config.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %q: %w", n.Config.Listen, err)
+	}
+	return n.openAdmin(ctx)
+}
+
+// openAdmin binds the admin address unless there is a listener already.
+func (n *Node) openAdmin(context.Context) (err error) {
+	if n.sockets.admin != nil {
+		return nil
+	}
+
+	n.sockets.admin, err = net.Listen("tcp", n.Config.Admin)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %q for administration: %w", n.Config.Admin, err)
+	}
+	return nil
+}
+
+// behindDoors returns the listeners behind their doors; TLS, where there is some, is above the
+// API's.
+func (n *Node) behindDoors() (api, admin net.Listener, err error) {
+	proxies, err := n.Config.Proxies()
+	if err != nil {
+		return nil, nil, err
+	}
+
+	n.door = door.New(doorOptions(&n.Config, proxies, door.Room(), n.Log))
+	api = n.door.Listen(n.sockets.api)
+	if n.cert != nil {
+		api = tls.NewListener(api, n.cert.Config())
+	}
+	adminLog := n.Log.With(slog.String("listener", "admin"))
+	return api, door.New(door.Options{Most: door.AdminMost, Log: adminLog}).Listen(n.sockets.admin), nil
+}
+
+// doorOptions are the bounds of the API's connections, where the process has descriptors for room.
+func doorOptions(c *settings.Config, proxies []netip.Prefix, room int, log *slog.Logger) door.Options {
+	most := c.MaxConnections
+	if most == 0 {
+		most = room
+	}
+	if most > room {
+		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", most),
+			slog.Int("allowed", room))
+		most = room
+	}
+
+	each := c.MaxConnectionsPerAddress
+	if each == 0 {
+		each = max(most/perAddress, 1)
+	}
+	return door.Options{
+		Most: most, Each: each, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
+		Exempt: func(a netip.Addr) bool {
+			return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+		},
+	}
+}
+
+// perAddress is the share of all connections that one address may have: a quarter, so that it takes
+// several to keep others out, and a proxy that nobody named has plenty.
+const perAddress = 4

@@ -1,0 +1,383 @@
+package node
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/fleet/meter"
+	"ninepocket/fleet/mirror"
+	"ninepocket/internal/door"
+	"ninepocket/internal/tally"
+	"ninepocket/server"
+	"ninepocket/snapshot"
+)
+
+// collector makes metrics of the counts of a server when Prometheus asks for them. Labels are
+// operations, codes and reasons that the program knows; nothing that a client sends becomes one.
+type collector struct{ n *Node }
+
+// metrics is what Prometheus reads: figures of the process, and counts of everything in a server.
+func (n *Node) metrics() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
+	r.MustRegister(collectors.NewGoCollector(), process, collector{n})
+	return r
+}
+
+// Describe implements prometheus.Collector. Nothing is described before it is collected, so that a
+// metric stands in one place; the registry compares the metrics of a scrape with each other.
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(metrics chan<- prometheus.Metric) {
+	n := c.n
+	out := sink(metrics)
+	now := time.Now()
+	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", n.Version)
+	out.requests(n.server.Stats())
+	out.door(n.door)
+	if v := n.engine.View(); v != nil {
+		out.snapshot(v, now)
+	}
+	out.engine(n.engineStats(now), now)
+	out.keys(n.ring, now)
+
+	dropped := uint64(0)
+	if n.access != nil {
+		dropped = n.access.Dropped()
+	}
+	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
+	dropped = 0
+	if n.Lines != nil {
+		dropped = n.Lines.Dropped()
+	}
+	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
+	expires := int64(0)
+	if n.cert != nil {
+		expires = n.cert.Expires().Unix()
+	}
+	gauge(out, "certificate_expiry_timestamp_seconds",
+		"When the certificate of the API stops being valid; 0 where TLS does not end here.", expires)
+
+	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
+		flag(n.store.Err() == nil))
+	out.metering(n.store.Stats(), now)
+	if n.fleet != nil {
+		out.fleet(n.fleet.stats(), now)
+	}
+	if n.meter != nil {
+		stats := n.meter.Shared()
+		out.rights(&stats)
+	}
+	if n.mirror != nil {
+		out.mirror(n.mirror.Stats(), n.engine.Stats(), now)
+	}
+}
+
+// sink sends metrics to a scrape.
+type sink chan<- prometheus.Metric
+
+type number interface {
+	~int | ~int64 | ~uint64 | ~float64
+}
+
+// gauge sends a gauge. Labels are names, each before its value.
+func gauge[N number](out sink, name, help string, v N, labels ...string) {
+	desc, values := describeMetric(name, help, labels)
+	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(v), values...)
+}
+
+// counter sends a counter.
+func counter[N number](out sink, name, help string, v N, labels ...string) {
+	desc, values := describeMetric(name, help, labels)
+	out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
+}
+
+// since sends the time that has passed since something, unless that never was.
+func (out sink) since(name, help string, now, at time.Time) {
+	if !at.IsZero() {
+		gauge(out, name, help, now.Sub(at).Seconds())
+	}
+}
+
+// histogram sends a histogram in seconds, its buckets cumulative.
+func (out sink) histogram(name, help string, histogram tally.Histogram, labels ...string) {
+	buckets := make(map[float64]uint64, len(histogram.Bounds))
+	n := uint64(0)
+	for i, bound := range histogram.Bounds {
+		n += histogram.Counts[i]
+		buckets[bound.Seconds()] = n
+	}
+
+	desc, values := describeMetric(name, help, labels)
+	out <- prometheus.MustNewConstHistogram(desc, histogram.Count(), histogram.Sum.Seconds(), buckets, values...)
+}
+
+func describeMetric(name, help string, labels []string) (desc *prometheus.Desc, values []string) {
+	var names []string
+	for i := 0; i < len(labels); i += 2 {
+		names = append(names, labels[i])
+		values = append(values, labels[i+1])
+	}
+	return prometheus.NewDesc("ninepocket_"+name, help, names, nil), values
+}
+
+func flag(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// code spells a status; 0 stands for a status that the server does not expect of itself.
+func code(status int) string {
+	if status == 0 {
+		return "other"
+	}
+	return strconv.Itoa(status)
+}
+
+func (out sink) keys(ring *access.KeyRing, now time.Time) {
+	stats := ring.Stats()
+	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", stats.Keys)
+	gauge(out, "keys_readable",
+		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
+		flag(stats.Readable))
+	unusable := 0
+	for _, u := range ring.Unusable(now) {
+		unusable += len(u.Keys)
+	}
+	gauge(out, "keys_unusable",
+		"Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
+	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.",
+		stats.Reloads)
+	counter(out, "key_reload_failures_total",
+		"Tries to read the keys file that failed; the last good one stays in force.", stats.Failures)
+}
+
+func (out sink) requests(stats server.Stats) {
+	for _, stats := range stats.Routes {
+		// A status that never came has no series.
+		for status, n := range stats.Statuses {
+			counter(out, "http_requests_total", "Answered requests by surface, operation and status code.", n,
+				"surface", stats.Surface, "operation", stats.Operation, "code", code(status))
+		}
+		out.histogram("http_request_duration_seconds",
+			"Time from a request being read to its answer being ready to be written, by surface and operation.",
+			stats.Latency, "surface", stats.Surface, "operation", stats.Operation)
+	}
+	gauge(out, "http_requests_in_flight", "Requests that are being answered.", stats.InFlight)
+	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", stats.Bytes)
+
+	for encoding, n := range stats.Compressed {
+		counter(out, "http_compressed_responses_total", "Answers sent compressed, by encoding.", n, "encoding",
+			encoding)
+	}
+	const packs = "Compressed bodies by whether they were remembered; those of batches, usage and MCP never are."
+	counter(out, "compressed_body_cache_requests_total", packs, stats.PackHits, "result", "hit")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.PackMisses, "result", "miss")
+
+	counter(out, "http_panics_total", "Requests whose handler panicked; each was answered 500.", stats.Panics)
+	for status, n := range stats.ParseErrors {
+		counter(out, "http_parse_errors_total",
+			"Requests that were not valid HTTP, too large or too slow, by status code.", n, "code", code(status))
+	}
+
+	for _, denied := range stats.Denials {
+		counter(out, "denied_requests_total",
+			"Requests refused by key, scope, plan or limit, by surface and error code.", denied.Count,
+			"surface", denied.Surface, "reason", denied.Reason)
+	}
+}
+
+func (out sink) door(entrance *door.Door) {
+	stats := entrance.Stats()
+	gauge(out, "connections", "Open connections of the API, those included that are being closed.", stats.Open)
+	gauge(out, "connections_limit", "How many there may be; beyond it connections are closed at once.", entrance.Most)
+
+	const refused = "Connections that were closed at once, by reason: too many in all, or of one address."
+	counter(out, "connections_refused_total", refused, stats.Refused[door.Full], "reason", "all")
+	counter(out, "connections_refused_total", refused, stats.Refused[door.Busy], "reason", "address")
+	counter(out, "accept_failures_total",
+		"Times that the system could not give a connection; each was tried again after a pause.", stats.Failed)
+}
+
+func (out sink) snapshot(v *engine.View, now time.Time) {
+	catalog := v.Catalog
+	gauge(out, "snapshot_info", "Always 1; the labels name the served snapshot.", 1, "snapshot_id", v.ID)
+	gauge(out, "snapshot_timestamp_seconds", "The instant that the served snapshot describes.",
+		float64(catalog.SnapshotAt)/1000)
+	out.since("snapshot_age_seconds", "Time since the instant that the served snapshot describes.", now,
+		time.UnixMilli(catalog.SnapshotAt))
+
+	gauge(out, "snapshot_games", "Games in the served snapshot.", catalog.Games.Slug.Len())
+	gauge(out, "snapshot_sets", "Sets in the served snapshot.", catalog.Sets.ID.Len())
+	gauge(out, "snapshot_cards", "Cards in the served snapshot.", catalog.Cards.ID.Len())
+	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products().Items()))
+	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
+	days, groups := recentGaps(catalog)
+	gauge(out, "snapshot_missing_dates", "Days of the last 30 that a daily feed has no prices of.", days)
+	gauge(out, "snapshot_missing_groups", "Groups that a daily feed has no prices of on the snapshot's date.", groups)
+	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
+}
+
+// recentGaps counts what is missing of late: days of the last 30, a day of two games once, and groups
+// of the snapshot's date.
+func recentGaps(catalog *snapshot.Catalog) (days, groups int) {
+	seen := map[snapshot.Day]bool{}
+	for i, day := range catalog.Gaps.Day {
+		switch {
+		case catalog.Gaps.Group.At(i) != "" && day == catalog.Date():
+			groups++
+		case catalog.Gaps.Group.At(i) == "" && day > catalog.Date()-30:
+			seen[day] = true
+		}
+	}
+	return len(seen), groups
+}
+
+func (out sink) engine(stats engine.Stats, now time.Time) {
+	out.since("snapshot_live_seconds", "Time since the served snapshot went live here.", now, stats.Live)
+	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback at the start.",
+		stats.Epoch)
+	// There is no manifest before the first snapshot, nor for a View that did not come from the
+	// source.
+	if stats.Manifest != nil {
+		for reason, n := range stats.Manifest.Quarantine {
+			gauge(out, "snapshot_quarantined_records",
+				"Records that the build of the served snapshot refused, by reason.", n, "reason", reason)
+		}
+	}
+
+	for phase, took := range map[string]time.Duration{
+		"read": stats.LastLoad.Read, "index": stats.LastLoad.Index, "fragments": stats.LastLoad.Fragments,
+		"total": stats.LastLoad.Total,
+	} {
+		gauge(out, "snapshot_load_duration_seconds", "How long the last load of a snapshot took, by phase.",
+			took.Seconds(), "phase", phase)
+	}
+
+	counter(out, "snapshot_swaps_total", "Snapshots that went live here, the first included.", stats.Swaps)
+	for reason, n := range stats.Failures {
+		counter(out, "snapshot_swap_failures_total", "Tries to serve a published snapshot that failed, by reason.", n,
+			"reason", engine.Reason(reason).String())
+	}
+
+	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(stats.Behind))
+	gauge(out, "degraded",
+		"1 while an earlier publication is served because the published snapshot could not be loaded at the start.",
+		flag(stats.Degraded))
+	out.since("store_check_age_seconds", "Time since the snapshot store last said what is published.", now,
+		stats.Checked)
+	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", stats.Retired)
+	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.",
+		stats.RetiredBytes)
+	const searches = "Word searches by whether the page was remembered."
+	counter(out, "search_cache_requests_total", searches, stats.SearchHits, "result", "hit")
+	counter(out, "search_cache_requests_total", searches, stats.SearchMisses, "result", "miss")
+}
+
+func (out sink) metering(stats access.StoreStats, now time.Time) {
+	calls := "Time of the metering store's calls; of finish, one in " + strconv.Itoa(access.FinishSample) + " is timed."
+	out.histogram("metering_duration_seconds", calls, stats.Begin, "call", "begin")
+	out.histogram("metering_duration_seconds", calls, stats.Finish, "call", "finish")
+	out.histogram("metering_duration_seconds", calls, stats.Commit, "call", "commit")
+	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", stats.Replies)
+	gauge(out, "idempotency_bytes", "Replies that wait in memory for a checkpoint, in bytes.",
+		stats.ReplyBytes)
+	// The demo meters in memory: there is no log and no checkpoint.
+	if !stats.Durable {
+		return
+	}
+
+	out.histogram("wal_fsync_duration_seconds", "Time of the metering log's fsyncs.", stats.Sync)
+	counter(out, "wal_fsync_errors_total",
+		"Fsyncs of the metering log that failed; what they were to cover is written again.", stats.SyncErrors)
+	gauge(out, "wal_mapped", "1 while the metering log is written through memory, 0 with a system call a record.",
+		flag(stats.LogUnmapped == nil))
+	gauge(out, "wal_torn_records", "Records that the log's torn end held at the start; none was acknowledged.",
+		stats.LogTorn)
+	counter(out, "wal_lost_segments_total",
+		"Segments of the metering log that somebody removed while they were needed; a checkpoint took their place.",
+		stats.LogLost)
+	gauge(out, "wal_segment_bytes", "Length of the metering log's open segment.", stats.LogBytes)
+	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", stats.LogWritten)
+
+	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", stats.Checkpoint)
+	out.since("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, stats.CheckpointAt)
+	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; each is tried again.",
+		stats.CheckpointFails)
+	counter(out, "checkpoint_postponements_total",
+		"Metering checkpoints put off because another process was reading the file.", stats.CheckpointBusy)
+}
+
+// sharingStats are figures of what a server shares.
+type sharingStats struct {
+	reported time.Time // when the ledger had everything last
+	heard    time.Time // when the database said last which keys there are
+	pending  int64
+	silent   int64
+}
+
+func (shared *sharing) stats() sharingStats {
+	return sharingStats{
+		reported: shared.exporter.Good(), heard: shared.keys.Good(), pending: shared.exporter.Pending(),
+		silent: shared.exporter.Silent(),
+	}
+}
+
+func (out sink) fleet(stats sharingStats, now time.Time) {
+	out.since("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
+		stats.reported)
+	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", stats.pending)
+	out.since("fleet_keys_age_seconds", "Time since the database of the fleet last said which keys there are.", now,
+		stats.heard)
+	gauge(out, "fleet_silent_servers", "Other servers that have not reported for ten minutes and are not forgotten.",
+		stats.silent)
+}
+
+// rights sends the figures of what servers share in Redis.
+func (out sink) rights(stats *meter.Stats) {
+	const takes = "fleet_takes_total"
+	for i, name := range meter.ResultNames {
+		counter(out, takes, "Calls, by what became of their right.", stats.Results[i], "result", name)
+	}
+
+	out.histogram("fleet_take_duration_seconds", "Time that Redis took for a batch of questions.", stats.Exchange)
+	counter(out, "fleet_batches_total", "Batches of questions that were sent to Redis.", stats.Batches)
+	counter(out, "fleet_commands_total", "Questions in these batches.", stats.Commands)
+	counter(out, "fleet_lease_calls_total", "Questions for units of large plans, taken ahead.", stats.Leases)
+	gauge(out, "fleet_leased_units", "Units of large plans that are taken ahead and not used yet.", stats.Leased)
+	counter(out, "fleet_refused_locally_total", "Calls that were refused without asking Redis.", stats.RefusedLocally)
+	counter(out, "fleet_unknown_total", "Calls whose answer came too late, or never: 503.", stats.Unknown)
+	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.", stats.Lost)
+	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
+	gauge(out, "fleet_redis_up", "1 while rights can be had of Redis; otherwise calls are answered 503.",
+		flag(stats.Up))
+	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
+		stats.ClockApart.Seconds())
+}
+
+// mirror sends the figures of the store that many servers follow.
+func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
+	asked := stats.Asked
+	if !asked.IsZero() {
+		out.since("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.", now,
+			asked)
+	}
+	counter(out, "fleet_download_bytes_total", "Bytes of sections that were downloaded.", stats.Downloaded)
+	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.Took.Seconds())
+	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was taken up last.", stats.Epoch)
+	gauge(out, "fleet_prepared", "1 while a snapshot is made ready and waits for its time.", flag(made.Prepared != ""))
+	gauge(out, "fleet_activation_late_seconds",
+		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
+	gauge(out, "fleet_published_epoch", "Epoch that the store of many servers publishes, whether it is here or not.",
+		stats.Published)
+	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",
+		stats.Trust)
+}

@@ -1,0 +1,322 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/fleet/meter"
+	"ninepocket/fleet/mirror"
+	"ninepocket/internal/accesslog"
+	"ninepocket/internal/certificate"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/systemd"
+	"ninepocket/server"
+	"ninepocket/snapshot"
+)
+
+// Stage is a part of a server that is opened as one.
+type Stage int
+
+// The stages, in the order of a start. What can be read is read before anything is written: the state
+// is last but for the admin listener, which the server before may have until then. Keys and a
+// certificate that cannot be used end the start before a port is taken.
+const (
+	StageControl     Stage = iota // the database of a fleet
+	StageKeys                     // of the state directory, or of a fleet
+	StageCertificate              // of the API
+	StagePorts                    // those of the API, and of administration
+	StagePublish                  // Options.Publish
+	StageAccessLog
+	StageImages
+	StageMirror   // a store that many servers follow
+	StageSnapshot // what is published
+	StageCursors  // the secrets that sign cursors
+	StageJournal  // the log of calls and charges
+	StageExport   // reports of these to the database of a fleet
+	StageMeter    // rights that servers share
+	StageAdmin    // the port of administration, where it was taken
+)
+
+// StartError says at which stage a start failed.
+type StartError struct {
+	Stage Stage
+	Err   error
+}
+
+// Error is the text of the cause alone: that names what could not be had.
+func (failed *StartError) Error() string { return failed.Err.Error() }
+
+// Unwrap returns the cause.
+func (failed *StartError) Unwrap() error { return failed.Err }
+
+// ErrNoKeys means: there is a place for keys, and it has none.
+var ErrNoKeys = errors.New("the keys file has none")
+
+// ErrNoSharedKeys is ErrNoKeys of the database of a fleet.
+var ErrNoSharedKeys = errors.New("it has none yet")
+
+// open opens everything, stage by stage.
+func (n *Node) open(ctx context.Context) error {
+	stages := []func(context.Context) error{
+		StageControl:     n.openControl,
+		StageKeys:        n.openKeys,
+		StageCertificate: n.openCertificate,
+		StagePorts:       n.openSockets,
+		StagePublish:     n.publish,
+		StageAccessLog:   n.openAccessLog,
+		StageImages:      n.openImages,
+		StageMirror:      n.openMirror,
+		StageSnapshot:    n.openEngine,
+		StageCursors:     n.openCursors,
+		StageJournal:     n.openJournal,
+		StageExport:      n.openExport,
+		StageMeter:       n.openMeter,
+		StageAdmin:       n.openAdmin,
+	}
+
+	for stage, open := range stages {
+		if err := open(ctx); err != nil {
+			return &StartError{Stage(stage), err}
+		}
+	}
+	return nil
+}
+
+// openKeys reads the keys: a server without any would refuse everybody.
+func (n *Node) openKeys(context.Context) error {
+	n.ring = n.Keys
+	if n.ring != nil {
+		return nil
+	}
+	plans, err := n.Config.PlanTable()
+	if err != nil {
+		return err
+	}
+
+	none := ErrNoKeys
+	if n.fleet == nil {
+		n.ring, err = access.OpenKeyRing(n.Config.State, plans)
+	} else {
+		n.fleet.keys = n.fleet.control.Keys(time.Now)
+		n.ring, err = access.KeyRingFrom(n.fleet.keys, plans)
+		none = fmt.Errorf("%s: %w", n.fleet.control, ErrNoSharedKeys)
+	}
+	if err == nil && n.ring.Len() == 0 {
+		err = none
+	}
+	return err
+}
+
+func (n *Node) openCertificate(context.Context) (err error) {
+	n.cert, err = Certificate(&n.Config)
+	return err
+}
+
+// Certificate opens the certificate of the API, nil for plain HTTP.
+func Certificate(c *settings.Config) (*certificate.Certificate, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	return certificate.Open(c.TLSCert, c.TLSKey)
+}
+
+func (n *Node) publish(context.Context) error {
+	if n.Publish == nil {
+		return nil
+	}
+	return n.Publish()
+}
+
+func (n *Node) openAccessLog(context.Context) (err error) {
+	if n.Config.AccessLog != "" {
+		n.access, err = accesslog.Open(n.Config.AccessLog, n.Config.AccessLogSample, n.Stdout, n.Log)
+	}
+	return err
+}
+
+// openImages opens the folder of card images, and the one with the small copies of them.
+func (n *Node) openImages(context.Context) (err error) {
+	if n.Config.Images == "" {
+		return nil
+	}
+	n.images, err = server.OpenImages(n.Config.Images)
+	if err == nil {
+		err = n.images.KeepSmall(cmp.Or(n.Config.ImageCache, filepath.Join(n.Config.State, "small-images")))
+	}
+	return err
+}
+
+// firstPull is how long a start waits for the store when an earlier snapshot is here to serve.
+const firstPull = 5 * time.Second
+
+// openMirror pulls what many servers serve, when the store is of that kind. A start needs no
+// network where an earlier snapshot is here.
+func (n *Node) openMirror(ctx context.Context) error {
+	if !n.Config.Mirrored() {
+		return nil
+	}
+	publishers, err := settings.ParsePublishers(n.Config.Publishers)
+	if err != nil {
+		return err
+	}
+	place, err := mirror.ParsePlace(n.Config.Store)
+	if err != nil {
+		return err
+	}
+
+	dir := snapshot.OpenDir(n.Config.StoreCache)
+	n.mirror = mirror.NewCache(mirror.Open(place), dir, mirror.CacheOptions{
+		Publishers: publishers, Recent: cursor.Lifetime, Log: n.Log,
+	})
+	_, none := dir.Current()
+	if none == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, firstPull)
+		defer cancel()
+	}
+
+	done, err := n.mirror.Pull(ctx)
+	switch {
+	case err == nil && done.Changed:
+		n.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID), slog.Uint64("epoch", done.Epoch),
+			slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
+	case err != nil && none == nil:
+		n.Log.Error("cannot ask the snapshot store, serving what was pulled before", slog.Any("cause", err))
+	case err != nil:
+		return fmt.Errorf("cannot serve without a snapshot: %w", err)
+	}
+	return nil
+}
+
+// openEngine loads what is published.
+func (n *Node) openEngine(context.Context) error {
+	// The base URL of answers needs the port, so that this comes after the listeners.
+	options := engine.Options{
+		Site: n.site(), SearchCache: cacheRoom(memoryLimit()), Memory: memory, Aside: aside, Log: n.Log,
+	}
+	if n.images != nil {
+		options.Images = n.images.List
+	}
+	if n.mirror != nil {
+		options.Published = func() engine.Published {
+			cur, asked := n.mirror.Published()
+			return engine.Published{Current: cur, Asked: asked}
+		}
+	}
+
+	n.engine = engine.New(snapshot.OpenDir(n.Config.StoreFolder()), options)
+	n.onClose(func() error { n.engine.Close(); return nil })
+	return n.engine.Open(time.Now())
+}
+
+// handoverTime is how long a server that was given its socket waits for the one before it to give
+// up the state directory: that one's whole drain, and as long again.
+const handoverTime = 2 * (drainTime + settings.LongestLead)
+
+// handoverPoll is how often it looks.
+const handoverPoll = 20 * time.Millisecond
+
+// openJournal opens the log of calls and charges, which one process writes. A server that was given
+// its socket replaces another one, for which it waits; all others fail at once.
+func (n *Node) openJournal(ctx context.Context) (err error) {
+	// Without a service manager it serves all the same.
+	n.notify, err = systemd.Open()
+	if err != nil {
+		n.Log.Error("notifications are off", slog.Any("cause", err))
+	}
+	if n.Memory {
+		n.store = access.NewMemory(access.MemoryOptions{})
+		n.onClose(n.store.Close)
+		return nil
+	}
+
+	begun := time.Now()
+	for waiting := false; ; waiting = true {
+		n.journal, err = access.OpenEmbedded(n.Config.State, access.EmbeddedOptions{
+			Now: n.clock.At(time.Now()), Report: reports{n.Log}.meteringChanged, RepliesMax: n.Config.RepliesMax,
+			Export: n.fleet != nil,
+		})
+		if err == nil {
+			break
+		}
+		if !n.sockets.given || !errors.Is(err, access.ErrLocked) || time.Since(begun) > handoverTime {
+			return err
+		}
+
+		// Told once: this is when the server before may be ended.
+		if !waiting {
+			n.Log.Info("waiting for the state directory")
+			n.tell("STATUS=waiting for the state directory")
+		}
+		select {
+		case <-time.After(handoverPoll):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+
+	// Closing it writes what is still in memory.
+	n.store = n.journal
+	n.onClose(func() error { return n.store.Close() })
+	n.tellJournal()
+	return nil
+}
+
+// openMeter makes the rights of this server's tenants those of all servers, where that is configured.
+// What calls cost stays in the journal of this one.
+func (n *Node) openMeter(ctx context.Context) error {
+	if n.Config.Metering == "" {
+		return nil
+	}
+
+	options, _, err := n.Config.Sharing()
+	if err != nil {
+		return err
+	}
+	options.Incarnation, err = access.Incarnation(n.Config.State)
+	if err != nil {
+		return err
+	}
+	options.Journal = n.journal
+	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
+	options.Report = reports{n.Log}.rightsChanged
+	options.Recorded = n.fleet.control.ChargedTo
+
+	n.meter, err = meter.Open(ctx, options)
+	if err == nil {
+		n.store = n.meter
+	}
+	return err
+}
+
+// tellJournal logs how many idempotent replies are kept, which plans may make more of them, and what
+// is odd about the log.
+func (n *Node) tellJournal() {
+	plans, _ := n.Config.PlanTable() // a start fails on that before
+	more := []string{}
+	for _, name := range plans.Names() {
+		if plans[name].PerMinute*10 > n.Config.RepliesMax {
+			more = append(more, name)
+		}
+	}
+	n.Log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
+		slog.Int("replies_max", n.Config.RepliesMax), slog.Any("plans_that_make_more", more))
+
+	stats := n.store.Stats()
+	if stats.LogTorn > 0 {
+		n.Log.Warn("the end of the metering log was torn: what it held was never acknowledged",
+			slog.Int("dropped_records", stats.LogTorn))
+	}
+	if stats.LogUnmapped != nil {
+		n.Log.Info("the metering log is written and not mapped: a request costs a system call more",
+			slog.Any("cause", stats.LogUnmapped))
+	}
+}
