@@ -207,7 +207,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	options.Guards = configured.guards()
+	options.Guards = configured.GuardLimits()
 
 	options.Base, err = flags.readBase(cmd.Context())
 	if err != nil {

@@ -221,14 +221,14 @@ func (d *daily) publish() error {
 	if err != nil {
 		return err
 	}
-	options.Guards = d.c.guards()
+	options.Guards = d.c.GuardLimits()
 	options.Base, err = b.readBase(d.cmd.Context())
 	if err != nil {
 		return err
 	}
 
 	// A build replaces what is damaged, so that this is asked before.
-	withdrawn := d.withdrawals(cur.ID)
+	withdrawn, lost := b.dir().Withdrawn()
 	d.told.Built, err = b.build(d.cmd, options)
 	if err != nil {
 		return err
@@ -242,70 +242,39 @@ func (d *daily) publish() error {
 		return nil
 	}
 	d.compare(cur.ID, options.Base)
+	if lost != nil {
+		d.cmd.PrintErrf("note: nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
+			"back\n", lost)
+	}
 	// It may be built on another base: what counts is that the feed is the same.
 	for i := range withdrawn {
-		if withdrawn[i].of.Equal(d.told.Built.SnapshotAt) {
+		if withdrawn[i].Of.Equal(d.told.Built.SnapshotAt) {
 			return d.withhold(&withdrawn[i])
 		}
 	}
 	return d.move(id)
 }
 
-// withdrawal is a rollback, and the instant of the snapshot that it took from the servers.
-type withdrawal struct {
-	snapshot.Publication
-	of time.Time
-}
-
-// withdrawals are the rollbacks from snapshots that are newer than the current one, were not published
-// since, and are whole: one that is damaged was not rolled back for what is in it.
-func (d *daily) withdrawals(current string) (all []withdrawal) {
-	dir := d.build.dir()
-	past, err := dir.Publications()
-	if err != nil {
-		return nil
-	}
-	instant := func(id string) time.Time {
-		m, err := dir.Manifest(id)
-		if err != nil {
-			return time.Time{}
-		}
-		return m.SnapshotAt
-	}
-
-	newest := instant(current)
-	served := map[time.Time]bool{}
-	for _, pub := range slices.Backward(past) {
-		served[instant(pub.ID)] = true
-		if pub.Action != snapshot.ActionRollback {
-			continue
-		}
-		of := instant(pub.Previous)
-		if of.After(newest) && !served[of] && dir.Verify(pub.Previous) == nil {
-			all = append(all, withdrawal{pub, of})
-		}
-	}
-	return all
-}
-
 // withhold leaves alone what somebody rolled back: who looked at it knows better than the timer.
-func (d *daily) withhold(pub *withdrawal) error {
+func (d *daily) withhold(pub *snapshot.Withdrawal) error {
 	d.told.Withdrawn = true
 	if err := show(d.cmd, d.asJSON, &d.told, d.told.print); err != nil {
 		return err
 	}
 
-	by := cmp.Or(pub.By, "somebody")
+	what := "this day counts as rolled back"
+	if !pub.PublishedAt.IsZero() {
+		what = "this day was rolled back at " + pub.PublishedAt.Format(time.RFC3339) + " by " + cmp.Or(pub.By, "somebody")
+	}
 	if pub.Reason != "" {
-		by += " (" + pub.Reason + ")"
+		what += " (" + pub.Reason + ")"
 	}
 	words := []string{"ninepocket", "snapshot", "publish", d.told.Built.ID, "--store", d.store}
 	if d.config != "" {
 		words = append(words, "--config", d.config)
 	}
 	return fail(exitRefused, "the next day of the feed goes on the air by itself; to publish this one after all run: "+
-		shellWords(words), fmt.Errorf("cannot publish %q: this day was rolled back at %s by %s", d.told.Built.ID,
-		pub.PublishedAt.Format(time.RFC3339), by))
+		shellWords(words), fmt.Errorf("cannot publish %q: %s", d.told.Built.ID, what))
 }
 
 // compare says what changed since the current snapshot. It is for people: guards decide.

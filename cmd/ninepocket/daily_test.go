@@ -242,6 +242,72 @@ func TestDailyAfterARollback(t *testing.T) {
 	h.holdsAll()
 }
 
+// TestDailyAfterALostJournal wants a day that was rolled back to stay off the air when the record of
+// publications is gone or damaged, once and for days that were rolled back one after the other, and the
+// next day to go on the air.
+func TestDailyAfterALostJournal(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func([]byte) []byte{
+		"gone":        nil,
+		"one byte":    func(text []byte) []byte {
+			middle := len(text) / 2
+			return slices.Concat(text[:middle], []byte{text[middle] ^ 1}, text[middle+1:])
+		},
+		"cut short":   func(text []byte) []byte { return text[:len(text)/2] },
+		"of before":   func([]byte) []byte { return nil },
+		"not damaged": func(text []byte) []byte { return text },
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, 20, 50)
+			file := h.configures("")
+			h.evening(0, feedtest.Weather{})
+			h.days(exitOK, file)
+			journal := filepath.Join(h.store, "PUBLICATIONS")
+			before, err := os.ReadFile(journal)
+			for day := 1; day <= 2; day++ {
+				h.evening(day, feedtest.Weather{})
+				h.days(exitOK, file)
+			}
+
+			// The second rollback leaves a pointer that no longer names the newest day.
+			for range 2 {
+				h.does(exitOK, "snapshot", "rollback", "--reason", "a wrong Umbreon")
+				text, bad := os.ReadFile(journal)
+				err = errors.Join(err, bad)
+				switch {
+				case damage == nil:
+					err = errors.Join(err, os.Remove(journal))
+				case name == "of before":
+					err = errors.Join(err, os.WriteFile(journal, before, 0o600))
+				default:
+					err = errors.Join(err, os.WriteFile(journal, damage(text), 0o600))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				served := h.current()
+				out, stderr := h.days(exitRefused, file, "--no-pull")
+				says(t, out+stderr, "is not published: the day was rolled back", "snapshot publish ")
+				if name != "not damaged" {
+					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`, "counts as rolled back")
+				}
+				if h.current() != served {
+					t.Fatalf("%s is on the air, %s was", h.current(), served)
+				}
+				// The next rollback asks the journal where to go; one that is lost knows the pointer alone.
+				err = os.WriteFile(journal, text, 0o600)
+			}
+
+			h.evening(3, feedtest.Weather{})
+			h.days(exitOK, file)
+			h.holdsAll()
+		})
+	}
+}
+
 // damages changes a byte of a snapshot.
 func (h *house) damages(id string) {
 	h.t.Helper()

@@ -190,7 +190,7 @@ func (flags *storeFlags) publish(
 		return publishedRow{}, flags.refusal(err, config)
 	}
 
-	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
+	// The verdicts are what was recorded. Nothing here depends on the journal.
 	var guards []snapshot.Verdict
 	past, _ := flags.dir().Publications()
 	for _, pub := range past {
@@ -240,9 +240,11 @@ func (flags *storeFlags) refusal(err error, config string) error {
 
 func snapshotRollback() *cobra.Command {
 	var flags storeFlags
+	var conditions publishFlags
 	var reason string
 	var push pushFlags
 	var key *mirror.Key
+	var configured settings.Layered
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
@@ -251,6 +253,10 @@ func snapshotRollback() *cobra.Command {
 			"asked.\n" +
 			"With --to it is then pushed, as by snapshot push; --hold keeps the next daily push out.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			configured, err = conditions.configuration()
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
 			key, err = push.check(cmd)
 			return err
 		},
@@ -260,9 +266,8 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			check := servable(settings.Default().ProductPrefix)
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: check, By: who(), Reason: strings.TrimSpace(reason),
+				Now: time.Now(), Check: servable(configured.ProductPrefix), By: who(), Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
 				return err
@@ -278,6 +283,7 @@ func snapshotRollback() *cobra.Command {
 	}
 
 	flags.addStored(cmd)
+	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that is recorded")
 	return cmd
