@@ -78,6 +78,10 @@ var mayImport = map[string][]string{
 		"internal/term", "internal/wal", "server", "site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
+	"operate": {
+		"engine", "engine/cursor", "feed", "loader", "loader/source", "snapshot", "snapshot/diff", "snapshot/guard",
+		"wire",
+	},
 	"bench": {
 		"access", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
 	},

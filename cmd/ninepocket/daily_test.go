@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,7 +14,7 @@ import (
 
 	"ninepocket/internal/feedtest"
 	"ninepocket/internal/ownership"
-	"ninepocket/loader"
+	"ninepocket/operate"
 )
 
 // configures writes the one file of a house.
@@ -102,7 +101,7 @@ func TestDaily(t *testing.T) {
 	h.pulls(exitOK)
 	h.feed.Set(feedtest.Weather{Down: true})
 	out, _ = h.days(exitOK, file, "--no-pull", "--json")
-	var told dailyRow
+	var told operate.Report
 	if err := json.Unmarshal([]byte(out), &struct {
 		Published *bool
 		New       *bool
@@ -248,8 +247,8 @@ func TestDailyAfterARollback(t *testing.T) {
 func TestDailyAfterALostJournal(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func([]byte) []byte{
-		"gone":        nil,
-		"one byte":    func(text []byte) []byte {
+		"gone": nil,
+		"one byte": func(text []byte) []byte {
 			middle := len(text) / 2
 			return slices.Concat(text[:middle], []byte{text[middle] ^ 1}, text[middle+1:])
 		},
@@ -372,26 +371,5 @@ func TestShellWords(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\n' `+shellWords(words)).Output()
 	if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || !slices.Equal(got, words) {
 		t.Errorf("the shell reads %q: %v", got, err)
-	}
-}
-
-// TestOldGapsAreToldInOneLine wants what an earlier build told to be short: days and files of days.
-func TestOldGapsAreToldInOneLine(t *testing.T) {
-	t.Parallel()
-	var report loader.Report
-	for day := 1; day <= 9; day += 2 {
-		date := fmt.Sprintf("2026-08-0%d", day)
-		report.Days = append(report.Days, loader.DayGap{Feed: "tcgcsv", Game: "pokemon", From: date, To: date})
-		report.Refused = append(report.Refused, loader.RefusedDay{Day: date, Why: "why"})
-	}
-
-	told := gapNotes(&report, "2026-08-08")
-	want := []string{
-		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
-		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, 2026-08-07; " +
-			"--json says why",
-	}
-	if !slices.Equal(told, want) {
-		t.Errorf("left out: %q", told)
 	}
 }
