@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"internal/term":        {},
 	"internal/wal":         {},
 	"internal/wal/waltest": {"internal/wal"},
-	"loader":               {"collector", "loader/source", "snapshot"},
+	"loader":               {"collector", "loader/source", "snapshot", "snapshot/guard"},
 	"node": {
 		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/ledger", "fleet/meter",
 		"fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door", "internal/registry",
@@ -88,6 +88,10 @@ var mayImport = map[string][]string{
 		"site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
+	"operate": {
+		"engine", "engine/cursor", "feed", "loader", "loader/source", "snapshot", "snapshot/diff", "snapshot/guard",
+		"wire",
+	},
 	"bench": {
 		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",
 		"node",

@@ -13,6 +13,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
 
@@ -26,13 +27,14 @@ type remedy struct {
 
 func on(code int, hint string, errs ...error) remedy { return remedy{code, hint, errs} }
 
-// errDamagedBase is the error of a base that cannot be built on because it is damaged.
-var errDamagedBase = errors.New("nothing can be built on it")
-
 // storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
 var storeRemedies = []remedy{
+	// The hints are about stores.
+	on(exitFailure, "", operate.ErrInput),
+	on(exitFailure, "build the first snapshot without --base", operate.ErrNoBase),
+	on(exitUsage, "run: ninepocket snapshot list --store FOLDER", operate.ErrBaseName),
 	on(exitRefused, "serve the one before and run this again: ninepocket snapshot rollback --store FOLDER; or build "+
-		"on another: ninepocket snapshot build --base previous", errDamagedBase),
+		"on another: ninepocket snapshot build --base previous", operate.ErrDamagedBase),
 	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrDamaged),
 	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
@@ -186,7 +188,7 @@ func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 		ids := make([]string, len(args))
 		for i, given := range args {
 			var err error
-			ids[i], err = flags.resolve(given)
+			ids[i], err = operate.Resolve(flags.folder, given)
 			if err != nil {
 				return err
 			}
