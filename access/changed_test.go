@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/internal/wal/waltest"
@@ -30,13 +31,17 @@ func TestChangedIsTheLedger(t *testing.T) {
 	now := instant(testTime)
 	failing := false
 	options := EmbeddedOptions{
-		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot,
-		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
-		checkpoint: func() error {
-			if failing {
-				return waltest.ErrDisk
-			}
-			return nil
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{
+			Inline:   true,
+			Unsynced: true,
+			Create:   waltest.Unsynced(waltest.Kinds(t)["written"]),
+			Commit: func() error {
+				if failing {
+					return waltest.ErrDisk
+				}
+				return nil
+			},
 		},
 	}
 	open := func() *Embedded {
@@ -140,8 +145,8 @@ func TestChangedTellsOnce(t *testing.T) {
 	live, _ := faultKeys(t)
 	now := instant(testTime)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot,
-		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -171,8 +176,13 @@ func TestChangedIsOnDisk(t *testing.T) {
 	disk := &waltest.Weather{Make: waltest.Kinds(t)["written"]}
 	mending := testTime
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot, create: disk.Create,
-		now: func() time.Time { return mending },
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{
+			Inline:   true,
+			Unsynced: true,
+			Create:   disk.Create,
+			Now:      func() time.Time { return mending },
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +211,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 	var rows []LedgerRow
 	for range 10 {
 		mending = mending.Add(time.Minute)
-		_ = store.log.Sync()
+		_ = store.dir.Log.Sync()
 		rows, _, err = store.Changed()
 		if err == nil {
 			break
@@ -222,7 +232,8 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 	now := instant(testTime)
 	disk := &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])}
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, Export: true, unsynced: true, boot: noBoot, create: disk.Create,
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{Unsynced: true, Create: disk.Create},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +354,8 @@ func TestIncarnation(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if name, err := statedir.Incarnation(dir); !errors.Is(err, statedir.ErrIncarnation) || statedir.CheckIncarnation(dir) == nil {
+		name, err := statedir.Incarnation(dir)
+		if !errors.Is(err, statedir.ErrIncarnation) || statedir.CheckIncarnation(dir) == nil {
 			t.Errorf("with byte %d changed the name is %q, %v", i, name, err)
 		}
 	}
@@ -354,7 +366,7 @@ func TestIncarnation(t *testing.T) {
 func TestKeysOfAFleet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: state.Seams{Unsynced: true}})
 	if err == nil {
 		err = store.Close()
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -38,7 +40,10 @@ func crashPrincipals(t testing.TB, dir string) map[string]*keys.Principal {
 	f, err := keys.Read(dir)
 	if errors.Is(err, keys.ErrNoFile) {
 		err = keys.Update(dir, func(file *keys.File) error {
-			for tenant, kind := range map[string]keys.Kind{"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview} {
+			kinds := map[string]keys.Kind{
+				"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview,
+			}
+			for tenant, kind := range kinds {
 				plan := map[string]string{"live": "unlimited", "pace": "pace", "get": "org", "batch": "org"}[tenant]
 				if _, _, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
 					return err
@@ -66,7 +71,7 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
 		Now: clock.At(time.Now()), RepliesMax: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
-		create: waltest.Kinds(t)[kind],
+		Seams: state.Seams{Create: waltest.Kinds(t)[kind]},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +203,7 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 
 	slices.Sort(paced)
 	for i := 30; i < len(paced); i++ {
-		if paced[i]-paced[i-30] < minuteMillis-2 { // two clocks round to a millisecond
+		if paced[i]-paced[i-30] < calendar.MinuteMillis-2 { // two clocks round to a millisecond
 			t.Fatalf("31 admissions within %d ms", paced[i]-paced[i-30])
 		}
 	}

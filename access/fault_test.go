@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/internal/wal"
@@ -177,8 +178,9 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	}
 
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: script.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint, unsynced: true,
-		inline: true, boot: noBoot, // else the log's own calls come when they like, and the k-th one is another
+		Now: script.now, CheckpointEvery: time.Hour, boot: noBoot,
+		// Inline, or the log's own calls come when they like, and the k-th one is another.
+		Seams: state.Seams{Create: disk.Create, Commit: checkpoint, Unsynced: true, Inline: true},
 	})
 
 	switch {
@@ -194,7 +196,7 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	}
 
 	script.now = Instant{Wall: script.now.Wall}
-	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, unsynced: true})
+	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: state.Seams{Unsynced: true}})
 	if err != nil {
 		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Failed(), err)
 	}
@@ -324,7 +326,7 @@ func TestOneServer(t *testing.T) {
 func TestReadBeside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if report, err := ReadUsage(dir, "", 0); err != nil || report.Tenants == nil || len(report.Tenants) != 0 {
+	if report, err := readUsage(dir, "", 0); err != nil || report.Tenants == nil || len(report.Tenants) != 0 {
 		t.Fatalf("empty state: %+v, %v", report, err)
 	}
 
@@ -339,9 +341,9 @@ func TestReadBeside(t *testing.T) {
 
 	check := func(calls int64) {
 		t.Helper()
-		report, err := ReadUsage(dir, "live", calendar.DayOf(now.Wall))
+		report, err := readUsage(dir, "live", calendar.DayOf(now.Wall))
 		for slow := 0; slow < 12 && errors.Is(err, statedir.ErrLocked); slow++ { // a checkpoint on a busy disk
-			report, err = ReadUsage(dir, "live", calendar.DayOf(now.Wall))
+			report, err = readUsage(dir, "live", calendar.DayOf(now.Wall))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -376,7 +378,7 @@ func TestReadBeside(t *testing.T) {
 	}
 
 	check(120)
-	if report, err := ReadUsage(dir, "", calendar.DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
+	if report, err := readUsage(dir, "", calendar.DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
 		t.Fatalf("since tomorrow: %+v %v", report, err)
 	}
 }

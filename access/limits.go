@@ -2,10 +2,11 @@ package access
 
 import (
 	"fmt"
-	"ninepocket/access/keys"
-	"ninepocket/calendar"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // limits decides which calls go on, by minute windows and by units of allowance that calls in
@@ -96,7 +97,7 @@ func (l *limits) Admit(p *keys.Principal, rule Rule, now Instant) (decision Deci
 		if fits {
 			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
 			// the minute.
-			wait = min(wait, minuteMillis)
+			wait = min(wait, calendar.MinuteMillis)
 		}
 		decision.Minute = Policy{
 			Limit: int64(rule.PerMinute), Remaining: remaining,
@@ -125,7 +126,7 @@ func (l *limits) unavailable(p *keys.Principal, rule *Rule, now Instant) Decisio
 
 	st := a.stand(p, rule, l.moment(now))
 	return Decision{
-		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: st.policy(false),
+		Verdict: Unavailable, RetryAfter: UnavailableRetry, Allowance: st.policy(false),
 	}
 }
 
@@ -202,7 +203,7 @@ func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 func (l *limits) Usage(p *keys.Principal, rule Rule, now Instant) (Usage, error) {
 	// What was charged is in memory, also while the log is down.
 	if l.closed.Load() {
-		return Usage{}, errClosed
+		return Usage{}, ErrClosed
 	}
 
 	slot := l.slot(p)
@@ -234,25 +235,27 @@ func (l *limits) Stats() StoreStats {
 	}
 	stats.ReplyBytes = l.waiting.Load()
 
-	if l.log == nil {
-		return stats
-	}
-
-	m := l.meter
-	stats.Durable = true
-	stats.Sync = m.times.Row(timeSync)
-	stats.SyncErrors = m.syncErrors.Load()
-	stats.LogBytes = l.log.Size()
-	stats.LogWritten = l.log.Bytes()
-	stats.LogUnmapped = l.log.Unmapped()
-	stats.LogTorn = l.torn
-	stats.LogLost = l.meter.lost.Load()
-
-	stats.Checkpoint = m.times.Row(timeCheckpoint)
-	stats.CheckpointFails = m.failed.Load()
-	stats.CheckpointBusy = m.busy.Load()
-	if at := m.savedAt.Load(); at != 0 {
-		stats.CheckpointAt = time.Unix(0, at)
+	if l.dir != nil {
+		stats.Durable = true
+		stats.Stats = l.dir.Stats()
 	}
 	return stats
+}
+
+// minuteNow is what a live key may still do in the minute, without taking any of it. The caller
+// holds the account.
+func (l *limits) minuteNow(slot *slot, p *keys.Principal, now Instant) Policy {
+	if p.Kind == keys.Preview {
+		return Policy{}
+	}
+
+	at := l.time(now)
+	w := slot.account.windowOf(slot.key, KeyWindow)
+	w.fit(p.Plan.PerMinute, at)
+	_, remaining, wait := w.peek(at)
+	wait = min(wait, calendar.MinuteMillis)
+	return Policy{
+		Limit: int64(p.Plan.PerMinute), Remaining: remaining,
+		Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
+	}
 }

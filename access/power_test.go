@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/internal/wal/waltest"
 )
@@ -48,7 +49,7 @@ func powerCuts(t *testing.T, create waltest.Create) {
 	}
 
 	var err error
-	options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour, create: disk.Create}
+	options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour, Seams: state.Seams{Create: disk.Create}}
 	script.store, err = OpenEmbedded(dir, options)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,8 @@ func powerCuts(t *testing.T, create waltest.Create) {
 
 	lookOnce := func(p *keys.Principal, replyKey string, lose float64) {
 		t.Helper()
-		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: script.now, create: create})
+		seams := state.Seams{Create: create}
+		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: script.now, Seams: seams})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
 )
@@ -43,12 +44,13 @@ func (r *removed) open() {
 	r.t.Helper()
 	var err error
 	r.store, err = OpenEmbedded(r.dir, EmbeddedOptions{
-		Now: instant(testTime), CheckpointEvery: time.Hour, unsynced: true, boot: noBoot, create: r.create,
+		Now: instant(testTime), CheckpointEvery: time.Hour, boot: noBoot,
 		Report: func(err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.reports = append(r.reports, err)
 		},
+		Seams: state.Seams{Unsynced: true, Create: r.create},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -115,8 +117,8 @@ func TestRemovedLog(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			r.soon("the loss is told", func() bool { return r.reported(ErrLogLost) })
-			r.soon("there is a log again", func() bool { return len(r.store.log.Lost()) == 0 })
+			r.soon("the loss is told", func() bool { return r.reported(state.ErrLogLost) })
+			r.soon("there is a log again", func() bool { return len(r.store.dir.Log.Lost()) == 0 })
 			if got := r.store.Stats().LogLost; got == 0 {
 				t.Error("the loss is not counted")
 			}
@@ -138,7 +140,9 @@ func TestMovedState(t *testing.T) {
 	if err := errors.Join(os.Rename(r.dir, away), os.CopyFS(r.dir, os.DirFS(away))); err != nil {
 		t.Fatal(err)
 	}
-	r.soon("the move is seen", func() bool { return errors.Is(r.store.Err(), statedir.ErrMoved) && r.reported(statedir.ErrMoved) })
+	r.soon("the move is seen", func() bool {
+		return errors.Is(r.store.Err(), statedir.ErrMoved) && r.reported(statedir.ErrMoved)
+	})
 	if d := r.store.Admit(r.live, RuleFor(r.live, CardsGet), instant(testTime)); d.Verdict != Unavailable {
 		t.Errorf("a call is %v", d.Verdict)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
@@ -108,16 +109,20 @@ func (u *universe) failf(format string, args ...any) {
 func (u *universe) open() {
 	u.t.Helper()
 	u.mono = u.random.Int64N(1000)
+
 	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
-		Now: u.now(), create: u.disk.Create, unsynced: true, inline: true,
-		checkpoint: func() error { return u.disk.Fails("checkpoint") },
-		boot:       func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
-		now:        func() time.Time { return time.UnixMilli(u.true) },
+		Now:  u.now(),
+		boot: func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
+		Seams: state.Seams{
+			Create: u.disk.Create, Unsynced: true, Inline: true,
+			Commit:    func() error { return u.disk.Fails("checkpoint") },
+			Committed: func() error { return u.disk.Fails("committed") },
+			Now:       func() time.Time { return time.UnixMilli(u.true) },
+		},
 	})
 	if err != nil {
 		u.t.Fatalf("seed %d: cannot start: %v", u.seed, err)
 	}
-	store.saver.after = func() error { return u.disk.Fails("committed") }
 	u.store = store
 }
 
@@ -157,7 +162,7 @@ func (u *universe) event() {
 
 	// What a server does within 50 ms.
 	if !u.bad {
-		if err := u.store.log.Sync(); err != nil {
+		if err := u.store.dir.Log.Sync(); err != nil {
 			u.failf("a good disk: %v", err)
 		}
 	}
@@ -200,7 +205,7 @@ func (u *universe) mendDisk() {
 	// What a server's sync does within 50 ms of the end.
 	u.pass(1000)
 	u.bad = false
-	if err := u.store.log.Sync(); err != nil || u.store.Err() != nil {
+	if err := u.store.dir.Log.Sync(); err != nil || u.store.Err() != nil {
 		u.failf("a second after the disk is good again: %v", errors.Join(err, u.store.Err()))
 	}
 	for _, cl := range u.clients {
@@ -390,8 +395,8 @@ func (u *universe) spans(cl *client) {
 
 	limit := cl.who.Plan.PerMinute
 	for i, from := range cl.times {
-		n, _ := slices.BinarySearch(cl.times[i:], from+minuteMillis)
-		if extra := glitched(from, from+minuteMillis); n > limit*(1+extra)+int(cl.fades) {
+		n, _ := slices.BinarySearch(cl.times[i:], from+calendar.MinuteMillis)
+		if extra := glitched(from, from+calendar.MinuteMillis); n > limit*(1+extra)+int(cl.fades) {
 			u.failf("%s had %d calls within a minute that had %d glitches", cl.id, n, extra)
 		}
 	}

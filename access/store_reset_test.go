@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -24,7 +25,8 @@ func TestResetDay(t *testing.T) {
 	now := instant(testTime)
 	dir := t.TempDir()
 	options := EmbeddedOptions{
-		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
 	}
 	store, err := OpenEmbedded(dir, options)
 	if err != nil {

@@ -337,7 +337,7 @@ func TestInstants(t *testing.T) {
 
 // TestSelectionsFitTheirTable wants the length of an array that Go needs as a constant to be the table's.
 func TestSelectionsFitTheirTable(t *testing.T) {
-	if maxSelections != wire.Selections.Max || len(statWindows) != len(snapshot.StatWindows) {
+	if wire.MaxSelections != wire.Selections.Max || len(statWindows) != len(snapshot.StatWindows) {
 		t.Error("a constant differs from the table that it stands for")
 	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/engine"
 	"ninepocket/wire"
 )
 
@@ -14,7 +15,7 @@ const (
 // Operations are the operations of both REST surfaces. Their order means nothing.
 func Operations() []*Operation {
 	return []*Operation{
-		live(get, "/v1/games", access.GamesList, listGames),
+		live(get, "/v1/games", access.GamesList, stored((*engine.View).Games)),
 		live(get, searchPath, access.CardsSearch, searchCards,
 			"q", "set", "game", "number", "rarity", "identifier", "variant", "min_price_cents", "max_price_cents",
 			"released_after", "released_before", "updated_since", "sort", "limit", "cursor"),
@@ -22,7 +23,7 @@ func Operations() []*Operation {
 		live(post, "/v1/cards/batch", access.CardsBatch, batchCards),
 		live(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
 		live(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
-		live(get, "/v1/facets", access.FacetsList, listFacets),
+		live(get, "/v1/facets", access.FacetsList, stored((*engine.View).Facets)),
 		live(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		live(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
@@ -86,24 +87,15 @@ func onceOf(identity func(*Request) (access.BodyHash, *wire.Fault), op *Operatio
 	return op
 }
 
-// listGames answers GET /v1/games.
-func listGames(r *Request, out *Reply) *wire.Fault {
-	if f := r.invalid(); f != nil {
-		return f
+// stored is an operation whose answer every View has.
+func stored(of func(*engine.View) []byte) runner {
+	return func(r *Request, out *Reply) *wire.Fault {
+		if f := r.invalid(); f != nil {
+			return f
+		}
+		out.Stored = of(r.View)
+		return nil
 	}
-
-	out.Stored = r.View.Games()
-	return nil
-}
-
-// listFacets answers GET /v1/facets.
-func listFacets(r *Request, out *Reply) *wire.Fault {
-	if f := r.invalid(); f != nil {
-		return f
-	}
-
-	out.Stored = r.View.Facets()
-	return nil
 }
 
 // getUsage answers GET /v1/usage: the credit period on preview, the UTC day on live (decision 15).

@@ -6,8 +6,11 @@ import (
 	"time"
 )
 
-// dayMillis is the length of a day.
-const DayMillis = int64(86_400_000)
+// The lengths of a minute and of a day in milliseconds.
+const (
+	MinuteMillis = int64(60_000)
+	DayMillis    = int64(86_400_000)
+)
 
 var errNotADate = errors.New("want YYYY-MM-DD")
 
@@ -29,8 +32,11 @@ func ParseDay(s string) (Day, error) {
 // Start returns the first instant of the day in Unix milliseconds.
 func (day Day) Start() int64 { return int64(day) * DayMillis }
 
+// Time returns the first instant of the day, in UTC.
+func (day Day) Time() time.Time { return time.UnixMilli(day.Start()).UTC() }
+
 // String returns the date as YYYY-MM-DD.
-func (day Day) String() string { return time.UnixMilli(day.Start()).UTC().Format(time.DateOnly) }
+func (day Day) String() string { return day.Time().Format(time.DateOnly) }
 
 // Period is a span of time [Start, End) in Unix milliseconds.
 type Period struct{ Start, End int64 }
@@ -38,14 +44,14 @@ type Period struct{ Start, End int64 }
 // Has reports whether a Unix time in milliseconds is in the period.
 func (span Period) Has(wall int64) bool { return wall >= span.Start && wall < span.End }
 
-// monthOf returns the UTC calendar month around wall.
+// Month returns the UTC calendar month around wall.
 func Month(wall int64) Period {
 	when := time.UnixMilli(wall).UTC()
 	first := time.Date(when.Year(), when.Month(), 1, 0, 0, 0, 0, time.UTC)
 	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
 }
 
-// around returns the period of the same length that holds wall, counted on from this one.
+// Around returns the period of the same length that holds wall, counted on from this one.
 func (span Period) Around(wall int64) Period {
 	length := span.End - span.Start
 	n := floorDiv(wall-span.Start, length)

@@ -11,6 +11,7 @@ import (
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
+	"ninepocket/snapshot/guard"
 )
 
 // Input is one --source or --prices argument: what kind of input it is and where.
@@ -61,6 +62,9 @@ type Options struct {
 	// Kept are files of prices by day, such as a pull leaves behind. Those are read whose day lies
 	// before that of a source's newest prices and is one that the base lacks, or lacks groups of.
 	Kept map[snapshot.Day]Input
+	// Guards are the operator's limits of what a day can be, which kept days are held to; nil for the
+	// defaults.
+	Guards guard.Limits
 
 	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml,
 	// search_aliases.csv), "" for
@@ -181,7 +185,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 type opened struct {
 	Input
 	source.Source
-	refused []string // files of prices that are not to be believed
+	refused map[string]string // files of prices that are not to be believed, with the reason
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -222,6 +226,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		}
 	}
 
+	b.loseDays()
 	// Only after the last row is it known which instant the catalog describes.
 	at, err := b.snapshotAt()
 	if err != nil {

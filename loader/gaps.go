@@ -25,8 +25,9 @@ type gapKey struct {
 
 // gap is what is known of a group's missing prices.
 type gap struct {
-	name  string
-	empty bool // the file is there and has no row
+	name      string
+	empty     bool  // the file is there and has no row
+	collected int64 // when what lacks them was collected, NoTime where the base told of it
 }
 
 // feedGame is a game of a feed.
@@ -39,7 +40,20 @@ func (p *pricer) Missing(missing source.Missing) {
 		return
 	}
 	key := gapKey{p.feed, game, missing.Day, fullRef(p.b.feeds[p.feed].namespace, missing.SetRef)}
-	p.b.missing[key] = gap{missing.Name, missing.Empty}
+	p.b.missing[key] = gap{missing.Name, missing.Empty, missing.CollectedAt}
+}
+
+// loseDays finds the days that a feed tells of and has no price of, in any group: they are missing as a
+// whole, and the catalog is of such a day although no row was collected then.
+func (b *builder) loseDays() {
+	lost := map[gapKey]gap{}
+	for key, of := range b.missing {
+		if key.day > b.latest && key.day > slices.Max(b.newest[key.feed]) {
+			lost[gapKey{key.feed, key.game, key.day, ""}] = gap{}
+			b.collected = max(b.collected, of.collected)
+		}
+	}
+	maps.Copy(b.missing, lost)
 }
 
 // seeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
@@ -356,7 +370,8 @@ func (a *assembly) writeGaps() {
 		// Of a day that is missing as a whole, its groups are not told one by one.
 		seen := a.seen[feedGame{key.feed, key.game}]
 		at := int(key.day - a.w.from)
-		if at >= 0 && at < len(seen) && (seen != nil && seen[at] || key.day == b.newest[key.feed][key.game]) {
+		if at >= 0 && at < len(seen) &&
+			(key.group == "" || seen != nil && seen[at] || key.day == b.newest[key.feed][key.game]) {
 			keys = append(keys, key)
 		}
 	}

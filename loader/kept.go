@@ -2,27 +2,14 @@ package loader
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
-)
-
-// A kept day may be one that was refused when it was new. What no day does is left out of the history
-// as it was then; the figures are those of the guards prices_moved, sets_repriced and repeated_feed,
-// which judge current prices alone.
-const (
-	movedShare   = 0.60 // a price that went up or down by more has moved
-	mostMoved    = 0.05 // of a day's prices, within a week of what they are compared with
-	movedAtMost  = 0.50 // however many weeks
-	mostRepriced = 10.0 // by how much half of a group's prices may go up or down within a day
-	leastJudged  = 10   // prices; fewer say nothing
-	leastOfFile  = 5    // prices of a file
-	leastSame    = 20   // prices that did not change, before they are yesterday's
+	"ninepocket/snapshot/guard"
 )
 
 // keptDay holds a kept day's prices against those of the base.
@@ -32,76 +19,42 @@ type keptDay struct {
 	items     map[string]int32 // of the base, by reference and by product
 	namespace string
 
-	points []snapshot.Point
-	files  map[string][]float64 // by file: how many times each price is what it was
-	apart  snapshot.Day         // days between the day and what its prices are compared with, at most
+	points  []snapshot.Point
+	rows    int
+	changes []guard.Change
+	files   map[int32][]string // by set: where its prices stand
+	apart   snapshot.Day       // days between the day and what its prices are compared with, at most
 }
 
-// judgeKept says what of a kept day is not to be believed: all of it, with the reason, or some files.
-// Without a base all is, that can be read.
+// judgeKept says what of a kept day is not to be believed: all of it, or some files, each with the
+// reason. A kept day may be one that was refused when it was new: the guards judge it as they did then,
+// for those of a publication see current prices alone. Without a base all is believed that can be read.
 func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int32) (
-	why string, files []string, err error,
+	why string, files map[string]string, err error,
 ) {
-	k := &keptDay{
-		base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[string][]float64{},
-	}
+	k := &keptDay{base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[int32][]string{}}
 	if err := in.Prices(ctx, k); err != nil {
 		return "", nil, err
 	}
+	if k.rows == 0 {
+		return "", nil, errors.New("it has no price")
+	}
 
-	// Files that are wrong as a whole say nothing about the others.
-	var all, rest share
-	for _, file := range slices.Sorted(maps.Keys(k.files)) {
-		ratios := k.files[file]
-		all.add(ratios)
-		if k.repriced(ratios) {
-			files = append(files, file)
-		} else {
-			rest.add(ratios)
+	why, wrong := b.o.Guards.Past(k.changes, float64(k.apart))
+	files = map[string]string{}
+	for set, why := range wrong {
+		for _, file := range k.files[set] {
+			files[file] = why
 		}
 	}
-
-	limit := min(mostMoved*max(1, float64(k.apart)/7), movedAtMost)
-	if len(files)*2 > len(k.files) || rest.of >= leastJudged && float64(rest.moved) > limit*float64(rest.of) {
-		return fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of), nil, nil
-	}
-	if all.of >= leastSame && all.same == all.of {
-		return fmt.Sprintf("not one of %d prices differs from the day before: yesterday's feed again", all.of), nil, nil
-	}
-	return "", files, nil
-}
-
-// share is how many of some prices moved, and how many did not at all.
-type share struct{ moved, same, of int }
-
-func (s *share) add(ratios []float64) {
-	for _, ratio := range ratios {
-		if ratio > 1+movedShare || ratio < 1-movedShare {
-			s.moved++
-		}
-		if ratio == 1 {
-			s.same++
-		}
-	}
-	s.of += len(ratios)
-}
-
-// repriced reports whether more than half of a file's prices are so many times what they were.
-func (k *keptDay) repriced(ratios []float64) bool {
-	limit := mostRepriced * math.Sqrt(max(1, float64(k.apart)))
-	n := 0
-	for _, ratio := range ratios {
-		if ratio > limit || ratio < 1/limit {
-			n++
-		}
-	}
-	return len(ratios) >= leastOfFile && n*2 > len(ratios)
+	return why, files, nil
 }
 
 // Price compares a row with the newest price of its lane before it, or the first after it.
 func (k *keptDay) Price(price source.Price) {
+	k.rows++
 	item, known := k.items[price.Ref]
-	if !known || price.Cents <= 0 {
+	if !known || price.Cents < 0 {
 		return
 	}
 
@@ -115,19 +68,31 @@ func (k *keptDay) Price(price source.Price) {
 		}
 		was, day := k.before(lane, price.Day)
 		// A price of the day that the base has already says nothing.
-		if was > 0 && (day != price.Day || was != price.Cents) {
-			k.files[price.At.File] = append(k.files[price.At.File], float64(price.Cents)/float64(was))
+		if was != snapshot.NoCents && (day != price.Day || was != price.Cents) {
+			k.compare(item, price, was)
 			k.apart = max(k.apart, max(price.Day-day, day-price.Day))
 		}
 		return
 	}
 }
 
-// before is the newest price of a lane of the base up to a day, else its first.
+// compare notes a price of an item beside an earlier or later one.
+func (k *keptDay) compare(item int32, price source.Price, was int64) {
+	set := snapshot.NoSet
+	if int(item) < k.base.Cards.ID.Len() {
+		set = k.base.Cards.Set[item]
+	}
+	k.changes = append(k.changes, guard.Change{Set: set, From: was, To: price.Cents})
+	if set != snapshot.NoSet && !slices.Contains(k.files[set], price.At.File) {
+		k.files[set] = append(k.files[set], price.At.File)
+	}
+}
+
+// before is the newest price of a lane of the base up to a day, else its first; NoCents without any.
 func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.Day) {
 	k.points = k.base.History.AppendPoints(k.points[:0], lane, 0, k.base.Date())
 	if len(k.points) == 0 {
-		return 0, 0
+		return snapshot.NoCents, 0
 	}
 	byDay := func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 	at, found := slices.BinarySearchFunc(k.points, day, byDay)
@@ -196,9 +161,9 @@ func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error)
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range files {
+		for _, file := range slices.Sorted(maps.Keys(files)) {
 			left.File = file
-			left.Why = "more than half of its prices went up or down by 10 times or more"
+			left.Why = files[file]
 			b.leaveDayOut(left)
 		}
 		again[0].refused = files

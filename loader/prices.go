@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"slices"
 	"strings"
 
 	"ninepocket/loader/source"
@@ -104,8 +103,8 @@ type pricer struct {
 	index   refIndex
 	feed    uint8
 	report  *PriceReport
-	refused []string // files that are not to be believed
-	strict  bool     // a price of an unknown item is quarantined: the input has its own catalog
+	refused map[string]string // files that are not to be believed
+	strict  bool              // a price of an unknown item is quarantined: the input has its own catalog
 
 	first, last snapshot.Day // that rows of items span
 	dated       dated        // the prices of items
@@ -121,7 +120,7 @@ func (p *pricer) Price(price source.Price) {
 	if !p.timely(&price) {
 		return
 	}
-	if len(p.refused) > 0 && slices.Contains(p.refused, price.At.File) {
+	if p.refused[price.At.File] != "" {
 		p.leaveOut(&price)
 		return
 	}

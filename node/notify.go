@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"ninepocket/access"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 )
 
@@ -60,7 +61,7 @@ func (r reports) meteringChanged(err error) {
 	case errors.Is(err, statedir.ErrMoved):
 		r.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
-	case errors.Is(err, access.ErrLogLost):
+	case errors.Is(err, state.ErrLogLost):
 		r.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):

@@ -58,7 +58,9 @@ func (ch *charge) begin(key string, body access.BodyHash, now access.Instant) (a
 		ch.claim = claim
 		ch.ticket = claimed
 	case claim.Outcome == access.Exhausted:
+		ch.decision.Verdict = access.QuotaExceeded
 		ch.decision.Allowance = claim.Allowance
+		ch.decision.RetryAfter = claim.RetryAfter
 	}
 	return claim, err
 }

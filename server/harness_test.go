@@ -25,14 +25,13 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/depth"
 	"ninepocket/server/front"
 )
 
 const baseURL = "https://cards.test"
 
-// demoCards is how many cards the usual editions have.
-var demoCards = 2000 / depth.Every(2)
+// demoCards is how many cards the usual editions have, however much of them a test goes through.
+const demoCards = 1000
 
 // scratchDir holds what all tests of the binary share; TestMain removes it.
 var scratchDir string

@@ -10,6 +10,7 @@ import (
 
 // liveSurface is the live surface.
 var liveSurface = surface{
+	name:      onLive,
 	kind:      keys.Live,
 	bearer:    true,
 	validates: true,
@@ -25,7 +26,6 @@ var liveSurface = surface{
 	wrongKind: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
 	noCatalog: noCatalog,
-	denied:    deniedCall,
 	limits:    addRateLimits,
 	tell:      tellProblem,
 }
@@ -44,21 +44,6 @@ var (
 
 func unavailable(detail string) *wire.Fault {
 	return &wire.Fault{Code: wire.TemporarilyUnavailable, Detail: detail, RetryAfter: retryUnavailable}
-}
-
-// deniedCall is what a refused admission is told; header, body and policy agree because all come
-// from the decision.
-func deniedCall(d *access.Decision) *wire.Fault {
-	f := &wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
-	switch d.Verdict {
-	case access.RateLimited:
-		f.Detail = wire.Decimal(d.Minute.Limit) + " requests per minute are used up: wait " + seconds(d.RetryAfter)
-	case access.QuotaExceeded:
-		f.Detail = wire.Decimal(d.Allowance.Limit) + " requests per day are used up: the quota resets at 00:00 UTC"
-	case access.Unavailable, access.Admitted:
-		f.Detail = notMetered.Detail
-	}
-	return f
 }
 
 // read takes a request of REST apart: the media type of a body, then the parameters.

@@ -41,7 +41,7 @@ func (s *Server) paths() []*path {
 	table := []*path{
 		{pattern: "/openapi.json", method: "GET", open: (*exchange).openapi, counts: route{noSurface, "openapi"}},
 		{pattern: "/healthz", method: "GET", open: (*exchange).healthz, counts: route{noSurface, "healthz"}},
-		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{"mcp", "mcp"}},
+		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{onMCP, "mcp"}},
 	}
 
 	// The live and the preview operation of one method and path share a row.

@@ -13,8 +13,8 @@ import (
 // surface is a contract: how it takes a key, reads a request, spells an error and shows limits.
 // There are four: live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
+	name      string
 	kind      keys.Kind // of the keys that it takes
-	denials   int       // its row in denialSurfaces
 	strict    bool      // unknown query parameters and body members are errors
 	bearer    bool      // Authorization: Bearer is taken
 	validates bool      // answers have validators, and name their snapshot
@@ -25,11 +25,10 @@ type surface struct {
 	meanings  map[wire.Code]wire.Meaning
 	spell     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte // appends the body of an error
 
-	noKey     *wire.Fault // what a request without a key is told
-	badKey    *wire.Fault // and one whose key is none
-	wrongKind *wire.Fault // what a key of the other surface gets
-	noCatalog *wire.Fault // what is told before the first catalog
-	denied    func(*access.Decision) *wire.Fault
+	noKey     *wire.Fault     // what a request without a key is told
+	badKey    *wire.Fault     // and one whose key is none
+	wrongKind *wire.Fault     // what a key of the other surface gets
+	noCatalog *wire.Fault     // what is told before the first catalog
 	limits    func(*exchange) // adds the lines that show limits to the head of an answer
 	tell      func(x *exchange, f *wire.Fault)
 	// outside is the surface that tells what went wrong outside of an operation; nil for the
@@ -52,7 +51,7 @@ func (s *surface) keyFault(err error) *wire.Fault {
 	return s.badKey
 }
 
-// keyless is what a request is told whose headers hold no key, or not one alone.
+// keyless is what a request is told whose headers hold no key, or two different ones.
 func (s *surface) keyless(sent *credentials) *wire.Fault {
 	switch {
 	case sent.malformed && sent.header != nil:

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// fileLock is an exclusive advisory lock. The system drops it when its process ends, however it
+// Lock is an exclusive advisory lock. The system drops it when its process ends, however it
 // ends; the file stays.
 type Lock struct {
 	file *os.File
 	old  *Lock // of a state directory, for servers that know the file alone; nil for others
 }
 
-// lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked. A file that
+// LockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked. A file that
 // it makes belongs to who the directory belongs to, where this user can do that: the server locks it,
 // too.
 func LockFile(path string, patience time.Duration) (*Lock, error) {
@@ -37,7 +37,7 @@ func LockFile(path string, patience time.Duration) (*Lock, error) {
 	return lock(file, syscall.LOCK_EX, patience)
 }
 
-// lockShared takes a lock for reading of a file that is there.
+// LockShared takes a lock for reading of a file that is there.
 func LockShared(path string, patience time.Duration) (*Lock, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func LockShared(path string, patience time.Duration) (*Lock, error) {
 	return lock(file, syscall.LOCK_SH, patience)
 }
 
-// lockState takes the lock of a state directory: that of the directory itself, which nobody can remove
+// LockState takes the lock of a state directory: that of the directory itself, which nobody can remove
 // and make anew as they can a file in it (decision 1760). The file is locked as well: a server of the
 // first versions asks for it alone, and the two must see each other during an upgrade.
 func LockState(dir string, patience time.Duration) (*Lock, error) {
@@ -89,7 +89,7 @@ func lock(file *os.File, how int, patience time.Duration) (_ *Lock, err error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// moved returns ErrMoved when the directory that is locked is not at its path any more. What cannot be
+// Moved returns ErrMoved when the directory that is locked is not at its path any more. What cannot be
 // asked is taken to be there.
 func (lock *Lock) Moved(dir string) error {
 	here, err := os.Stat(dir)
@@ -103,7 +103,7 @@ func (lock *Lock) Moved(dir string) error {
 	return nil
 }
 
-// unlock gives the lock up at once, also where a process being forked holds a copy of the
+// Unlock gives the lock up at once, also where a process being forked holds a copy of the
 // descriptor for a moment.
 func (lock *Lock) Unlock() error {
 	if lock.old != nil {
@@ -112,8 +112,8 @@ func (lock *Lock) Unlock() error {
 	return UnlockFile(lock.file)
 }
 
-// unlockFile gives up the lock of an open file, and closes it.
+// UnlockFile gives up the lock of an open file, and closes it.
 func UnlockFile(file *os.File) error { return errors.Join(GiveUp(file), file.Close()) }
 
-// giveUp gives up the lock of an open file.
+// GiveUp gives up the lock of an open file.
 func GiveUp(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,7 +15,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
-	"ninepocket/snapshot"
+	"ninepocket/operate"
 )
 
 // buildFlags are the flags of snapshot build.
@@ -70,146 +68,56 @@ func snapshotBuild() *cobra.Command {
 	return cmd
 }
 
-// options reads the flags, naming every problem.
-func (flags *buildFlags) options() (loader.Options, error) {
-	options := loader.Options{Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.keepUnmatched}
-	var wrong settings.Problems
-	inputs := func(given []string) (all []loader.Input) {
-		for _, s := range given {
-			input, err := loader.ParseInput(s)
-			wrong.Add(err)
-			all = append(all, input)
-		}
-		return all
+// read reads the flags, naming every problem.
+func (flags *buildFlags) read() (*operate.Build, error) {
+	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
+		Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.keepUnmatched, Unpack: unpacking(),
+	}}
+	b.Again = func(prices []string) string {
+		return againCommand(b, prices, flags.publish, flags.publishing.config)
 	}
 
-	options.Sources = inputs(flags.sources)
-	options.Prices = inputs(flags.prices)
+	var wrong settings.Problems
+	b.Sources = wrong.Inputs(flags.sources)
+	b.Prices = wrong.Inputs(flags.prices)
 	wrong.When(len(flags.sources) == 0, "cannot build without a --source")
-
 	var err error
-	options.Kept, err = keptDays(flags.days, options.Sources)
+	b.Kept, err = operate.KeptDays(flags.days, b.Sources)
 	wrong.Add(err)
-	options.SnapshotAt = wrong.Time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
-	options.CollectedAt = wrong.Time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
+	b.SnapshotAt = wrong.Time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
+	b.CollectedAt = wrong.Time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
 	// What cannot work is refused before hours of building.
 	wrong.When(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
-	return options, fail(exitUsage, "", wrong.Err())
+	return b, fail(exitUsage, "", wrong.Err())
 }
 
-// readBase loads the snapshot that --base means.
-func (flags *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
-	switch flags.base {
-	case "none", "":
-		return nil, nil
-	case "latest":
-		all, err := flags.dir().List()
-		if err != nil {
-			return nil, err
-		}
-
-		for _, m := range all {
-			if catalog, err := flags.dir().LoadVerified(ctx, m.ID); err == nil {
-				return catalog, nil
-			}
-		}
-		return nil, fail(exitFailure, "build the first snapshot without --base",
-			fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", flags.folder))
-	}
-
-	id, err := flags.resolve(flags.base)
-	if err == nil && !snapshot.ValidID(id) {
-		err = fail(exitUsage, "run: ninepocket snapshot list --store "+flags.folder,
-			fmt.Errorf("cannot use --base %q: want the id of a snapshot, current, previous, latest or none",
-				flags.base))
-	}
+// unpacking is the process of this program that unpacks 7z archives: it has bounds of its own.
+func unpacking() []string {
+	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		// A bare root file system has no /proc; the name that it was started by will do.
+		self = os.Args[0]
 	}
-
-	catalog, err := flags.dir().LoadVerified(ctx, id)
-	if errors.Is(err, snapshot.ErrDamaged) {
-		return nil, fmt.Errorf("cannot use the base: %w: %w", errDamagedBase, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot use the base: %w", err)
-	}
-	return catalog, nil
-}
-
-// built is what snapshot build prints.
-type built struct {
-	ID             string          `json:"id"`
-	Path           string          `json:"path"`
-	Counts         snapshot.Counts `json:"counts"`
-	Existing       bool            `json:"existing"` // equal input was built before
-	Published      bool            `json:"published"`
-	Base           string          `json:"base"`
-	SnapshotAt     time.Time       `json:"snapshot_at"`
-	Quarantine     map[string]int  `json:"quarantine"`
-	QuarantineFile string          `json:"quarantine_file"`
-	Seconds        float64         `json:"seconds"`
-	Report         loader.Report   `json:"report"`
-	// Notes are what an operator should know of a build that went well.
-	Notes []string `json:"notes"`
-}
-
-// notes say which prices were too old to be kept, which search aliases stand for no card, and whether
-// the feeds told nothing new. In that case the prices of the base stay current, and no guard sees a
-// difference.
-func notes(base *snapshot.Catalog, report *loader.Report) []string {
-	all := []string{}
-	// The newest day that was read; dates compare as text.
-	newest := ""
-	for _, prices := range report.Prices {
-		newest = max(newest, prices.Last)
-		// One example is enough to find the file.
-		if old := prices.TooOld; old != nil {
-			all = append(all,
-				fmt.Sprintf("%d prices of %s are older than %s and were left out; the oldest is that of %s on %s, "+
-					"in line %d of %s",
-					old.Prices, prices.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
-		}
-	}
-
-	all = append(all, gapNotes(report, dayOf(base))...)
-	all = append(all, report.MappingNotes...)
-	all = append(all, report.AliasNotes...)
-	if more := report.AliasesUnmatched - len(report.AliasNotes); more > 0 {
-		all = append(all, fmt.Sprintf("%d more search aliases stand for no card", more))
-	}
-	if base == nil {
-		return all
-	}
-
-	switch have := base.Date().String(); {
-	case newest == "":
-		all = append(all, "no price was read: those of the base ("+have+") stay")
-	case newest < have:
-		all = append(all, "the newest price that was read is of "+newest+", the base has those of "+have+": they stay")
-	}
-	return all
+	return []string{self, "unpack"}
 }
 
 func (flags *buildFlags) run(cmd *cobra.Command) error {
 	start := time.Now()
-	options, err := flags.options()
+	b, err := flags.read()
+	if err != nil {
+		return err
+	}
+	terms, err := flags.publishing.terms(flags.folder)
 	if err != nil {
 		return err
 	}
 
-	publishing, err := flags.publishing.publishing(start, flags.folder)
-	if err != nil {
-		return err
-	}
-
-	options.Base, err = flags.readBase(cmd.Context())
-	if err != nil {
-		return err
-	}
-
-	out, err := flags.build(cmd, options)
+	b.Guards = terms.Guards
+	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	b.Progress = progress.Update
+	out, err := b.Run(cmd.Context())
+	progress.Stop()
 	if err != nil {
 		return err
 	}
@@ -220,71 +128,47 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 
 	var refused error
 	if flags.publish {
-		// The guards compare with the time of publishing, not with that of the flags.
-		publishing.Now = time.Now()
-		_, refused = flags.dir().Publish(out.ID, publishing)
+		_, refused = terms.Publish(out.ID)
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	err = show(cmd, flags.asJSON, out, out.print)
+	err = show(cmd, flags.asJSON, out, func(w *bufio.Writer) { printBuilt(w, out) })
 	if refused != nil {
 		// What was built stays, and was said.
-		return flags.refusal(refused, flags.publishing.config)
+		return refusal(refused, flags.folder, flags.publishing.config)
 	}
 	return err
 }
 
-// build builds the snapshot and writes it.
-func (flags *buildFlags) build(cmd *cobra.Command, options loader.Options) (*built, error) {
-	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
-	self, err := os.Executable()
-	if err != nil {
-		// A bare root file system has no /proc; the name that it was started by will do.
-		self = os.Args[0]
+// againCommand spells the command that builds the same with more prices.
+func againCommand(b *operate.Build, prices []string, publish bool, config string) string {
+	words := []string{"ninepocket", "snapshot", "build", "--store", b.Store, "--base", b.On}
+	for _, in := range b.Sources {
+		words = append(words, "--source", in.String())
 	}
-	options.Unpack = []string{self, "unpack"}
-
-	// A misspelt folder is a new store: nobody serves what goes there.
-	fresh := errors.Is(flags.dir().Exists(), snapshot.ErrNoStore)
-	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
-	defer progress.Stop()
-	m, created, report, err := buildSnapshot(cmd.Context(), flags.dir(), options, progress)
-	if err != nil {
-		return nil, err
+	for _, in := range b.Prices {
+		words = append(words, "--prices", in.String())
+	}
+	if b.Mapping != "" {
+		words = append(words, "--mapping", b.Mapping)
+	}
+	if b.KeepUnmatched {
+		words = append(words, "--keep-unmatched")
 	}
 
-	said := append(notes(options.Base, report), flags.missingDays(report, options.Base)...)
-	if fresh {
-		said = append(said, fmt.Sprintf("store %q is new", flags.folder))
+	for _, in := range prices {
+		words = append(words, "--prices", in)
 	}
-	return &built{
-		ID: m.ID, Path: flags.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
-		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: flags.dir().QuarantinePath(m.ID),
-		Report: *report, Notes: said,
-	}, nil
+	if publish {
+		words = append(words, "--publish")
+	}
+	if publish && config != "" {
+		words = append(words, "--config", config)
+	}
+	return shellWords(words)
 }
 
-// buildSnapshot builds a snapshot and writes it into a store, showing how far it is.
-func buildSnapshot(ctx context.Context, store *snapshot.Dir, options loader.Options, p *term.Progress) (
-	m *snapshot.Manifest, created bool, report *loader.Report, err error,
-) {
-	options.Progress = p.Update
-	result, err := loader.Build(ctx, options)
-	if err != nil {
-		// Without a hint: this error is about an input, and the hints are about stores.
-		return nil, false, nil, fail(exitFailure, "", err)
-	}
-
-	p.Update("writing the snapshot", 0, 0)
-	written := snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts}
-	if options.Base != nil {
-		written.Base = options.Base.ID
-	}
-	m, created, err = store.Write(result.Catalog, written)
-	return m, created, &result.Report, err
-}
-
-func (out *built) print(w *bufio.Writer) {
+func printBuilt(w *bufio.Writer, out *operate.Built) {
 	const header = "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES"
 	term.Table(w, header, out.Report.Games, func(report loader.GameReport) []any {
 		return []any{

@@ -14,12 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/feed"
 	"ninepocket/internal/ownership"
 	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
+	"ninepocket/loader"
 	"ninepocket/loader/source"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
-	"ninepocket/snapshot/diff"
 )
 
 // dailyFlags are the flags of daily.
@@ -28,26 +29,11 @@ type dailyFlags struct {
 	noPull, asJSON bool
 }
 
-// daily is a day's work.
+// daily is a day's work as configured.
 type daily struct {
 	dailyFlags
-	cmd   *cobra.Command
-	c     settings.Layered
-	build buildFlags
-	told  dailyRow
-}
-
-// dailyRow is what daily prints.
-type dailyRow struct {
-	Pulled *feed.Result `json:"pulled"` // null without a pull
-	Built  *built       `json:"built"`
-	// New is false when what was built is current already.
-	New       bool               `json:"new"`
-	Diff      *diff.Diff         `json:"diff"`
-	Published bool               `json:"published"`
-	Guards    []snapshot.Verdict `json:"guards,omitempty"`
-	// Withdrawn says that this day was published before, and that somebody rolled it back.
-	Withdrawn bool `json:"withdrawn,omitempty"`
+	cmd *cobra.Command
+	c   settings.Layered
 }
 
 func dailyCommand() *cobra.Command {
@@ -111,21 +97,19 @@ func (d *daily) run() error {
 	}
 	defer unlock()
 
-	// A tree that an earlier run left unpublished goes live although the feed cannot be had today.
-	pullErr := d.pull()
-	if pullErr != nil && !d.hasTree() {
-		return pullErr
-	}
-	if pullErr != nil {
-		d.cmd.PrintErrf("note: the pull failed, and the day goes on with what is here: %v\n", pullErr)
-	}
-	if err := d.publish(); err != nil {
+	work, stop, err := d.work()
+	if err != nil {
 		return err
 	}
-	if err := show(d.cmd, d.asJSON, &d.told, d.told.print); err != nil {
-		return err
+	told, err := work.Run(d.cmd.Context())
+	stop()
+	if told != nil {
+		shown := show(d.cmd, d.asJSON, told, func(out *bufio.Writer) { printDay(out, told) })
+		if shown != nil {
+			return shown
+		}
 	}
-	return pullErr
+	return d.hinted(err, work)
 }
 
 // lock keeps a second run out of the store.
@@ -155,191 +139,61 @@ func (d *daily) lock() (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-func (d *daily) pull() (err error) {
-	if d.noPull || d.c.Feed.Into == "" {
-		return nil
+// work is the day's work as configured; stop ends the line that shows how far it is.
+func (d *daily) work() (work *operate.Day, stop func(), err error) {
+	progress := term.NewProgress(d.cmd.ErrOrStderr(), d.asJSON)
+	note := func(text string) {
+		progress.Stop()
+		d.cmd.PrintErrln("note: " + text)
 	}
-	o, err := d.c.Pulling()
-	if err == nil {
-		d.told.Pulled, err = pullFeed(d.cmd, o, d.config, d.asJSON)
+	c := &d.c
+	work = &operate.Day{
+		Tree: operate.Tree(c.Feed.Into), Note: note,
+		Build: operate.Build{Store: d.store, Options: loader.Options{
+			Mapping: c.Daily.Mapping, Images: cmp.Or(c.Images, c.Feed.Images), KeepUnmatched: c.Daily.KeepUnmatched,
+			Guards: c.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
+		}},
+		Terms: operate.Terms{
+			Store: d.store, Guards: c.GuardLimits(), ProductPrefix: c.ProductPrefix, Keep: c.Daily.Keep, By: who(),
+			Now: time.Now,
+		},
 	}
-	return err
-}
+	b := &work.Build
+	b.Again = func(prices []string) string { return againCommand(b, prices, true, d.config) }
+	if _, err := os.Stat(b.Images); err != nil {
+		b.Images = ""
+	}
 
-// tree is where the feed's tree is.
-func (d *daily) tree() string { return filepath.Join(d.c.Feed.Into, "current") }
-
-// hasTree reports whether there is something to build from without a pull.
-func (d *daily) hasTree() bool {
-	_, err := os.Stat(d.tree())
-	return err == nil && d.cmd.Context().Err() == nil
-}
-
-// inputs spells the sources as the build takes them.
-func (d *daily) inputs() []string {
-	list := slices.Clone(d.c.Daily.Sources)
-	for i, given := range list {
+	var wrong settings.Problems
+	sources := slices.Clone(c.Daily.Sources)
+	for i, given := range sources {
 		if given == settings.PulledFeed {
-			list[i] = source.KindTCGCSV + ":" + d.tree()
+			sources[i] = source.KindTCGCSV + ":" + work.Tree
 		}
 	}
-	return list
+	b.Sources = wrong.Inputs(sources)
+	b.Prices = wrong.Inputs(c.Daily.Prices)
+	if !d.noPull && c.Feed.Into != "" {
+		o, err := c.Pulling()
+		wrong.Add(err)
+		work.Pull = newPull(o, d.config, note, progress)
+	}
+	return work, progress.Stop, fail(exitUsage, "", wrong.Err())
 }
 
-// images is the folder of card images: that of the server, else where pictures are pulled to.
-func (d *daily) images() string {
-	folder := cmp.Or(d.c.Images, d.c.Feed.Images)
-	if _, err := os.Stat(folder); err != nil {
-		return ""
+// hinted gives the error of a day its exit code, and the command that helps.
+func (d *daily) hinted(err error, work *operate.Day) error {
+	if work.Pull != nil {
+		err = pullFailure(err, work.Pull)
 	}
-	return folder
+	if rolledBack, ok := errors.AsType[*operate.RolledBackError](err); ok {
+		return fail(exitRefused, "the next day of the feed goes on the air by itself; to publish this one after all "+
+			"run: "+publishCommand(rolledBack.ID, d.store, d.config), err)
+	}
+	return refusal(err, d.store, d.config)
 }
 
-// publish builds on the current snapshot, shows what changed and publishes.
-func (d *daily) publish() error {
-	b := &d.build
-	b.folder = d.store
-	b.sources = d.inputs()
-	b.prices = d.c.Daily.Prices
-	b.mapping = d.c.Daily.Mapping
-	b.images = d.images()
-	b.keepUnmatched = d.c.Daily.KeepUnmatched
-	b.asJSON = d.asJSON
-	b.publish = true
-	b.publishing = publishFlags{config: d.config, keep: d.c.Daily.Keep}
-
-	// The first snapshot has none to continue. What goes on is what is published: a build that was
-	// refused must not.
-	cur, err := b.dir().Current()
-	b.base = "current"
-	if errors.Is(err, snapshot.ErrNoCurrent) || errors.Is(err, snapshot.ErrNoStore) {
-		b.base = "none"
-	} else if err != nil {
-		return err
-	}
-	options, err := b.options()
-	if err != nil {
-		return err
-	}
-	options.Base, err = b.readBase(d.cmd.Context())
-	if err != nil {
-		return err
-	}
-
-	// A build replaces what is damaged, so that this is asked before.
-	withdrawn := d.withdrawals(cur.ID)
-	d.told.Built, err = b.build(d.cmd, options)
-	if err != nil {
-		return err
-	}
-	for _, note := range d.told.Built.Notes {
-		d.cmd.PrintErrln("note: " + note)
-	}
-	id := d.told.Built.ID
-	d.told.New = id != cur.ID
-	if !d.told.New {
-		return nil
-	}
-	d.compare(cur.ID, options.Base)
-	// It may be built on another base: what counts is that the feed is the same.
-	for i := range withdrawn {
-		if withdrawn[i].of.Equal(d.told.Built.SnapshotAt) {
-			return d.withhold(&withdrawn[i])
-		}
-	}
-	return d.move(id)
-}
-
-// withdrawal is a rollback, and the instant of the snapshot that it took from the servers.
-type withdrawal struct {
-	snapshot.Publication
-	of time.Time
-}
-
-// withdrawals are the rollbacks from snapshots that are newer than the current one, were not published
-// since, and are whole: one that is damaged was not rolled back for what is in it.
-func (d *daily) withdrawals(current string) (all []withdrawal) {
-	dir := d.build.dir()
-	past, err := dir.Publications()
-	if err != nil {
-		return nil
-	}
-	instant := func(id string) time.Time {
-		m, err := dir.Manifest(id)
-		if err != nil {
-			return time.Time{}
-		}
-		return m.SnapshotAt
-	}
-
-	newest := instant(current)
-	served := map[time.Time]bool{}
-	for _, pub := range slices.Backward(past) {
-		served[instant(pub.ID)] = true
-		if pub.Action != snapshot.ActionRollback {
-			continue
-		}
-		of := instant(pub.Previous)
-		if of.After(newest) && !served[of] && dir.Verify(pub.Previous) == nil {
-			all = append(all, withdrawal{pub, of})
-		}
-	}
-	return all
-}
-
-// withhold leaves alone what somebody rolled back: who looked at it knows better than the timer.
-func (d *daily) withhold(pub *withdrawal) error {
-	d.told.Withdrawn = true
-	if err := show(d.cmd, d.asJSON, &d.told, d.told.print); err != nil {
-		return err
-	}
-
-	by := cmp.Or(pub.By, "somebody")
-	if pub.Reason != "" {
-		by += " (" + pub.Reason + ")"
-	}
-	words := []string{"ninepocket", "snapshot", "publish", d.told.Built.ID, "--store", d.store}
-	if d.config != "" {
-		words = append(words, "--config", d.config)
-	}
-	return fail(exitRefused, "the next day of the feed goes on the air by itself; to publish this one after all run: "+
-		shellWords(words), fmt.Errorf("cannot publish %q: this day was rolled back at %s by %s", d.told.Built.ID,
-		pub.PublishedAt.Format(time.RFC3339), by))
-}
-
-// compare says what changed since the current snapshot. It is for people: guards decide.
-func (d *daily) compare(current string, base *snapshot.Catalog) {
-	if current == "" {
-		return
-	}
-	next, err := d.build.dir().Load(d.cmd.Context(), d.told.Built.ID, nil)
-	if err != nil {
-		d.cmd.PrintErrf("note: cannot compare with %s: %v\n", current, err)
-		return
-	}
-	d.told.Diff = diff.Compare(base, next, diff.Options{ProductPrefix: d.c.ProductPrefix})
-}
-
-// move publishes what was built.
-func (d *daily) move(id string) error {
-	publishing, err := d.build.publishing.publishing(time.Now(), d.store)
-	if err != nil {
-		return err
-	}
-
-	_, err = d.build.dir().Publish(id, publishing)
-	d.told.Published = err == nil
-	if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok {
-		d.told.Guards = refused.Verdicts
-		if shown := show(d.cmd, d.asJSON, &d.told, d.told.print); shown != nil {
-			return shown
-		}
-	}
-	d.told.Built.Published = d.told.Published
-	return d.build.refusal(err, d.config)
-}
-
-func (told *dailyRow) print(out *bufio.Writer) {
+func printDay(out *bufio.Writer, told *operate.Report) {
 	if told.Pulled != nil {
 		printPull(out, told.Pulled)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,7 +14,7 @@ import (
 
 	"ninepocket/internal/feedtest"
 	"ninepocket/internal/ownership"
-	"ninepocket/loader"
+	"ninepocket/operate"
 )
 
 // configures writes the one file of a house.
@@ -102,7 +101,7 @@ func TestDaily(t *testing.T) {
 	h.pulls(exitOK)
 	h.feed.Set(feedtest.Weather{Down: true})
 	out, _ = h.days(exitOK, file, "--no-pull", "--json")
-	var told dailyRow
+	var told operate.Report
 	if err := json.Unmarshal([]byte(out), &struct {
 		Published *bool
 		New       *bool
@@ -242,6 +241,72 @@ func TestDailyAfterARollback(t *testing.T) {
 	h.holdsAll()
 }
 
+// TestDailyAfterALostJournal wants a day that was rolled back to stay off the air when the record of
+// publications is gone or damaged, once and for days that were rolled back one after the other, and the
+// next day to go on the air.
+func TestDailyAfterALostJournal(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func([]byte) []byte{
+		"gone": nil,
+		"one byte": func(text []byte) []byte {
+			middle := len(text) / 2
+			return slices.Concat(text[:middle], []byte{text[middle] ^ 1}, text[middle+1:])
+		},
+		"cut short":   func(text []byte) []byte { return text[:len(text)/2] },
+		"of before":   func([]byte) []byte { return nil },
+		"not damaged": func(text []byte) []byte { return text },
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, 20, 50)
+			file := h.configures("")
+			h.evening(0, feedtest.Weather{})
+			h.days(exitOK, file)
+			journal := filepath.Join(h.store, "PUBLICATIONS")
+			before, err := os.ReadFile(journal)
+			for day := 1; day <= 2; day++ {
+				h.evening(day, feedtest.Weather{})
+				h.days(exitOK, file)
+			}
+
+			// The second rollback leaves a pointer that no longer names the newest day.
+			for range 2 {
+				h.does(exitOK, "snapshot", "rollback", "--reason", "a wrong Umbreon")
+				text, bad := os.ReadFile(journal)
+				err = errors.Join(err, bad)
+				switch {
+				case damage == nil:
+					err = errors.Join(err, os.Remove(journal))
+				case name == "of before":
+					err = errors.Join(err, os.WriteFile(journal, before, 0o600))
+				default:
+					err = errors.Join(err, os.WriteFile(journal, damage(text), 0o600))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				served := h.current()
+				out, stderr := h.days(exitRefused, file, "--no-pull")
+				says(t, out+stderr, "is not published: the day was rolled back", "snapshot publish ")
+				if name != "not damaged" {
+					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`, "counts as rolled back")
+				}
+				if h.current() != served {
+					t.Fatalf("%s is on the air, %s was", h.current(), served)
+				}
+				// The next rollback asks the journal where to go; one that is lost knows the pointer alone.
+				err = os.WriteFile(journal, text, 0o600)
+			}
+
+			h.evening(3, feedtest.Weather{})
+			h.days(exitOK, file)
+			h.holdsAll()
+		})
+	}
+}
+
 // damages changes a byte of a snapshot.
 func (h *house) damages(id string) {
 	h.t.Helper()
@@ -306,26 +371,5 @@ func TestShellWords(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\n' `+shellWords(words)).Output()
 	if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || !slices.Equal(got, words) {
 		t.Errorf("the shell reads %q: %v", got, err)
-	}
-}
-
-// TestOldGapsAreToldInOneLine wants what an earlier build told to be short: days and files of days.
-func TestOldGapsAreToldInOneLine(t *testing.T) {
-	t.Parallel()
-	var report loader.Report
-	for day := 1; day <= 9; day += 2 {
-		date := fmt.Sprintf("2026-08-0%d", day)
-		report.Days = append(report.Days, loader.DayGap{Feed: "tcgcsv", Game: "pokemon", From: date, To: date})
-		report.Refused = append(report.Refused, loader.RefusedDay{Day: date, Why: "why"})
-	}
-
-	told := gapNotes(&report, "2026-08-08")
-	want := []string{
-		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
-		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, 2026-08-07; " +
-			"--json says why",
-	}
-	if !slices.Equal(told, want) {
-		t.Errorf("left out: %q", told)
 	}
 }

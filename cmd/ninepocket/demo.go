@@ -15,6 +15,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/node"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
 
@@ -97,7 +98,7 @@ func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 	o.Memory = true
 	o.Keys = ring
 	// A port that is taken is found out before a catalog is built.
-	o.Publish = func() error { return buildDemo(cmd, folder, snapshot.OpenDir(c.Store), catalog) }
+	o.Publish = func() error { return buildDemo(cmd, folder, c.Store, catalog) }
 	o.Ready = func(r *node.ReadyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = texts
@@ -112,7 +113,7 @@ func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 }
 
 // buildDemo generates the catalog and takes it through the real loader and store.
-func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog synth.Options) error {
+func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) error {
 	start := time.Now()
 	progress := term.NewProgress(cmd.ErrOrStderr(), false)
 	defer progress.Stop()
@@ -122,8 +123,10 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 		return fmt.Errorf("cannot generate the demo: %w", err)
 	}
 
-	options := loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}}
-	m, _, _, err := buildSnapshot(cmd.Context(), store, options, progress)
+	build := operate.Build{Store: store, Options: loader.Options{
+		Sources: []loader.Input{{Kind: "native", Path: raw}}, Progress: progress.Update,
+	}}
+	m, err := build.Run(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -134,7 +137,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 
 	// The demo makes its own catalog, so nothing has to be found out about it.
 	unchecked := func(*snapshot.Catalog) error { return nil }
-	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
+	if _, err := snapshot.OpenDir(store).Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
 		return err
 	}
 

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +13,7 @@ import (
 	"ninepocket/feed"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
+	"ninepocket/operate"
 )
 
 // pullFlags are the flags of feed pull.
@@ -96,53 +95,40 @@ func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 
 func (flags *pullFlags) run(cmd *cobra.Command) error {
 	o, err := flags.merged(cmd)
+	if err == nil {
+		err = o.Validate()
+	}
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
-	result, err := pullFeed(cmd, o, flags.config, flags.asJSON)
+
+	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	pull := newPull(o, flags.config, func(text string) {
+		progress.Stop()
+		cmd.PrintErrln("note: " + text)
+	}, progress)
+	result, err := pull.Run(cmd.Context())
+	progress.Stop()
 	if err != nil {
-		return err
+		return pullFailure(err, pull)
 	}
 	return show(cmd, flags.asJSON, result, func(out *bufio.Writer) { printPull(out, result) })
 }
 
-// pullFeed pulls and shows how far it is. What was lost is told on stderr, also when stdout is JSON.
-func pullFeed(cmd *cobra.Command, o feed.Options, config string, asJSON bool) (*feed.Result, error) {
-	if err := o.Validate(); err != nil {
-		return nil, fail(exitUsage, "", err)
-	}
-	if o.UserAgent == "" && strings.TrimRight(cmp.Or(o.URL, feed.DefaultURL), "/") == feed.DefaultURL {
-		cmd.PrintErrln("note: the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")
-	}
-
-	o.UserAgent = cmp.Or(o.UserAgent, "ninepocket/"+version)
+// newPull is a pull that tells what was lost, also when stdout is JSON, and how far it is.
+func newPull(o feed.Options, config string, note func(string), progress *term.Progress) *operate.Pull {
 	o.Now = time.Now
-	o.Note = func(text string) { cmd.PrintErrln("note: " + text) }
-	progress := term.NewProgress(cmd.ErrOrStderr(), asJSON)
+	o.Note = note
 	o.Progress = progress.Update
-	result, err := feed.Pull(cmd.Context(), o)
-	progress.Stop()
-	again := pullAgain(&o, config)
-	if err != nil {
-		return nil, fail(exitFailure, pullHint(err, o.Into, again), err)
-	}
-
-	for _, missing := range result.Missing {
-		cmd.PrintErrf("note: %s of group %s/%s (%s) could not be had: %s%s\n", missing.File, missing.Category,
-			missing.Group, missing.Name,
-			missing.Why, keptText(&missing))
-	}
-	if len(result.Missing) > 0 {
-		cmd.PrintErrf("note: to ask for them again run: %s\n", again)
-	}
-	return result, nil
+	return &operate.Pull{Options: o, Agent: "ninepocket/" + version, Again: pullAgain(&o, config)}
 }
 
-func keptText(missing *feed.Missing) string {
-	if missing.Kept {
-		return "; those of the tree before stand in"
+// pullFailure gives the error of a pull its hint.
+func pullFailure(err error, pull *operate.Pull) error {
+	if _, ok := errors.AsType[*operate.PullError](err); ok {
+		return fail(exitFailure, pullHint(err, pull.Into, pull.Again), err)
 	}
-	return ""
+	return err
 }
 
 // pullAgain spells the command that pulls the same.

@@ -313,6 +313,61 @@ func TestBadKeptDay(t *testing.T) {
 	}
 }
 
+// TestGuardsOfKeptDays wants an operator who raised a guard to have it raised for days that are filled in
+// later too: each such day is left out by the guard's own limit, and kept by the raised one.
+func TestGuardsOfKeptDays(t *testing.T) {
+	t.Parallel()
+	base := firstEvening
+	for _, c := range []struct {
+		raised  string
+		weather feedtest.Weather
+		cents   func(product int) int64 // what the odd day tells
+	}{
+		{
+			"prices_moved = 1.0", feedtest.Weather{Doubled: []string{"tcgplayer/"}},
+			func(product int) int64 { return 2 * feedtest.Cents(product, base.AddDate(0, 0, 1)) },
+		},
+		{
+			"sets_repriced = 1000", feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}},
+			func(product int) int64 {
+				cents := feedtest.Cents(product, base.AddDate(0, 0, 1))
+				if product/1000 == feedtest.Group(3) {
+					cents *= 100
+				}
+				return cents
+			},
+		},
+		{
+			"repeated_feed = 1", feedtest.Weather{Of: base},
+			func(product int) int64 { return feedtest.Cents(product, base) },
+		},
+	} {
+		for _, raised := range []bool{false, true} {
+			h := newHouse(t, 36, 12)
+			file := h.configures("")
+			if raised {
+				file = h.configures("[guards]\n" + c.raised + "\n")
+			}
+			h.days(exitOK, file)
+			h.evening(1, c.weather)
+			h.pulls(exitOK)
+			for product := range h.pulled[dayName(1)] {
+				h.pulled[dayName(1)][product] = c.cents(product)
+			}
+
+			h.evening(2, feedtest.Weather{})
+			_, stderr := h.days(exitOK, file)
+			if raised {
+				says(t, stderr, "filled from kept day files: "+dayName(1))
+				h.holdsAll()
+			}
+			if left := strings.Contains(stderr, " is left out: "); left == raised {
+				t.Errorf("%s, raised: %t, and a day is left out: %t: %s", c.raised, raised, left, stderr)
+			}
+		}
+	}
+}
+
 // TestDamagedKeptDay wants a day file that cannot be read to hold up no other day: it is named, with
 // what to do.
 func TestDamagedKeptDay(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -234,4 +235,18 @@ func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) err
 // list prints rows as JSON, or the cells of each under a header.
 func list[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
 	return show(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
+}
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// shellWords spells words as they can be pasted into a shell.
+func shellWords(words []string) string {
+	quoted := slices.Clone(words)
+	for i, word := range words {
+		if !plainWord.MatchString(word) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
 }

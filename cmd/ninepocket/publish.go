@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -15,15 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/engine"
-	"ninepocket/engine/cursor"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
-	"ninepocket/loader/source"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
-	"ninepocket/wire"
 )
 
 // keepAsConfigured stands for a flag --keep that was not given.
@@ -64,16 +60,15 @@ func (flags *publishFlags) configuration() (settings.Layered, error) {
 	return settings.ReadHere(flags.config)
 }
 
-// publishing reads the flags and the configuration, naming every problem.
-func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Publishing, error) {
+// terms reads the flags and the configuration, naming every problem.
+func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
-	retention := snapshot.Retention{Keep: flags.keep, Recent: cursor.Lifetime}
-	publishing := snapshot.Publishing{Now: now, Retention: retention, By: who()}
+	terms := &operate.Terms{Store: store, Keep: flags.keep, By: who(), Now: time.Now}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
 		wrong.Add(err)
-		publishing.Overrides = append(publishing.Overrides, snapshot.Override{Guard: name, Reason: reason})
+		terms.Overrides = append(terms.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
 	over := len(flags.overrides) > 0
@@ -88,33 +83,11 @@ func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Pub
 	}
 	wrong.Add(err)
 	if flags.keep == keepAsConfigured {
-		publishing.Retention.Keep = layered.Daily.Keep
+		terms.Keep = layered.Daily.Keep
 	}
-	// Checked with the prefix of this server, because ids of products are part of a View.
-	publishing.Check = servable(layered.ProductPrefix)
-	publishing.Judge = judge(layered.GuardLimits(), now, store)
-	return publishing, fail(exitUsage, "", wrong.Err())
-}
-
-// servable is the check before publishing: the engine itself makes its View of the snapshot as read
-// back from disk, and the View answers what clients will ask.
-func servable(prefix string) func(*snapshot.Catalog) error {
-	return func(catalog *snapshot.Catalog) error {
-		v, err := engine.NewView(catalog, wire.Site{ProductPrefix: prefix})
-		if err != nil {
-			return err
-		}
-		return v.Smoke()
-	}
-}
-
-// judge has the guards compare with the current snapshot.
-func judge(limits guard.Limits, now time.Time, store string) func(current, next *snapshot.Stored) []snapshot.Verdict {
-	return func(current, next *snapshot.Stored) []snapshot.Verdict {
-		return guard.Judge(current, next, guard.Options{
-			Limits: limits, Now: now, Duplicates: source.Duplicates, Store: store,
-		})
-	}
+	terms.ProductPrefix = layered.ProductPrefix
+	terms.Guards = layered.GuardLimits()
+	return terms, fail(exitUsage, "", wrong.Err())
 }
 
 // publishedRow is what publish and rollback print.
@@ -131,7 +104,7 @@ func snapshotPublish() *cobra.Command {
 	var conditions publishFlags
 	var push pushFlags
 	var key *mirror.Key
-	var publishing snapshot.Publishing
+	var terms *operate.Terms
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
 		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
@@ -144,14 +117,14 @@ func snapshotPublish() *cobra.Command {
   ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'`,
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			publishing, err = conditions.publishing(time.Now(), flags.folder)
+			terms, err = conditions.terms(flags.folder)
 			if err == nil {
 				key, err = push.check(cmd)
 			}
 			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			row, err := flags.publish(cmd, args[0], publishing, conditions.config)
+			row, err := flags.publish(cmd, args[0], terms, conditions.config)
 			if err != nil {
 				return err
 			}
@@ -178,20 +151,20 @@ func guardHelp() string {
 // publish publishes and tells people what became of it. What a script gets is returned: a push may
 // add to it.
 func (flags *storeFlags) publish(
-	cmd *cobra.Command, id string, publishing snapshot.Publishing, config string,
+	cmd *cobra.Command, id string, terms *operate.Terms, config string,
 ) (publishedRow, error) {
 	// Only to say whether anything changed.
 	before, _ := flags.dir().Current()
-	cur, err := flags.dir().Publish(id, publishing)
+	cur, err := terms.Publish(id)
 	if err != nil {
 		// A script gets the verdicts of a refusal as well, and the exit code.
 		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
 			err = errors.Join(term.JSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
-		return publishedRow{}, flags.refusal(err, config)
+		return publishedRow{}, refusal(err, flags.folder, config)
 	}
 
-	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
+	// The verdicts are what was recorded. Nothing here depends on the journal.
 	var guards []snapshot.Verdict
 	past, _ := flags.dir().Publications()
 	for _, pub := range past {
@@ -220,30 +193,38 @@ func (flags *storeFlags) publish(
 }
 
 // refusal gives an error of the guards its exit code, and the command that publishes all the same.
-func (flags *storeFlags) refusal(err error, config string) error {
+func refusal(err error, store, config string) error {
 	refused, ok := errors.AsType[*snapshot.RefusedError](err)
 	if !ok {
 		return err
 	}
 
-	command := []string{"ninepocket", "snapshot", "publish", refused.ID, "--store", flags.folder}
-	if config != "" {
-		command = append(command, "--config", config)
-	}
+	command := publishCommand(refused.ID, store, config)
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command = append(command, "--override", verdict.Name)
+			command += " --override " + verdict.Name
 		}
 	}
-	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		shellWords(command)+" --reason 'WHY'", err)
+	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+command+
+		" --reason 'WHY'", err)
+}
+
+// publishCommand spells the command that publishes a snapshot.
+func publishCommand(id, store, config string) string {
+	words := []string{"ninepocket", "snapshot", "publish", id, "--store", store}
+	if config != "" {
+		words = append(words, "--config", config)
+	}
+	return shellWords(words)
 }
 
 func snapshotRollback() *cobra.Command {
 	var flags storeFlags
+	var conditions publishFlags
 	var reason string
 	var push pushFlags
 	var key *mirror.Key
+	var configured settings.Layered
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
@@ -252,6 +233,10 @@ func snapshotRollback() *cobra.Command {
 			"asked.\n" +
 			"With --to it is then pushed, as by snapshot push; --hold keeps the next daily push out.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			configured, err = conditions.configuration()
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
 			key, err = push.check(cmd)
 			return err
 		},
@@ -261,9 +246,8 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			check := servable(settings.Default().ProductPrefix)
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: check, By: who(), Reason: strings.TrimSpace(reason),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: who(), Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
 				return err
@@ -279,35 +263,10 @@ func snapshotRollback() *cobra.Command {
 	}
 
 	flags.addStored(cmd)
+	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that is recorded")
 	return cmd
-}
-
-// verdicts are what the guards said when a snapshot was published last, else what they would say
-// now.
-func (flags *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, limits guard.Limits) []snapshot.Verdict {
-	past, _ := flags.dir().Publications()
-	// A snapshot may have been published more than once: the last time counts.
-	for _, pub := range slices.Backward(past) {
-		if pub.ID == next.Manifest.ID && pub.Action == snapshot.ActionPublish && pub.Guards != nil {
-			return pub.Guards
-		}
-	}
-
-	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
-	// say.
-	var current *snapshot.Stored
-	if cur, err := flags.dir().Current(); err == nil {
-		other := cur.ID
-		if other == next.Manifest.ID {
-			other = cur.Previous
-		}
-		if st, err := flags.load(ctx, other); err == nil {
-			current = st
-		}
-	}
-	return judge(limits, time.Now(), flags.folder)(current, next)
 }
 
 // who is the person or job that runs this process, for records: the user, and who became that user.

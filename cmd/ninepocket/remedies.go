@@ -11,8 +11,10 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/node"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
 
@@ -26,13 +28,14 @@ type remedy struct {
 
 func on(code int, hint string, errs ...error) remedy { return remedy{code, hint, errs} }
 
-// errDamagedBase is the error of a base that cannot be built on because it is damaged.
-var errDamagedBase = errors.New("nothing can be built on it")
-
 // storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
 var storeRemedies = []remedy{
+	// The hints are about stores.
+	on(exitFailure, "", operate.ErrInput),
+	on(exitFailure, "build the first snapshot without --base", operate.ErrNoBase),
+	on(exitUsage, "run: ninepocket snapshot list --store FOLDER", operate.ErrBaseName),
 	on(exitRefused, "serve the one before and run this again: ninepocket snapshot rollback --store FOLDER; or build "+
-		"on another: ninepocket snapshot build --base previous", errDamagedBase),
+		"on another: ninepocket snapshot build --base previous", operate.ErrDamagedBase),
 	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrDamaged),
 	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
@@ -57,7 +60,7 @@ var stateRemedies = []remedy{
 	on(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
 		"ninepocket ...; nothing was changed", statedir.ErrOwner),
 	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
-		"the state directory is as it was", access.ErrCopy),
+		"the state directory is as it was", state.ErrCopy),
 	on(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", keys.ErrNoFile),
 	on(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
@@ -188,7 +191,7 @@ func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 		ids := make([]string, len(args))
 		for i, given := range args {
 			var err error
-			ids[i], err = flags.resolve(given)
+			ids[i], err = operate.Resolve(flags.folder, given)
 			if err != nil {
 				return err
 			}

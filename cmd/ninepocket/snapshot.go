@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,38 +18,9 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
-
-// resolve returns the id of the snapshot that given means: an id, or one of the words current,
-// previous and latest.
-func (flags *storeFlags) resolve(given string) (string, error) {
-	switch given {
-	case "current", "previous":
-		cur, err := flags.dir().Current()
-		if err == nil && given == "previous" && cur.Previous == "" {
-			err = snapshot.ErrNoPrevious
-		}
-		if err != nil {
-			return "", fmt.Errorf("cannot find the %s snapshot: %w", given, err)
-		}
-
-		if given == "previous" {
-			return cur.Previous, nil
-		}
-		return cur.ID, nil
-	case "latest":
-		all, err := flags.dir().List()
-		if err == nil && len(all) == 0 {
-			err = fmt.Errorf("store %q is empty: %w", flags.folder, snapshot.ErrNotFound)
-		}
-		if err != nil {
-			return "", err
-		}
-		return all[0].ID, nil
-	}
-	return given, nil
-}
 
 // listed is a row of snapshot list.
 type listed struct {
@@ -173,7 +143,7 @@ func snapshotInspect() *cobra.Command {
 			return fail(exitUsage, "", err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			st, err := flags.load(cmd.Context(), args[0])
+			st, err := operate.Load(cmd.Context(), flags.dir(), args[0])
 			if err != nil {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
@@ -183,13 +153,14 @@ func snapshotInspect() *cobra.Command {
 				return err
 			}
 
+			terms := operate.Terms{Store: flags.folder, Guards: config.GuardLimits(), Now: time.Now}
 			// None are fine.
 			past, _ := flags.dir().Publications()
 			m := st.Manifest
 			shown := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: flags.dir().QuarantinePath(m.ID),
-				Guards: flags.verdicts(cmd.Context(), st, config.GuardLimits()), Publications: []snapshot.Publication{},
+				Guards: terms.Verdicts(cmd.Context(), st), Publications: []snapshot.Publication{},
 				Held: slices.Contains(held, m.ID),
 			}
 			for _, pub := range past {
@@ -210,17 +181,6 @@ func snapshotInspect() *cobra.Command {
 	flags.addStored(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
 	return cmd
-}
-
-// load reads a snapshot with its manifest.
-func (flags *storeFlags) load(ctx context.Context, id string) (*snapshot.Stored, error) {
-	m, err := flags.dir().Manifest(id)
-	if err != nil {
-		return nil, err
-	}
-
-	catalog, err := flags.dir().Load(ctx, id, nil)
-	return &snapshot.Stored{Manifest: m, Catalog: catalog}, err
 }
 
 func gamesOf(catalog *snapshot.Catalog) []gameRow {

@@ -17,9 +17,6 @@ import (
 	"ninepocket/calendar"
 )
 
-// unavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
-const unavailableRetry = 5
-
 // settleEvery is how often units that failed calls held are given back, and leases that ended settled.
 const settleEvery = 100 * time.Millisecond
 
@@ -166,7 +163,7 @@ func (store *Store) Admit(p *keys.Principal, rule access.Rule, now access.Instan
 		Allowance: access.NewPolicy(rule.Limit, rule.Limit-c.used, c.span.till-c.at, c.at),
 	}
 	if c.window {
-		decision.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
+		decision.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
 	switch c.fate {
 	case admitted:
@@ -197,7 +194,7 @@ func exhausted(c *call) access.Policy {
 // refuse answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
 func (store *Store) refuse(p *keys.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
 	store.meters.results[resultUnavailable].Add(1)
-	retry := int64(unavailableRetry)
+	retry := access.UnavailableRetry
 	if wait > 0 {
 		retry = (wait + 999) / 1000
 	}
@@ -474,7 +471,7 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 func (store *Store) tellBroken(err error) {
 	now := store.now().Mono
 	last := store.toldBroken.Load()
-	if (last == 0 || now-last >= minuteMillis) && store.toldBroken.CompareAndSwap(last, max(1, now)) {
+	if (last == 0 || now-last >= calendar.MinuteMillis) && store.toldBroken.CompareAndSwap(last, max(1, now)) {
 		store.options.Report(err)
 	}
 }
@@ -536,7 +533,7 @@ func (store *Store) ended(t *access.Ticket, held, charged int64, err error) (acc
 // Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
 func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
-		return access.Usage{}, errClosed
+		return access.Usage{}, access.ErrClosed
 	}
 	asked := rule
 	if p.Kind == keys.Live {
@@ -554,7 +551,7 @@ func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instan
 	}
 	if rule.Allowance == access.DayQuota {
 		usage.Period = calendar.Period{Start: c.span.from, End: c.span.till}
-		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
+		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
 	return usage, nil
 }
@@ -562,7 +559,7 @@ func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instan
 // Ledger implements [access.Store]: what this server recorded.
 func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
 	if store.closed.Load() {
-		return nil, errClosed
+		return nil, access.ErrClosed
 	}
 	return store.journal.Ledger(tenant, since)
 }
@@ -574,7 +571,7 @@ func (store *Store) Stats() access.StoreStats { return store.journal.Stats() }
 // server from being ready, or all of them would leave a balancer at once. See [Store.Away].
 func (store *Store) Err() error {
 	if store.closed.Load() {
-		return errClosed
+		return access.ErrClosed
 	}
 	return store.journal.Err()
 }

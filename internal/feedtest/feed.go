@@ -39,7 +39,7 @@ type Weather struct {
 	Lost   []string // paths that are 404; one that ends in / stands for all below it
 	Cut    []string // paths whose answer ends half-way
 	Page   []string // paths that answer an error page with 200
-	Empty  []string // paths that answer no results
+	Empty  []string // paths of products and prices that answer no results
 	// Wrong are paths of prices in cents, as if they were dollars.
 	Wrong []string
 	// Of is the day whose prices are served, zero for that of the feed: yesterday's file again.
@@ -213,6 +213,9 @@ func (f *Feed) body(path string, at time.Time, w Weather) string {
 		case "tcgplayer/" + Category(g) + "/groups":
 			return f.groups(Category(g))
 		case Path(g, "products"):
+			if named(w.Empty, path) {
+				return reply([]any{})
+			}
 			return f.products(g)
 		case Path(g, "prices"):
 			if named(w.Empty, path) {

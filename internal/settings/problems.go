@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"ninepocket/loader"
 )
 
 // Problems are what is wrong with flags or settings: all of it is told at once.
@@ -30,6 +32,16 @@ func (wrong *Problems) Time(flag, given, such string) time.Time {
 	at, err := time.Parse(time.RFC3339, given)
 	wrong.When(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
 	return at
+}
+
+// Inputs reads inputs of a build, KIND:PATH each.
+func (wrong *Problems) Inputs(given []string) (all []loader.Input) {
+	for _, text := range given {
+		input, err := loader.ParseInput(text)
+		wrong.Add(err)
+		all = append(all, input)
+	}
+	return all
 }
 
 // Err joins the problems; nil when there are none.

@@ -76,8 +76,9 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 			return refuseOrFail(to, name, err)
 		}
 
-		usable++
-		if len(list) == 0 {
+		if len(list) > 0 {
+			usable++
+		} else {
 			refuseFile(to, name, ReasonEmptyFile, "")
 		}
 

@@ -245,6 +245,7 @@ func (s *tcgCSV) missing(to Sink, t *tcgTree, ref string, m Missing) {
 	m.Game = gameOfCategory(category)
 	m.SetRef = ref
 	m.Day = t.day
+	m.CollectedAt = t.collected
 	if g := s.groups[ref]; g != nil {
 		m.Name = g.Name
 	}

@@ -90,14 +90,13 @@ func holdings(c *snapshot.Catalog) map[string]holding {
 	return m
 }
 
-// raise raises the limit by a factor for the time between the snapshots. It stays below a bound
-// that a wrong unit exceeds, unless the operator's own limit is above that.
-func (d *day) raise(factor, most float64) {
-	raised := d.limit * factor
-	if d.limit < most {
-		raised = min(raised, most)
+// raised is a limit that a factor raises for the time between two days. It stays below a bound that a
+// wrong unit exceeds, unless the operator's own limit is above that.
+func raised(limit, factor, most float64) float64 {
+	if limit < most {
+		return min(limit*factor, most)
 	}
-	d.limit = raised
+	return limit * factor
 }
 
 // days is how many days lie between the snapshots.
@@ -216,6 +215,9 @@ func (d *day) pricesLost() finding {
 // months a third of all prices may move by so much, a wrong unit moves nearly all.
 const mostMoved = 0.5
 
+// movedLimit is the limit of prices_moved over some days: more moves within more time.
+func movedLimit(limit, days float64) float64 { return raised(limit, max(1, days/7), mostMoved) }
+
 func (d *day) pricesMoved() finding {
 	prices := d.diff.Prices
 	median := "0"
@@ -223,8 +225,7 @@ func (d *day) pricesMoved() finding {
 		median = fmt.Sprintf("%+.1f", *prices.MedianPercent)
 	}
 
-	// More moves within more time.
-	d.raise(max(1, d.days()/7), mostMoved)
+	d.limit = movedLimit(d.limit, d.days())
 	return d.share(prices.Moved, prices.Compared, fewPrices,
 		"%d of %d prices moved by more than 60 %% (%s, at most %s may; the median change is "+median+" %%)")
 }

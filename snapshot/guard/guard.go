@@ -57,6 +57,13 @@ func judged(figure float64, format string, args ...any) finding {
 	return finding{figure, true, fmt.Sprintf(format, args...)}
 }
 
+// Names of the guards that judge a past day too, or whose limit is a factor.
+const (
+	repeatedFeedName = "repeated_feed"
+	pricesMovedName  = "prices_moved"
+	setsRepricedName = "sets_repriced"
+)
+
 // compareHint shows an operator what changed.
 const compareHint = "ninepocket snapshot diff CURRENT NEXT --store STORE"
 
@@ -75,7 +82,7 @@ var guards = []guard{
 	row("future", 86_400, compared, (*day).future,
 		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.",
 		"look at the dates of the feed's files, or set the clock"),
-	row("repeated_feed", 0, compared, (*day).repeatedFeed,
+	row(repeatedFeedName, 0, compared, (*day).repeatedFeed,
 		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
 		"pull today's feed and build again"),
 	row("duplicate_keys", 0, compared, (*day).duplicateKeys,
@@ -97,7 +104,7 @@ var guards = []guard{
 	row("prices_lost", 0.1, compared, (*day).pricesLost,
 		"Share of the current snapshot's prices that are gone.",
 		"look for missing or empty price files and at the quarantine report of the build"),
-	row("prices_moved", 0.05, compared, (*day).pricesMoved,
+	row(pricesMovedName, 0.05, compared, (*day).pricesMoved,
 		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.",
 		"were cents read as dollars, or columns swapped? Look at: "+compareHint),
 	row(setsRepricedName, 10, compared, (*day).setsRepriced,
@@ -149,6 +156,14 @@ func Name(given string) (string, error) {
 	return "", fmt.Errorf("cannot use guard %q: the guards are %s", given, strings.Join(Names(), ", "))
 }
 
+// of is the limit of a guard, as configured or its default.
+func (l Limits) of(name string) float64 {
+	if limit, set := l[name]; set {
+		return limit
+	}
+	return guards[slices.IndexFunc(guards, func(g guard) bool { return g.name == name })].limit
+}
+
 // Validate returns every problem of the limits.
 func (l Limits) Validate() error {
 	var problems []error
@@ -194,10 +209,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 	var verdicts []snapshot.Verdict
 	for _, g := range guards {
 		// A guard may raise it, so that it is set anew for each.
-		d.limit = g.limit
-		if limit, set := o.Limits[g.name]; set {
-			d.limit = limit
-		}
+		d.limit = o.Limits.of(g.name)
 
 		var f finding
 		if g.kind != compared && g.kind != first || (current != nil) == (g.kind == compared) {

@@ -10,10 +10,6 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// setsRepricedName is the guard whose limit is a factor: one below 1 would refuse what did not
-// move.
-const setsRepricedName = "sets_repriced"
-
 // fewInSet is how many prices a set must have in both snapshots before its middle one is judged: of
 // fewer, a handful of thin listings is the middle.
 const fewInSet = 10
@@ -26,12 +22,33 @@ const mostRepriced = 50
 // are read as a hundredth of what they are come out as zero.
 const nothing = 0.1
 
+// repricedLimit is the limit of sets_repriced over some days. Prices wander: over n days they go about
+// √n times as far.
+func repricedLimit(limit, days float64) float64 {
+	return raised(limit, math.Sqrt(max(1, days)), mostRepriced)
+}
+
+// factorOf is by how much a price went up or down, 1 and more.
+func factorOf(from, to int64) float64 {
+	a := max(float64(from), nothing)
+	b := max(float64(to), nothing)
+	return max(a/b, b/a)
+}
+
+// middleFactor is the factor that more than half of a set's prices reach, false of too few.
+func middleFactor(factors []float64) (middle float64, judged bool) {
+	if len(factors) < fewInSet {
+		return 0, false
+	}
+	slices.Sort(factors)
+	return factors[(len(factors)-1)/2], true
+}
+
 // setsRepriced finds sets more than half of whose prices went up or down by a large factor. A set
 // that is read in a wrong unit hides among many: it is far below the share of all prices that may
 // move. Its own prices all go one way by a hundred, and those of no real set do.
 func (d *day) setsRepriced() finding {
-	// Prices wander: over n days they go about √n times as far.
-	d.raise(math.Sqrt(max(1, d.days())), mostRepriced)
+	d.limit = repricedLimit(d.limit, d.days())
 	sets := repricings(d.current.Catalog, d.next.Catalog)
 	if len(sets) == 0 {
 		return finding{}
@@ -69,18 +86,14 @@ func repricings(a, b *snapshot.Catalog) []repricing {
 			continue
 		}
 		if set := b.Cards.Set[pair.ItemB]; set != snapshot.NoSet {
-			from := max(float64(pair.From), nothing)
-			to := max(float64(pair.To), nothing)
-			factors[set] = append(factors[set], max(from/to, to/from))
+			factors[set] = append(factors[set], factorOf(pair.From, pair.To))
 		}
 	}
 
 	var all []repricing
 	for set, of := range factors {
-		if len(of) >= fewInSet {
-			// The middle factor is the one that more than half of the prices reach.
-			slices.Sort(of)
-			all = append(all, repricing{b.Sets.Name.At(set), len(of), of[(len(of)-1)/2]})
+		if middle, judged := middleFactor(of); judged {
+			all = append(all, repricing{b.Sets.Name.At(set), len(of), middle})
 		}
 	}
 

@@ -356,7 +356,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 		}
 
 		w := newWorld(t, setup{retired: budget})
-		size := 40 / depth.Every(2) // each walk is longer than the pages before the swap
+		const size = 20 // each walk is longer than the pages before the swap
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
 			for k, game := range []string{"", "one-piece"} {
 				if (i+k)%depth.Every(2) != 0 {

@@ -1,11 +1,13 @@
-package access
+package state
 
 import (
 	"errors"
 	"fmt"
-	"ninepocket/access/statedir"
 	"os"
 	"runtime/debug"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/wal"
 
 	"go.etcd.io/bbolt"
 )
@@ -81,7 +83,7 @@ func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %w: %v", ErrCorrupt, errTorn, cause)
+			err = fmt.Errorf("%w: %w: %v", wal.ErrCorrupt, errTorn, cause)
 		}
 	}()
 	return do()

@@ -1,0 +1,205 @@
+package loader
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// mostNotes bounds how many kept days, groups and runs of missing days are named.
+const mostNotes = 10
+
+// notes are findings in sentences.
+type notes []string
+
+func (n *notes) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
+
+// Notes say what an operator should know of a build that went well: which prices were too old, which
+// days were filled, left out or are missing, which groups lack their prices, which rows of the mapping
+// met nothing, and whether anything new was read. What is not newer than the base, nil for none, was told
+// before and is told in short. again spells the command that builds the same with more prices.
+func (r *Report) Notes(base *snapshot.Catalog, again func(prices []string) string) []string {
+	after := ""
+	if base != nil {
+		after = base.Date().String()
+	}
+	// An empty list is [] for scripts, and never null.
+	n := notes{}
+	n.prices(r)
+	n.leftOut(r.Refused, after)
+	n.groups(r.Groups)
+	n = append(append(n, r.MappingNotes...), r.AliasNotes...)
+	if more := r.AliasesUnmatched - len(r.AliasNotes); more > 0 {
+		n.add("%d more search aliases stand for no card", more)
+	}
+
+	// The newest day that was read; dates compare as text.
+	newest := ""
+	for i := range r.Prices {
+		newest = max(newest, r.Prices[i].Last)
+	}
+	switch {
+	case base == nil:
+	case newest == "":
+		n.add("no price was read: those of the base (%s) stay", after)
+	case newest < after:
+		n.add("the newest price that was read is of %s, the base has those of %s: they stay", newest, after)
+	}
+	n.missing(r.Days, after, again)
+	return n
+}
+
+// prices tells of days that were too old, guessed or filled.
+func (n *notes) prices(r *Report) {
+	for i := range r.Prices {
+		// One example is enough to find the file.
+		if old := r.Prices[i].TooOld; old != nil {
+			n.add("%d prices of %s are older than %s and were left out; the oldest is that of %s on %s, in line %d of %s",
+				old.Prices, r.Prices[i].Input, old.Before, old.Ref, old.Day, old.Line, old.File)
+		}
+	}
+	for i := range r.Prices {
+		if at := r.Prices[i].FileTime; at != nil {
+			n.add("the day of the prices of %s was taken from file times: %s; put the feed's last-updated.txt beside "+
+				"them, or give --collected-at TIME", r.Prices[i].Input, at.UTC().Format(time.DateOnly))
+		}
+	}
+	if len(r.Filled) > 0 {
+		n.add("filled from kept day files: %s", runs(r.Filled))
+	}
+}
+
+// leftOut says which kept days are not used and why, and of those that were told before which they are.
+func (n *notes) leftOut(refused []RefusedDay, after string) {
+	var before []string
+	for i, day := range newestFirst(refused, func(day RefusedDay) string { return day.Day }) {
+		switch {
+		case day.Day <= after:
+			before = append(before, day.Day)
+		case i < mostNotes:
+			n.add("%s", &day)
+		case i == mostNotes:
+			n.add("more are left out; --json names all")
+		}
+	}
+	if len(before) > 0 {
+		slices.Sort(before)
+		n.add("kept days that are left out as before, whole or in part: %s; --json says why",
+			runs(slices.Compact(before)))
+	}
+}
+
+// String says why the day is left out, and what takes it all the same.
+func (day *RefusedDay) String() string {
+	what := "the kept day " + day.Day
+	if day.File != "" {
+		what = day.File + " of " + what
+	}
+	cure := "to take the day all the same, add: --prices " + day.Input.String()
+	if day.Damaged {
+		cure = "put a whole file in the place of " + day.Input.Path + ", or remove it"
+	}
+	return what + " is left out: " + day.Why + "; " + cure
+}
+
+// groups says which groups lack the prices of a day.
+func (n *notes) groups(groups []HeldGroup) {
+	for _, group := range groups[:min(len(groups), mostNotes)] {
+		held := ""
+		if group.Of != "" {
+			held = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
+		}
+		n.add("no prices of %s group %s (%s) for %s%s", group.Feed, group.Group, group.Name, group.Day, held)
+	}
+	if more := len(groups) - mostNotes; more > 0 {
+		n.add("%d more groups are missing", more)
+	}
+}
+
+// missing says which days no feed has prices of, with the command that adds those that came after the
+// base.
+func (n *notes) missing(gaps []DayGap, after string, again func(prices []string) string) {
+	told := ""
+	var before notes
+	for i, gap := range newestFirst(gaps, func(gap DayGap) string { return gap.To }) {
+		if gap.To <= after {
+			if !slices.Contains(before, gap.of()) {
+				before = append(before, gap.of())
+			}
+			continue
+		}
+		if i == mostNotes {
+			n.add("%d more runs of days are missing; --json names all", len(gaps)-i)
+			break
+		}
+
+		cure := "; the same command adds them"
+		if command := again(gap.prices()); told != command {
+			told = command
+			cure = "; to add them run: " + command
+		}
+		n.add("%s%s%s", gap.of(), span(gap.From, gap.To), cure)
+	}
+
+	for _, of := range before {
+		var old []string
+		for _, gap := range slices.Backward(gaps) {
+			if gap.To <= after && gap.of() == of {
+				old = append(old, span(gap.From, gap.To))
+			}
+		}
+		more := ""
+		if len(old) > mostNotes {
+			more = fmt.Sprintf(", and %d more; --json names all", len(old)-mostNotes)
+		}
+		n.add("%s%s%s", of, strings.Join(old[:min(len(old), mostNotes)], ", "), more)
+	}
+}
+
+// of says whose prices are missing.
+func (gap *DayGap) of() string { return fmt.Sprintf("no prices of %s, %s, for ", gap.Feed, gap.Game) }
+
+// prices are the inputs that would have the first days of the gap.
+func (gap *DayGap) prices() (inputs []string) {
+	for day := gap.From; day <= gap.To && len(inputs) < mostNotes; day = dayAfter(day) {
+		inputs = append(inputs, "tcgcsv:"+day+".tar.zst")
+	}
+	return inputs
+}
+
+// newestFirst sorts a copy of findings by their days.
+func newestFirst[T any](findings []T, day func(T) string) []T {
+	findings = slices.Clone(findings)
+	slices.SortStableFunc(findings, func(a, b T) int { return strings.Compare(day(b), day(a)) })
+	return findings
+}
+
+// runs spells days, which ascend, as runs.
+func runs(days []string) string {
+	var spans []string
+	for i := 0; i < len(days); {
+		last := i
+		for last+1 < len(days) && dayAfter(days[last]) == days[last+1] {
+			last++
+		}
+		spans = append(spans, span(days[i], days[last]))
+		i = last + 1
+	}
+	return strings.Join(spans, ", ")
+}
+
+func span(from, to string) string {
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+// dayAfter is the date after one that a report spells.
+func dayAfter(date string) string {
+	day, _ := snapshot.ParseDay(date)
+	return (day + 1).String()
+}

@@ -1,0 +1,207 @@
+// Package operate does a day's work on a snapshot store: pull, build, fill, compare, decide, publish.
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ninepocket/feed"
+	"ninepocket/loader"
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// The errors of a build that a caller tells apart.
+var (
+	// ErrDamagedBase is the error of a base that cannot be built on because it is damaged.
+	ErrDamagedBase = errors.New("nothing can be built on it")
+	// ErrNoBase is that of a store without a snapshot to build on.
+	ErrNoBase = errors.New("has no snapshot that verifies")
+	// ErrBaseName is that of a base that is named by something else than an id or one of the words.
+	ErrBaseName = errors.New("want the id of a snapshot, current, previous, latest or none")
+	// ErrInput is that of what is built from: no folder of the store has a part in it.
+	ErrInput = errors.New("an input cannot be used")
+)
+
+// inputError is an ErrInput that says nothing but what is wrong.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error      { return e.error }
+func (inputError) Is(target error) bool { return target == ErrInput }
+
+// Build is what a snapshot is built from, and the folder of the store that it goes into.
+type Build struct {
+	loader.Options // Base is read by Run
+	Store          string
+	// On is the snapshot whose history and ids go on: an id, latest, current or previous, and none or
+	// "".
+	On string
+	// Again spells the command that builds the same with more prices, KIND:PATH each.
+	Again func(prices []string) string
+}
+
+// Built is a snapshot that was built.
+type Built struct {
+	ID             string          `json:"id"`
+	Path           string          `json:"path"`
+	Counts         snapshot.Counts `json:"counts"`
+	Existing       bool            `json:"existing"` // equal input was built before
+	Published      bool            `json:"published"`
+	Base           string          `json:"base"`
+	SnapshotAt     time.Time       `json:"snapshot_at"`
+	Quarantine     map[string]int  `json:"quarantine"`
+	QuarantineFile string          `json:"quarantine_file"`
+	Seconds        float64         `json:"seconds"`
+	Report         loader.Report   `json:"report"`
+	// Notes are what an operator should know of a build that went well.
+	Notes []string `json:"notes"`
+}
+
+// Run reads the base, builds and writes the snapshot. Equal input is written once. Errors are those of
+// the store, ErrInput, and those of a base.
+func (b *Build) Run(ctx context.Context) (*Built, error) {
+	var err error
+	b.Base, err = b.readBase(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	// A misspelt folder is a new store: nobody serves what goes there.
+	store := snapshot.OpenDir(b.Store)
+	fresh := errors.Is(store.Exists(), snapshot.ErrNoStore)
+	made, err := loader.Build(ctx, b.Options)
+	if err != nil {
+		return nil, inputError{err}
+	}
+
+	if b.Progress != nil {
+		b.Progress("writing the snapshot", 0, 0)
+	}
+	terms := snapshot.WriteOptions{Quarantine: made.Quarantine, QuarantineCounts: made.QuarantineCounts}
+	if b.Base != nil {
+		terms.Base = b.Base.ID
+	}
+	m, created, err := store.Write(made.Catalog, terms)
+	if err != nil {
+		return nil, err
+	}
+
+	notes := made.Report.Notes(b.Base, b.Again)
+	if fresh {
+		notes = append(notes, fmt.Sprintf("store %q is new", b.Store))
+	}
+	return &Built{
+		ID: m.ID, Path: store.Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
+		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: store.QuarantinePath(m.ID),
+		Report: made.Report, Notes: notes,
+	}, nil
+}
+
+// readBase loads the snapshot that is built on, nil for none. Every byte of it is verified.
+func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
+	store := snapshot.OpenDir(b.Store)
+	switch b.On {
+	case "none", "":
+		return nil, nil
+	case "latest":
+		all, err := store.List()
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range all {
+			if catalog, err := store.LoadVerified(ctx, m.ID); err == nil {
+				return catalog, nil
+			}
+		}
+		return nil, fmt.Errorf("cannot find a base: store %q %w", b.Store, ErrNoBase)
+	}
+
+	id, err := Resolve(b.Store, b.On)
+	if err != nil {
+		return nil, err
+	}
+	if !snapshot.ValidID(id) {
+		return nil, fmt.Errorf("cannot use --base %q: %w", b.On, ErrBaseName)
+	}
+
+	catalog, err := store.LoadVerified(ctx, id)
+	if errors.Is(err, snapshot.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrDamagedBase, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the base: %w", err)
+	}
+	return catalog, nil
+}
+
+// Resolve returns the id of the snapshot that given means in a store: an id, which need not be one, or
+// one of the words current, previous and latest.
+func Resolve(store, given string) (string, error) {
+	dir := snapshot.OpenDir(store)
+	switch given {
+	case "current", "previous":
+		cur, err := dir.Current()
+		id := cur.ID
+		if given == "previous" {
+			id = cur.Previous
+		}
+		if err == nil && id == "" {
+			err = snapshot.ErrNoPrevious
+		}
+		if err != nil {
+			return "", fmt.Errorf("cannot find the %s snapshot: %w", given, err)
+		}
+		return id, nil
+
+	case "latest":
+		all, err := dir.List()
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("store %q is empty: %w", store, snapshot.ErrNotFound)
+		}
+		if err != nil {
+			return "", err
+		}
+		return all[0].ID, nil
+	}
+	return given, nil
+}
+
+// NoDays stands for a folder of kept day files that fills nothing.
+const NoDays = "none"
+
+// KeptDays finds the kept day files: in the folder that is given, else beside the trees of the sources.
+func KeptDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.Input, error) {
+	var folders []string
+	switch folder {
+	case NoDays:
+		return nil, nil
+	case "":
+		for _, in := range sources {
+			if in.Kind == source.KindTCGCSV {
+				folders = append(folders, filepath.Join(filepath.Dir(filepath.Clean(in.Path)), "days"))
+			}
+		}
+	default:
+		if _, err := os.Stat(folder); err != nil {
+			return nil, fmt.Errorf("cannot use --days: %w", err)
+		}
+		folders = []string{folder}
+	}
+
+	kept := map[snapshot.Day]loader.Input{}
+	var wrong []error
+	for _, folder := range folders {
+		days, err := feed.Days(folder)
+		wrong = append(wrong, err)
+		for _, text := range days {
+			if day, err := snapshot.ParseDay(text); err == nil {
+				kept[day] = loader.Input{Kind: source.KindTCGCSV, Path: filepath.Join(folder, text+".tar.zst")}
+			}
+		}
+	}
+	return kept, errors.Join(wrong...)
+}

@@ -1,0 +1,156 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ninepocket/feed"
+	"ninepocket/snapshot"
+	"ninepocket/snapshot/diff"
+)
+
+// Day is a day's work: what is pulled, built from it and published.
+type Day struct {
+	Pull  *Pull // nil pulls nothing
+	Build Build // On and Kept follow from what is there
+	Terms Terms
+	// Tree is the folder of the feed that is built from, "" for none.
+	Tree string
+	// Note is told what an operator should know of a day that goes on.
+	Note func(text string)
+}
+
+// Report is what became of a day.
+type Report struct {
+	Pulled *feed.Result `json:"pulled"` // null without a pull
+	Built  *Built       `json:"built"`
+	// New is false when what was built is current already.
+	New       bool               `json:"new"`
+	Diff      *diff.Diff         `json:"diff"`
+	Published bool               `json:"published"`
+	Guards    []snapshot.Verdict `json:"guards,omitempty"`
+	// Withdrawn says that this day was published before, and that somebody rolled it back.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+}
+
+// RolledBackError is the error of a day that somebody rolled back: a timer does not publish it again.
+type RolledBackError struct {
+	ID string // what was built
+	By snapshot.Withdrawal
+}
+
+func (e *RolledBackError) Error() string {
+	what := "this day counts as rolled back"
+	if at := e.By.PublishedAt; !at.IsZero() {
+		what = "this day was rolled back at " + at.Format(time.RFC3339) + " by " + cmp.Or(e.By.By, "somebody")
+	}
+	if e.By.Reason != "" {
+		what += " (" + e.By.Reason + ")"
+	}
+	return fmt.Sprintf("cannot publish %q: %s", e.ID, what)
+}
+
+// Run pulls, builds on the current snapshot, fills the days that it lacks, says what changed and
+// publishes. The report is nil when nothing was built. With it the error is a *snapshot.RefusedError, a
+// *RolledBackError, or the *PullError of a pull without which the day went on.
+func (d *Day) Run(ctx context.Context) (*Report, error) {
+	report := &Report{}
+	var pullErr error
+	if d.Pull != nil {
+		report.Pulled, pullErr = d.Pull.Run(ctx)
+	}
+	// A tree that an earlier run left unpublished goes live although the feed cannot be had today.
+	if pullErr != nil {
+		if _, err := os.Stat(d.Tree); err != nil || ctx.Err() != nil {
+			return nil, pullErr
+		}
+		d.Note("the pull failed, and the day goes on with what is here: " + pullErr.Error())
+	}
+
+	err := d.publish(ctx, report)
+	_, refused := errors.AsType[*snapshot.RefusedError](err)
+	_, withdrawn := errors.AsType[*RolledBackError](err)
+	switch {
+	case err == nil:
+		return report, pullErr
+	case refused, withdrawn:
+		return report, err
+	default:
+		return nil, err
+	}
+}
+
+// publish builds on the current snapshot, compares and publishes.
+func (d *Day) publish(ctx context.Context, report *Report) error {
+	store := snapshot.OpenDir(d.Build.Store)
+	// The first snapshot has none to continue. A build that was refused must not go on: what is
+	// published does.
+	cur, err := store.Current()
+	d.Build.On = "current"
+	if errors.Is(err, snapshot.ErrNoCurrent) || errors.Is(err, snapshot.ErrNoStore) {
+		d.Build.On = "none"
+	} else if err != nil {
+		return err
+	}
+	d.Build.Kept, err = KeptDays("", d.Build.Sources)
+	if err != nil {
+		return err
+	}
+
+	// A build replaces what is damaged, so that this is asked before.
+	withdrawn, lost := store.Withdrawn()
+	report.Built, err = d.Build.Run(ctx)
+	if err != nil {
+		return err
+	}
+	for _, note := range report.Built.Notes {
+		d.Note(note)
+	}
+	id := report.Built.ID
+	report.New = id != cur.ID
+	if !report.New {
+		return nil
+	}
+
+	report.Diff = d.compare(ctx, cur.ID, id)
+	if lost != nil {
+		d.Note(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled back", lost))
+	}
+	// It may be built on another base: what counts is that the feed is the same.
+	for _, by := range withdrawn {
+		if by.Of.Equal(report.Built.SnapshotAt) {
+			report.Withdrawn = true
+			return &RolledBackError{id, by}
+		}
+	}
+
+	_, err = d.Terms.Publish(id)
+	report.Published = err == nil
+	report.Built.Published = report.Published
+	if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok {
+		report.Guards = refused.Verdicts
+	}
+	return err
+}
+
+// compare says what changed since the current snapshot, nil without one. It is for people: guards
+// decide.
+func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
+	if current == "" {
+		return nil
+	}
+	next, err := snapshot.OpenDir(d.Build.Store).Load(ctx, id, nil)
+	if err != nil {
+		d.Note(fmt.Sprintf("cannot compare with %s: %v", current, err))
+		return nil
+	}
+	return diff.Compare(d.Build.Base, next, diff.Options{ProductPrefix: d.Terms.ProductPrefix})
+}
+
+// Tree is where the current tree of a pulled feed is.
+func Tree(into string) string { return filepath.Join(into, "current") }

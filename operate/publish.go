@@ -1,0 +1,88 @@
+package operate
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+	"ninepocket/snapshot/guard"
+	"ninepocket/wire"
+)
+
+// Terms are the conditions under which snapshots of a store are published.
+type Terms struct {
+	Store         string
+	Guards        guard.Limits
+	Overrides     []snapshot.Override
+	ProductPrefix string // of the server: ids of products are part of a View
+	Keep          int    // of the newest snapshots that stay, 0 for all
+	By            string // who publishes
+	Now           func() time.Time
+}
+
+// Publish makes a snapshot the current one, as snapshot.Dir.Publish does.
+func (t *Terms) Publish(id string) (snapshot.Current, error) {
+	return snapshot.OpenDir(t.Store).Publish(id, snapshot.Publishing{
+		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.judge, Overrides: t.Overrides, By: t.By,
+		Retention: snapshot.Retention{Keep: t.Keep, Recent: cursor.Lifetime},
+	})
+}
+
+// judge has the guards compare with the current snapshot.
+func (t *Terms) judge(current, next *snapshot.Stored) []snapshot.Verdict {
+	return guard.Judge(current, next, guard.Options{
+		Limits: t.Guards, Now: t.Now(), Duplicates: source.Duplicates, Store: t.Store,
+	})
+}
+
+// Servable is the check before publishing: the engine itself makes its View of the snapshot as read
+// back from disk, and the View answers what clients will ask.
+func Servable(prefix string) func(*snapshot.Catalog) error {
+	return func(catalog *snapshot.Catalog) error {
+		v, err := engine.NewView(catalog, wire.Site{ProductPrefix: prefix})
+		if err != nil {
+			return err
+		}
+		return v.Smoke()
+	}
+}
+
+// Verdicts are what the guards said when a snapshot was published last, else what they would say now.
+func (t *Terms) Verdicts(ctx context.Context, next *snapshot.Stored) []snapshot.Verdict {
+	store := snapshot.OpenDir(t.Store)
+	past, _ := store.Publications()
+	// A snapshot may have been published more than once: the last time counts.
+	for _, pub := range slices.Backward(past) {
+		if pub.ID == next.Manifest.ID && pub.Action == snapshot.ActionPublish && pub.Guards != nil {
+			return pub.Guards
+		}
+	}
+
+	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
+	// say.
+	var current *snapshot.Stored
+	if cur, err := store.Current(); err == nil {
+		other := cur.ID
+		if other == next.Manifest.ID {
+			other = cur.Previous
+		}
+		if st, err := Load(ctx, store, other); err == nil {
+			current = st
+		}
+	}
+	return t.judge(current, next)
+}
+
+// Load reads a snapshot with its manifest.
+func Load(ctx context.Context, store *snapshot.Dir, id string) (*snapshot.Stored, error) {
+	m, err := store.Manifest(id)
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := store.Load(ctx, id, nil)
+	return &snapshot.Stored{Manifest: m, Catalog: catalog}, err
+}

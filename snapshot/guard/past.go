@@ -1,0 +1,65 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+
+	"ninepocket/snapshot"
+	"ninepocket/snapshot/diff"
+)
+
+// Change is a price of a past day beside the nearest one of its lane that is known, in cents.
+type Change struct {
+	Set      int32 // row of the card's set, snapshot.NoSet without one and of sealed products
+	From, To int64
+}
+
+// Past judges a day that is to be filled into the history, by the limits of the guards prices_moved,
+// sets_repriced and repeated_feed. The day is at most so many days away from those of the prices that
+// it is compared with. why says why no day can have its prices, "" when one can; wrong are the sets
+// whose prices no day can have, with the reason. The changes are not the caller's any more.
+func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int32]string) {
+	factors := map[int32][]float64{}
+	for _, change := range changes {
+		if change.Set != snapshot.NoSet {
+			factors[change.Set] = append(factors[change.Set], factorOf(change.From, change.To))
+		}
+	}
+
+	wrong = map[int32]string{}
+	limit := l.of(setsRepricedName)
+	for set, of := range factors {
+		if middle, judged := middleFactor(of); judged && middle > repricedLimit(limit, days) {
+			wrong[set] = fmt.Sprintf("more than half of its prices went up or down by %g times or more", limit)
+		}
+	}
+
+	// Sets that are wrong as a whole say nothing about the others.
+	all := countMoves(changes)
+	others := countMoves(slices.DeleteFunc(changes, func(change Change) bool { return wrong[change.Set] != "" }))
+	limit = movedLimit(l.of(pricesMovedName), days) * float64(others.of)
+	switch {
+	case len(wrong)*2 > len(factors), others.moved >= fewPrices && float64(others.moved) > limit:
+		why = fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of)
+	case all.same >= fewSame && all.same == all.of && l.of(repeatedFeedName) < 1:
+		why = fmt.Sprintf("not one of %d prices differs from the day before: yesterday's feed again", all.of)
+	}
+	return why, wrong
+}
+
+// moves are how many of some prices moved, and how many did not change at all.
+type moves struct{ moved, same, of int }
+
+func countMoves(changes []Change) moves {
+	m := moves{of: len(changes)}
+	for _, change := range changes {
+		pair := diff.Pair{From: change.From, To: change.To}
+		switch {
+		case pair.Moved():
+			m.moved++
+		case change.From == change.To:
+			m.same++
+		}
+	}
+	return m
+}

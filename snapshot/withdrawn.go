@@ -1,0 +1,75 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Withdrawal is a snapshot that was taken off the air: Previous of the publication.
+type Withdrawal struct {
+	// Publication took its place. It has no time where nobody knows when that was.
+	Publication
+	// Of is the instant that the withdrawn snapshot describes.
+	Of time.Time
+}
+
+// Withdrawn are the whole snapshots that describe a later instant than the current one, were taken
+// off the air, and were not published since. A damaged one was not withdrawn for its content and is
+// left out.
+//
+// CURRENT alone tells the last withdrawal. The journal tells those before. When the journal does not
+// record the current publication, lost says so, and every later snapshot of the store counts as
+// withdrawn: somebody may have looked at it.
+func (d *Dir) Withdrawn() (all []Withdrawal, lost error) {
+	cur, err := d.Current()
+	if err != nil {
+		return nil, nil //nolint:nilerr // nothing is on the air
+	}
+
+	newest := d.instant(cur.ID)
+	served := map[time.Time]bool{}
+	take := func(by Publication) {
+		of := d.instant(by.Previous)
+		if of.After(newest) && !served[of] && d.Verify(by.Previous) == nil {
+			all = append(all, Withdrawal{by, of})
+			served[of] = true // told once
+		}
+	}
+
+	past := d.publications(cur)
+	known := len(past) > 0 && past[len(past)-1].Current == cur
+	if !known {
+		_, err := d.readJournal()
+		lost = cmp.Or(err, fmt.Errorf("store %q: %w", d.root, &DamageError{journalName, "lacks the current publication"}))
+		take(Publication{Current: cur, Action: ActionRollback})
+	}
+
+	for i, by := range slices.Backward(past) {
+		served[d.instant(by.ID)] = true
+		// The current snapshot took the place of a later one: that is a rollback by any name.
+		if by.Action == ActionRollback || known && i == len(past)-1 {
+			take(by)
+		}
+	}
+	if known {
+		return all, nil
+	}
+
+	// What cannot be listed cannot be published either.
+	stored, _ := d.List()
+	for _, m := range stored {
+		take(Publication{Current: Current{Previous: m.ID}})
+	}
+	return all, lost
+}
+
+// instant is the instant that a stored snapshot describes, the zero time for one that is not there.
+func (d *Dir) instant(id string) time.Time {
+	m, err := d.Manifest(id)
+	if err != nil {
+		return time.Time{}
+	}
+	return m.SnapshotAt
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// request is one thing to ask. key names one of the demo's keys, or is a key itself.
+type request struct {
+	key, method, target string
+	header              []string // "Name: value"
+	body                string
+}
+
+// exchange is a request, by its name, with what was answered: what is new in each run is masked.
+type exchange struct {
+	name   string
+	status int
+	header string
+	body   string
+}
+
+// What is new in each run. A cursor is signed by a secret of the process.
+var (
+	requestIDs = regexp.MustCompile(`req_[a-z2-7]{10,}`)
+	cursors    = regexp.MustCompile(`(cursor(?:=|"\s*:\s*"|\\"\s*:\s*\\"|: ?))[A-Za-z0-9_-]{24,}`)
+	instants   = regexp.MustCompile(`2026-1[0-2]-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|202[7-9]-\d\d-\d\dT[0-9:.]+Z`)
+	anyKey     = regexp.MustCompile(`npk_[a-z]+_[A-Za-z0-9]{8,}|\bkey_[a-z0-9]{8,}`)
+	validators = regexp.MustCompile(`If-None-Match: \S+`)
+	waits      = regexp.MustCompile(`("retry_after(?:_seconds)?": ?)\d+`)
+	ages       = regexp.MustCompile(`\b\d+ (second|minute)s?\b`)
+)
+
+// mask blanks what is new in each run.
+func mask(text string) string {
+	text = requestIDs.ReplaceAllString(text, "req_…")
+	text = cursors.ReplaceAllString(text, "${1}…")
+	text = instants.ReplaceAllString(text, "INSTANT")
+	text = anyKey.ReplaceAllString(text, "KEY")
+	text = waits.ReplaceAllString(text, "${1}N")
+	return ages.ReplaceAllString(text, "N ${1}s")
+}
+
+// changing are the headers that no two runs share.
+var changing = []string{
+	"Date", "X-Request-Id", "Ratelimit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
+	"Content-Length", "Retry-After",
+}
+
+// longestAnswer is more than any answer of a demo has.
+const longestAnswer = 64 << 20
+
+// asker sends requests to one demo and keeps the answers.
+type asker struct {
+	demo   *demo
+	client *http.Client
+	asked  []exchange
+	err    error
+}
+
+func ask(d *demo) ([]exchange, error) {
+	a := &asker{demo: d, client: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       time.Minute,
+	}}
+	a.everything()
+	return a.asked, a.err
+}
+
+// send makes one request and keeps its answer. It returns the body and the header as they came,
+// for requests that go on from them.
+func (a *asker) send(q request) (body string, header http.Header) {
+	if a.err != nil {
+		return "", http.Header{}
+	}
+
+	r, err := http.NewRequest(q.method, a.demo.API+q.target, strings.NewReader(q.body))
+	if err != nil {
+		a.err = fmt.Errorf("%s %s: %w", q.method, q.target, err)
+		return "", http.Header{}
+	}
+	for _, h := range q.header {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	if key, known := a.demo.Keys[q.key]; known {
+		r.Header.Set("X-Api-Key", key)
+	} else if q.key != "-" && r.Header.Get("Authorization") == "" {
+		r.Header.Set("X-Api-Key", q.key)
+	}
+	if q.body != "" && r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+
+	answer, err := a.client.Do(r)
+	if err != nil {
+		a.err = fmt.Errorf("%s %s: %w", q.method, q.target, err)
+		return "", http.Header{}
+	}
+	defer func() { _ = answer.Body.Close() }()
+	content := io.Reader(answer.Body)
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		content, err = gzip.NewReader(answer.Body)
+		if err != nil {
+			a.err = fmt.Errorf("%s %s: %w", q.method, q.target, err)
+			return "", http.Header{}
+		}
+	}
+
+	var text bytes.Buffer
+	if _, err := io.Copy(&text, io.LimitReader(content, longestAnswer)); err != nil {
+		a.err = fmt.Errorf("%s %s: %w", q.method, q.target, err)
+	}
+
+	name := validators.ReplaceAllString(mask(strings.Join(
+		append([]string{q.key, q.method, q.target}, append(q.header, q.body)...), " | ")), "If-None-Match: …")
+	kept := answer.Header.Clone()
+	if strings.Contains(q.target, "cursor=") {
+		kept.Del("ETag") // a validator is of the query, and the cursor is a part of it
+	}
+	a.asked = append(a.asked, exchange{name, answer.StatusCode, headerLines(kept), mask(text.String())})
+	return text.String(), answer.Header
+}
+
+// headerLines are the headers in one line, sorted, without those that change.
+func headerLines(header http.Header) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		if !slices.Contains(changing, name) {
+			lines = append(lines, name+": "+strings.Join(header[name], ", "))
+		}
+	}
+	return mask(strings.Join(lines, "; "))
+}
