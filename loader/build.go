@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ninepocket/loader/clean"
+	"ninepocket/loader/history"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
@@ -108,9 +110,9 @@ type builder struct {
 	mapping *mapping
 
 	pictures   pictures
-	quarantine quarantine
+	quarantine clean.Quarantine
 	report     Report
-	pool       pool
+	pool       clean.Pool
 	leftOut    map[string]bool // full references that a source has and this catalog leaves out
 
 	feeds    []feed
@@ -120,7 +122,7 @@ type builder struct {
 	merged    *merged
 	variants  variants
 	lanes     *laneTable
-	history   history
+	history   history.Layers
 	newest    days
 	dated     []dated // by input with prices, as report.Prices
 
@@ -158,13 +160,13 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 			Filled: []string{}, Refused: []RefusedDay{},
 			Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
 		},
-		history: newHistory(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
+		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
 
 	if !o.SnapshotAt.IsZero() {
 		b.until = o.SnapshotAt.UnixMilli()
 		// Rows that are too old for this instant need not be kept at all.
-		b.history.see(snapshot.DayOf(b.until))
+		b.history.See(snapshot.DayOf(b.until))
 		if o.Base != nil && o.Base.SnapshotAt > b.until {
 			return nil, fmt.Errorf("cannot build a catalog of %s: the base describes the later %s",
 				timeText(b.until), timeText(o.Base.SnapshotAt))
@@ -235,14 +237,14 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 
 	b.progress("assemble", 0, 0)
 	catalog := b.assemble(at)
-	b.report.QuarantineCut = b.quarantine.cut
+	b.report.QuarantineCut = b.quarantine.Cut
 	b.report.MappingNotes = append(b.report.MappingNotes, b.mapping.unmatched(b.merged)...)
 	for i := range b.dated {
 		b.report.Prices[i].TooOld = b.dated[i].before(catalog.Date() - snapshot.HistoryDays + 1)
 	}
 
 	return &Result{
-		Catalog: catalog, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts,
+		Catalog: catalog, Quarantine: b.quarantine.Lines.Bytes(), QuarantineCounts: b.quarantine.Counts,
 		Report: b.report,
 	}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"ninepocket/loader/slug"
 	"ninepocket/snapshot"
 )
 
@@ -279,4 +281,76 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 func prefixOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return prefix
+}
+
+// giveSlugs gives every set and card its slug. What an item of the base was called until now and is
+// not any more is a former slug from here on: nobody else gets it, but the item itself may get it
+// back.
+func (m *merged) giveSlugs(registry *registry) {
+	sets, cards := priorSlugs(registry.base)
+	wants := make([]slug.Want, len(m.sets))
+	for i, s := range m.sets {
+		stem := slug.Of(s.name)
+		wants[i] = slug.Want{ID: setPrefix + s.tail, Tail: s.tail, Prior: sets[setPrefix+s.tail]}
+		wants[i].Stems = nonEmpty("set", stem, slug.Of(stem+" "+snapshot.Games[s.game].Slug))
+	}
+
+	for i, given := range slug.Assign(wants, withPrior(registry.formerSets, sets)) {
+		m.sets[i].slug = given
+	}
+
+	wants = make([]slug.Want, len(m.cards))
+	for i := range m.cards {
+		c := &m.cards[i]
+		// Names repeat from set to set, so that the set's name comes first.
+		stem := c.name
+		if c.set >= 0 {
+			stem = m.sets[c.set].name + " " + stem
+		}
+		wants[i] = slug.Want{ID: cardPrefix + c.tail, Tail: c.tail, Prior: cards[cardPrefix+c.tail]}
+		wants[i].Stems = nonEmpty("card", slug.Of(stem+" "+c.number))
+	}
+
+	for i, given := range slug.Assign(wants, withPrior(registry.former, cards)) {
+		m.cards[i].slug = given
+	}
+}
+
+// nonEmpty returns the stems. When the name has no letter that a slug can hold, so that the first
+// stem is empty, it returns kind instead.
+func nonEmpty(kind string, stems ...string) []string {
+	if stems[0] == "" {
+		return []string{kind}
+	}
+	return stems
+}
+
+// priorSlugs are the current slugs of the base by id.
+func priorSlugs(base *snapshot.Catalog) (sets, cards map[string]string) {
+	sets = map[string]string{}
+	cards = map[string]string{}
+	if base == nil {
+		return sets, cards
+	}
+
+	for i := range base.Sets.ID.Len() {
+		sets[base.Sets.ID.At(i)] = base.Sets.Slug.At(i)
+	}
+
+	for i := range base.Cards.ID.Len() {
+		cards[base.Cards.ID.At(i)] = base.Cards.Slug.At(i)
+	}
+
+	return sets, cards
+}
+
+// withPrior adds the base's current slugs to its former ones: from the point of view of this build
+// both are slugs that lead to somebody.
+func withPrior(former, prior map[string]string) map[string]string {
+	all := make(map[string]string, len(former)+len(prior))
+	maps.Copy(all, former)
+	for id, slug := range prior {
+		all[slug] = id
+	}
+	return all
 }

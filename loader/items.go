@@ -265,3 +265,13 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	}
 	return out
 }
+
+// groupOfSet is the reference by which a feed with groups knows a set, "" for none.
+func groupOfSet(refs []string) string {
+	for _, ref := range refs {
+		if namespace, _ := splitRef(ref); namespace == source.KindTCGCSV {
+			return ref
+		}
+	}
+	return ""
+}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ninepocket/collector"
+	"ninepocket/loader/clean"
 	"ninepocket/snapshot"
 )
 
@@ -239,7 +240,7 @@ func (c *card) enrich(from *card) bool {
 func (it *item) enrich(from *item) bool {
 	before := len(it.identifiers)
 	for _, id := range from.identifiers {
-		it.identifiers = addIdentifier(it.identifiers, id.Namespace, id.Value)
+		it.identifiers = clean.AddIdentifier(it.identifiers, id.Namespace, id.Value)
 	}
 
 	if it.updatedAt == snapshot.NoTime {

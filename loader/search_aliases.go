@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"ninepocket/collector"
+	"ninepocket/loader/clean"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
@@ -205,7 +206,7 @@ func (r *Report) noteAlias(a *searchAlias, found int32, known bool) {
 		why = "no card has an id in this namespace"
 	}
 	r.AliasNotes = append(r.AliasNotes, fmt.Sprintf("the search alias %q stands for %s, but %s: the row is passed over",
-		source.Clip(a.phrase, maxQuarantineValue), source.Clip(a.ref.tell(), maxQuarantineValue), why))
+		source.Clip(a.phrase, clean.MaxValue), source.Clip(a.ref.tell(), clean.MaxValue), why))
 }
 
 // gameRow is the row of a game by its slug; false for one that the catalog does not have.
