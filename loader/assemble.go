@@ -65,21 +65,10 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
-	a.has = make([]bool, len(snapshot.Games))
-	has := a.has
-	m := a.b.merged
-	for i := range m.sets {
-		has[m.sets[i].game] = true
-	}
-
-	for i := range m.numItems() {
-		has[m.item(i).game] = true
-	}
-
-	// A game without a card or product is not listed.
-	a.game = make([]uint8, len(has))
+	a.has = a.b.merged.games()
+	a.game = make([]uint8, len(a.has))
 	for g, game := range snapshot.Games {
-		if has[g] {
+		if a.has[g] {
 			a.game[g] = uint8(a.c.Games.Slug.Len())
 			a.c.Games.Slug.Append(game.Slug)
 			a.c.Games.Name.Append(game.Name)

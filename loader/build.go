@@ -140,6 +140,10 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	if len(o.Sources)+len(o.Prices) == 0 && o.Base == nil {
 		return nil, errors.New("cannot build a catalog: there is no input")
 	}
+	if o.Base == nil {
+		// A base of nothing hands nothing down.
+		o.Base = &snapshot.Catalog{SnapshotAt: snapshot.NoTime}
+	}
 
 	mapping, err := loadMapping(o.Mapping)
 	if err != nil {
@@ -167,7 +171,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		b.until = o.SnapshotAt.UnixMilli()
 		// Rows that are too old for this instant need not be kept at all.
 		b.history.See(snapshot.DayOf(b.until))
-		if o.Base != nil && o.Base.SnapshotAt > b.until {
+		if o.Base.SnapshotAt > b.until {
 			return nil, fmt.Errorf("cannot build a catalog of %s: the base describes the later %s",
 				timeText(b.until), timeText(o.Base.SnapshotAt))
 		}
@@ -288,7 +292,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 // has one.
 func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 	if !slices.ContainsFunc(sources, func(opened opened) bool { return opened.Feed().HasCatalog }) {
-		if b.o.Base == nil {
+		if b.o.Base.SnapshotAt == snapshot.NoTime {
 			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
 		}
 		b.merged = b.carryOver()
@@ -371,10 +375,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 func (b *builder) snapshotAt() (int64, error) {
 	at := b.until
 	if at == snapshot.NoTime {
-		at = b.collected
-		if b.o.Base != nil {
-			at = max(at, b.o.Base.SnapshotAt)
-		}
+		at = max(b.collected, b.o.Base.SnapshotAt)
 	}
 
 	if at == snapshot.NoTime && !b.o.CollectedAt.IsZero() {

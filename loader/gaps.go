@@ -63,10 +63,6 @@ func (a *assembly) findGroups() {
 // takeGapsOfBase carries over which groups the base lacks of which days.
 func (a *assembly) takeGapsOfBase() {
 	base := a.b.o.Base
-	if base == nil {
-		return
-	}
-
 	gaps := &base.Gaps
 	for i, day := range gaps.Day {
 		group := gaps.Group.At(i)

@@ -285,7 +285,7 @@ func (g *gatherer) group(setRef string) string {
 // all of the game's that no other group has stay.
 func (g *gatherer) carryLost() {
 	base := g.b.o.Base
-	if base == nil || len(g.lost) == 0 {
+	if len(g.lost) == 0 {
 		return
 	}
 

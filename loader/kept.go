@@ -83,10 +83,6 @@ const (
 func (b *builder) daysOfBase() map[snapshot.Day]int {
 	base := b.o.Base
 	has := map[snapshot.Day]int{}
-	if base == nil {
-		return has
-	}
-
 	// Ten million points: an array, not a map.
 	first := base.Date() - snapshot.HistoryDays + 1
 	var days [snapshot.HistoryDays]bool
@@ -215,16 +211,9 @@ func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.D
 func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 	base := b.o.Base
 	items := map[string]int32{}
-	if base == nil {
-		return items
-	}
-
 	rows := map[string]int32{}
-	for i := range base.Cards.ID.Len() {
-		rows[base.Cards.ID.At(i)] = int32(i)
-	}
-	for i := range base.Sealed.Tail.Len() {
-		rows[sealedPrefix+base.Sealed.Tail.At(i)] = int32(base.Cards.ID.Len() + i)
+	for i, id := range b.idsOfBase() {
+		rows[id] = int32(i)
 	}
 
 	prefix := fullRef(namespace, "")

@@ -105,7 +105,7 @@ func (m *mapping) searchRow(r []string) error {
 func (a *assembly) writeAliases() {
 	rows, namespaces := a.referredCards()
 	aliases := &a.c.Aliases
-	for _, key := range sortedKeys(a.b.mapping.search) {
+	for _, key := range slices.Sorted(maps.Keys(a.b.mapping.search)) {
 		from := a.b.mapping.search[key]
 		card := int32(-1)
 		if from.ref != nowhere {
@@ -220,13 +220,4 @@ func (a *assembly) gameRow(slug string) (uint8, bool) {
 		}
 	}
 	return 0, false
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
