@@ -70,6 +70,7 @@ func (a *assembly) takeGapsOfBase() {
 		if group == "" || day < a.w.From || a.b.feedAt(namespace) < 0 {
 			continue
 		}
+
 		key := gapKey{a.b.feedOf(namespace), a.b.baseGames[gaps.Game[i]], day, fullRef(namespace, group)}
 		if filled := &a.b.report.Filled; a.b.priced[key] && !slices.Contains(*filled, day.String()) {
 			*filled = append(*filled, day.String())

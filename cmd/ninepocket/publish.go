@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/fleet/mirror"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/operate"
@@ -100,7 +99,6 @@ func snapshotPublish() *cobra.Command {
 	var flags storeFlags
 	var conditions publishFlags
 	var push pushFlags
-	var key *mirror.Key
 	var terms *operate.Terms
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
@@ -116,17 +114,17 @@ func snapshotPublish() *cobra.Command {
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			terms, err = conditions.terms(flags.folder)
-			if err == nil {
-				key, err = push.check(cmd)
+			if err != nil {
+				return err
 			}
-			return err
+			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			row, err := flags.publish(cmd, args[0], terms, conditions.config)
 			if err != nil {
 				return err
 			}
-			return push.after(cmd, &flags, key, row)
+			return push.after(cmd, &flags, row)
 		},
 	}
 
@@ -221,7 +219,6 @@ func snapshotRollback() *cobra.Command {
 	var conditions publishFlags
 	var reason string
 	var push pushFlags
-	var key *mirror.Key
 	var configured settings.Layered
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
@@ -235,8 +232,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
-			key, err = push.check(cmd)
-			return err
+			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -245,7 +241,8 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: who(), Reason: strings.TrimSpace(reason),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: who(),
+				Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
 				return err
@@ -256,7 +253,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return push.after(cmd, &flags, key, publishedRow{cur.ID, &cur, true, nil, nil})
+			return push.after(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 		},
 	}
 
