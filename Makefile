@@ -127,30 +127,34 @@ bench: ## run the benchmarks (BENCH=Card BENCHTIME=1s BENCHCOUNT=10)
 bench-check: ## compare ratios and allocations with bench/budgets.json; never wall-clock
 	$(GO) run ./bench/check
 
+bin/drive: FORCE
+	$(GO) build -trimpath -buildvcs=false -o $@ ./bench/drive
+
 .PHONY: bench-loop
-bench-loop: build ## drive servers over loopback, each operation beside bare ones (BENCH_FLAGS='--operation get_card'; 8 min)
-	@bin/ninepocket bench $(BENCH_FLAGS)
+bench-loop: build bin/drive ## drive servers over loopback, each operation beside bare ones (BENCH_FLAGS='--operation get_card'; 8 min)
+	@bin/drive $(BENCH_FLAGS)
 
 .PHONY: bench-swap
-bench-swap: build ## publish 50 times under a fixed load and compare the p99 (BENCH_FLAGS='--swaps 10'; 3 min)
-	@bin/ninepocket bench --swap $(BENCH_FLAGS)
+bench-swap: build bin/drive ## publish 50 times under a fixed load and compare the p99 (BENCH_FLAGS='--swaps 10'; 3 min)
+	@bin/drive --swap $(BENCH_FLAGS)
 
 .PHONY: bench-table
-bench-table: build ## measure every row of the budget table into docs/PERFORMANCE.md (on a quiet machine; 20 min)
+bench-table: build bin/drive ## measure every row of the budget table into docs/PERFORMANCE.md (on a quiet machine; 20 min)
 	$(GO) run ./bench/figures budgets --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: bench-plot
-bench-plot: build ## measure growth up to 1,000,000 cards into docs/PERFORMANCE.md and docs/scaling.svg (16 GB of memory; 6 min)
+bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/PERFORMANCE.md and docs/scaling.svg (16 GB of memory; 6 min)
 	$(GO) run ./bench/figures scale $(BENCH_FLAGS)
 
 .PHONY: bench-compare
-bench-compare: build ## measure PostgreSQL, SQLite and search libraries beside ours into docs/PERFORMANCE.md (4 min)
+bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/PERFORMANCE.md (4 min)
 	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: lint
 lint: ## vet, format and lint the Go code with the pinned tools (the first run builds them, a minute or more)
 	$(TOOL) golangci-lint run $(PKG)
 	$(GO) vet -tags hunt ./index/... ./bench
+	$(GO) vet -tags man ./cmd/ninepocket
 	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure); fi
 	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools run ./measure -root .. names); fi
 
@@ -190,9 +194,9 @@ data: ## say where the real catalogs are expected and what is skipped without th
 	@GO='$(GO)' DATA='$(DATA)' tools/data.sh
 
 .PHONY: man
-man: build ## write the manual pages to dist/man
+man: ## write the manual pages to dist/man
 	rm -rf dist/man
-	bin/ninepocket man --dir dist/man
+	$(GO) run -tags man -ldflags '-X main.version=$(VERSION)' ./cmd/ninepocket dist/man
 
 .PHONY: completions
 completions: build ## write the shell completions to dist/completions
@@ -202,7 +206,7 @@ completions: build ## write the shell completions to dist/completions
 	bin/ninepocket completion fish >dist/completions/ninepocket.fish
 
 .PHONY: install
-install: man completions ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
+install: build man completions ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
 	install -D -m 0755 bin/ninepocket '$(DESTDIR)$(PREFIX)/bin/ninepocket'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/lib/sysusers.d'
 	install -m 0644 dist/man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1'

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -29,24 +32,27 @@ const (
 
 // crashPrincipals writes the keys file that parent and child share, and returns its principals by
 // tenant.
-func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
+func crashPrincipals(t testing.TB, dir string) map[string]*keys.Principal {
 	t.Helper()
-	plans := DefaultPlans()
-	plans.Set("org", Plan{PerMinute: 10_000_000, Credits: 1 << 50})
-	plans.Set("pace", Plan{PerMinute: 30, PerDay: 1 << 50})
-	f, err := ReadKeys(dir)
-	if errors.Is(err, ErrNoKeysFile) {
-		err = UpdateKeys(dir, func(file *KeyFile) error {
-			for tenant, kind := range map[string]Kind{"live": Live, "pace": Live, "get": Preview, "batch": Preview} {
+	plans := keys.DefaultPlans()
+	plans.Set("org", keys.Plan{PerMinute: 10_000_000, Credits: 1 << 50})
+	plans.Set("pace", keys.Plan{PerMinute: 30, PerDay: 1 << 50})
+	f, err := keys.Read(dir)
+	if errors.Is(err, keys.ErrNoFile) {
+		err = keys.Update(dir, func(file *keys.File) error {
+			kinds := map[string]keys.Kind{
+				"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview,
+			}
+			for tenant, kind := range kinds {
 				plan := map[string]string{"live": "unlimited", "pace": "pace", "get": "org", "batch": "org"}[tenant]
-				if _, _, err := file.Create(NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
+				if _, _, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		if err == nil {
-			f, err = ReadKeys(dir)
+			f, err = keys.Read(dir)
 		}
 	}
 
@@ -54,9 +60,9 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 		t.Fatal(err)
 	}
 
-	out := map[string]*Principal{}
+	out := map[string]*keys.Principal{}
 	for _, key := range f.Keys {
-		out[key.Tenant] = newPrincipal(key, f.Tenants[key.Tenant], plans)
+		out[key.Tenant] = principalOf(f, key, plans)
 	}
 	return out
 }
@@ -65,7 +71,7 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
 		Now: clock.At(time.Now()), RepliesMax: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
-		create: waltest.Kinds(t)[kind],
+		Seams: state.Seams{Create: waltest.Kinds(t)[kind]},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +130,7 @@ func TestCrashChild(t *testing.T) {
 
 func crashKey(round string, worker, n int) string { return fmt.Sprintf("r%s-w%d-%d", round, worker, n) }
 
-func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
+func crashBatch(store *Embedded, p *keys.Principal, clock Clock, key string) error {
 	now := clock.At(time.Now())
 	decision := store.Admit(p, RuleFor(p, PricesBatch), now)
 	claim, err := store.Begin(decision.Ticket, key, BodyHash{7}, now)
@@ -197,7 +203,7 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 
 	slices.Sort(paced)
 	for i := 30; i < len(paced); i++ {
-		if paced[i]-paced[i-30] < minuteMillis-2 { // two clocks round to a millisecond
+		if paced[i]-paced[i-30] < calendar.MinuteMillis-2 { // two clocks round to a millisecond
 			t.Fatalf("31 admissions within %d ms", paced[i]-paced[i-30])
 		}
 	}
@@ -268,7 +274,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 type crashBatches struct {
 	store *Embedded
 	clock Clock
-	p     *Principal
+	p     *keys.Principal
 	round int
 }
 

@@ -2,7 +2,6 @@ package access
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
+	"go.etcd.io/bbolt"
+
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -22,9 +28,9 @@ import (
 func smallState(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	err := UpdateKeys(dir, func(f *KeyFile) error {
-		_, _, err := f.Create(NewKey{Tenant: "live", Kind: Live, Plan: "pro"}, testTime)
-		preview := NewKey{Tenant: "prev", Kind: Preview, Plan: "preview", Credits: new(int64(100))}
+	err := keys.Update(dir, func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"}, testTime)
+		preview := keys.NewKey{Tenant: "prev", Kind: keys.Preview, Plan: "preview", Credits: new(int64(100))}
 		_, _, again := f.Create(preview, testTime)
 		return errors.Join(err, again)
 	})
@@ -38,8 +44,8 @@ func smallState(t *testing.T) string {
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
 	script.store, err = OpenEmbedded(dir, EmbeddedOptions{
-		Now: script.now, inline: true, unsynced: true, boot: noBoot,
-		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: script.now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,7 @@ func smallState(t *testing.T) string {
 		script.call(preview, ProductsList, i%2 == 0)
 		script.batch(fmt.Sprint("batch", i))
 		if i == 3 {
-			script.now.Wall += dayMillis
+			script.now.Wall += calendar.DayMillis
 		}
 		if i == 5 {
 			if err := script.store.SaveCheckpoint(); err != nil {
@@ -61,14 +67,28 @@ func smallState(t *testing.T) string {
 	return dir
 }
 
+// everything is what a state directory holds, with the data of its replies.
+type everything struct {
+	*beside
+	data map[string][]byte
+}
+
+func (e *everything) Load(of state.Bucket, key, value []byte) error {
+	if of == state.Replies {
+		tenant, name, r, err := decodeReply(key, value)
+		if err != nil {
+			return err
+		}
+		e.data[tenant+string(name[:])] = r.data
+	}
+	return e.beside.Load(of, key, value)
+}
+
 // figures is everything that a state directory says, in words that differ when anything does. It
 // never changes the directory.
 func figures(dir string) (string, error) {
-	found, err := readOnce(dir)
-	if err == nil {
-		err = found.state.checkLog(filepath.Join(dir, walDirName))
-	}
-	if err != nil {
+	found := &everything{beside: newBeside(), data: map[string][]byte{}}
+	if _, err := state.LoadQuiet(dir, found); err != nil {
 		return "", err
 	}
 
@@ -81,11 +101,7 @@ func figures(dir string) (string, error) {
 				kept, ok := a.replies.find(name, ans.at)
 				data := kept.data
 				if ok && data == nil {
-					cp := &checkpointer{path: filepath.Join(dir, checkpointName)}
-					data, err = cp.readReply(a.tenant, name, ans)
-					if err != nil {
-						return "", err
-					}
+					data = found.data[a.tenant+string(name[:])]
 				}
 				names = append(names, fmt.Sprintf("%x %x %d %x", name, ans.body, ans.at, data))
 			}
@@ -95,65 +111,6 @@ func figures(dir string) (string, error) {
 		fmt.Fprintf(&out, "%s %x %v\n", a.tenant, a.append(nil), names)
 	}
 	return out.String(), nil
-}
-
-// TestKeyFileBits flips every bit of a keys file: it is refused, or says exactly the same.
-func TestKeyFileBits(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile(filepath.Join(smallState(t), keysName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := parseKeyFile(data)
-	if err != nil || f.SHA256 == "" {
-		t.Fatal(err)
-	}
-	want, _ := json.Marshal(f)
-
-	harmless := 0
-	for bit := 0; bit < len(data)*8; bit += depth.Every(5) {
-		bad := bytes.Clone(data)
-		bad[bit/8] ^= 1 << (bit % 8)
-		f, err := parseKeyFile(bad)
-		if err != nil {
-			if !errors.Is(err, ErrCorrupt) {
-				t.Fatalf("bit %d: %v", bit, err)
-			}
-			continue
-		}
-		if got, _ := json.Marshal(f); !bytes.Equal(got, want) {
-			t.Fatalf("bit %d of byte %q made another file:\n%s", bit, data[bit/8], got)
-		}
-		harmless++
-	}
-	t.Logf("%d of %d bits have no effect: white space, and the case of names", harmless, len(data)*8)
-	if harmless > len(data)*8/4 {
-		t.Error("too many to be true")
-	}
-}
-
-// TestOldKeyFile reads a file without a checksum, and adds one at the next change.
-func TestOldKeyFile(t *testing.T) {
-	t.Parallel()
-	dir := smallState(t)
-	path := filepath.Join(dir, keysName)
-	f, err := ReadKeys(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	f.SHA256 = ""
-	old, _ := json.MarshalIndent(f, "", "  ")
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := UpdateKeys(dir, func(*KeyFile) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := ReadKeys(dir); err != nil || f.SHA256 == "" {
-		t.Fatalf("no checksum after a change: %v", err)
-	}
 }
 
 // TestCheckpointBits flips bits of every page of a checkpoint, and of the log: the state is refused,
@@ -167,13 +124,13 @@ func TestCheckpointBits(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	segments, _ := filepath.Glob(filepath.Join(dir, walDirName, "*.wal"))
-	for _, path := range append(segments, filepath.Join(dir, checkpointName)) {
+	segments, _ := filepath.Glob(filepath.Join(dir, statedir.LogName, "*.wal"))
+	for _, path := range append(segments, filepath.Join(dir, statedir.CheckpointName)) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		isLog := path != filepath.Join(dir, checkpointName)
+		isLog := path != filepath.Join(dir, statedir.CheckpointName)
 		// Every byte that is not zero, and some that are; one bit of each, and each bit in turn.
 		refused := 0
 		same := 0
@@ -218,39 +175,23 @@ func TestCheckpointBits(t *testing.T) {
 // right for every tenant that the report does not name.
 func TestRepair(t *testing.T) {
 	t.Parallel()
-	flip := func(file string, find func(data []byte) int) func(string) error {
-		return func(dir string) error {
-			path := filepath.Join(dir, file)
-			if file == walDirName {
-				names, _ := filepath.Glob(filepath.Join(path, "*.wal"))
-				path = names[0]
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			data[find(data)] ^= 4
-			return os.WriteFile(path, data, 0o600)
+	flip := func(path string, at int) error {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
 		}
+		data[at] ^= 4
+		return os.WriteFile(path, data, 0o600)
 	}
-	// The account's page, not one that an earlier checkpoint left.
-	live := func(name string) func(data []byte) int {
-		return func(data []byte) int {
-			at := -1
-			pg := &pages{data: data, seen: map[uint64]bool{}}
-			newest := uint64(0)
-			for n := range 2 {
-				if txid, ok := pg.meta(data, n*4096, 4096); ok && txid >= newest {
-					newest = txid
-					pg.take(data[n*4096+pageHeader:], 4096)
-				}
+	// The middle of a bucket's first value, or its page.
+	flipIn := func(bucket string, wholePage bool) func(string) error {
+		return func(dir string) error {
+			path := filepath.Join(dir, statedir.CheckpointName)
+			value, page := placesOf(t, path, bucket)
+			if wholePage {
+				return flip(path, page)
 			}
-			_ = pg.walk(func(bucket string, _, value []byte) {
-				if bucket == name {
-					at = cap(data) - cap(value) + len(value)/2
-				}
-			})
-			return at
+			return flip(path, value)
 		}
 	}
 
@@ -259,36 +200,42 @@ func TestRepair(t *testing.T) {
 		damage func(dir string) error
 		touch  string // tenant that the report names; "" = none is known
 	}{
-		{"an account", flip(checkpointName, live("accounts")), "prev"},
-		{"a row of the ledger", flip(checkpointName, live("ledger")), "prev"},
-		{"a reply", flip(checkpointName, live("answers")), "prev"},
-		{"the state", flip(checkpointName, live("meta")), ""},
+		{"an account", flipIn("accounts", false), "prev"},
+		{"a row of the ledger", flipIn("ledger", false), "prev"},
+		{"a reply", flipIn("answers", false), "prev"},
+		{"the state", flipIn("meta", false), ""},
 		{"both meta pages", func(dir string) error {
-			err := flip(checkpointName, func([]byte) int { return 40 })(dir)
-			return errors.Join(err, flip(checkpointName, func([]byte) int { return 4096 + 40 })(dir))
+			path := filepath.Join(dir, statedir.CheckpointName)
+			return errors.Join(flip(path, 40), flip(path, 4096+40))
 		}, ""},
-		{"the root page", flip(checkpointName, func(data []byte) int {
-			pg, _ := readPages2(data)
-			return int(pg.root) * pg.size
-		}), ""},
-		{"a record in the middle of the log", flip(walDirName, func(data []byte) int { return len(data) / 2 }), ""},
-		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }, ""},
+		{"the root page", flipIn("", true), ""},
+		{"a record in the middle of the log", func(dir string) error {
+			names, _ := filepath.Glob(filepath.Join(dir, statedir.LogName, "*.wal"))
+			info, err := os.Stat(names[0])
+			if err != nil {
+				return err
+			}
+			return flip(names[0], int(info.Size()/2))
+		}, ""},
+		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, statedir.LogName)) }, ""},
 		{"the log emptied", func(dir string) error {
-			names, err := filepath.Glob(filepath.Join(dir, walDirName, "*"))
+			names, err := filepath.Glob(filepath.Join(dir, statedir.LogName, "*"))
 			for _, name := range names {
 				err = errors.Join(err, os.Truncate(name, 0))
 			}
 			return err
 		}, ""},
-		{"the checkpoint gone", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) }, ""},
+		{"the checkpoint gone", func(dir string) error {
+			return os.Remove(filepath.Join(dir, statedir.CheckpointName))
+		}, ""},
 		{"the checkpoint cut short", func(dir string) error {
-			return os.Truncate(filepath.Join(dir, checkpointName), 9000)
+			return os.Truncate(filepath.Join(dir, statedir.CheckpointName), 9000)
 		}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := smallState(t)
-			before, err := ReadUsage(dir, "", -1<<30)
+			before, err := readUsage(dir, "", -1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -300,7 +247,7 @@ func TestRepair(t *testing.T) {
 			if err != nil || len(report.Damage) == 0 {
 				t.Fatalf("verify: %+v, %v", report, err)
 			}
-			options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
+			options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: state.Seams{Unsynced: true}}
 			if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("a server starts on it: %v", err)
 			}
@@ -325,7 +272,7 @@ func TestRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			after, err := ReadUsage(dir, "live", -1<<30)
+			after, err := readUsage(dir, "live", -1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -339,18 +286,40 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// readPages2 is readPages of data.
-func readPages2(data []byte) (*pages, error) {
-	path, err := os.CreateTemp("", "pages")
+// placesOf is where a checkpoint file has the middle of a bucket's last value, and the page of the bucket;
+// "" is the bucket of buckets.
+func placesOf(t *testing.T, path, bucket string) (value, page int) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	defer os.Remove(path.Name())
-	_, err = path.Write(data)
-	if err := errors.Join(err, path.Close()); err != nil {
-		return nil, err
+	defer db.Close()
+
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return readPages(path.Name())
+	err = db.View(func(tx *bbolt.Tx) error {
+		of := tx.Cursor().Bucket()
+		page = int(of.Root()) * db.Info().PageSize
+		if bucket == "" {
+			return nil
+		}
+
+		of = tx.Bucket([]byte(bucket))
+		_, last := of.Cursor().Last()
+		if of.Root() == 0 { // the bucket stands in the page of buckets
+			value = page + bytes.Index(data[page:], last) + len(last)/2
+			return nil
+		}
+		value = int(uintptr(unsafe.Pointer(&last[0]))-db.Info().Data) + len(last)/2
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value, page
 }
 
 // TestBackup copies a state directory again and again while a server writes it: every copy is
@@ -360,8 +329,10 @@ func TestBackup(t *testing.T) {
 	dir := smallState(t)
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	now.Wall += 2 * dayMillis
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 10 * time.Millisecond, unsynced: true})
+	now.Wall += 2 * calendar.DayMillis
+	store, err := OpenEmbedded(dir, EmbeddedOptions{
+		Now: now, CheckpointEvery: 10 * time.Millisecond, Seams: state.Seams{Unsynced: true},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +354,7 @@ func TestBackup(t *testing.T) {
 		if _, err := BackupState(dir, to); err != nil {
 			t.Fatal(err)
 		}
-		usage, err := ReadUsage(to, "live", DayOf(now.Wall))
+		usage, err := readUsage(to, "live", calendar.DayOf(now.Wall))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,7 +384,9 @@ func TestBackupRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	inside := []string{filepath.Join(dir, "x", "y"), filepath.Join(dir, walDirName, "x"), filepath.Join(link, "x")}
+	inside := []string{
+		filepath.Join(dir, "x", "y"), filepath.Join(dir, statedir.LogName, "x"), filepath.Join(link, "x"),
+	}
 	for _, to := range inside {
 		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "inside the state directory") {
 			t.Errorf("a copy in %q: %v", to, err)
@@ -422,17 +395,17 @@ func TestBackupRefused(t *testing.T) {
 			t.Errorf("%q was made (%v)", to, err)
 		}
 	}
-	if _, err := BackupState(dir, filepath.Join(file, "x")); !errors.Is(err, ErrCopy) {
+	if _, err := BackupState(dir, filepath.Join(file, "x")); !errors.Is(err, state.ErrCopy) {
 		t.Errorf("a copy below a file: %v", err)
 	}
 
 	// The keys are copied when this one cannot be.
-	if err := os.Mkdir(filepath.Join(dir, cursorKeyName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, statedir.CursorKeyName), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	empty := t.TempDir()
 	for _, to := range []string{filepath.Join(outside, "new"), empty} {
-		if _, err := BackupState(dir, to); err == nil || errors.Is(err, ErrCopy) {
+		if _, err := BackupState(dir, to); err == nil || errors.Is(err, state.ErrCopy) {
 			t.Errorf("a state that cannot be read: %v", err)
 		}
 		if names, err := os.ReadDir(to); len(names) > 0 || (to == empty) != (err == nil) {
@@ -440,7 +413,7 @@ func TestBackupRefused(t *testing.T) {
 		}
 	}
 
-	if err := os.Remove(filepath.Join(dir, cursorKeyName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, statedir.CursorKeyName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := BackupState(dir, filepath.Join(outside, "new")); err != nil {
@@ -452,7 +425,7 @@ func TestBackupRefused(t *testing.T) {
 func TestKeysByHand(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	path := filepath.Join(dir, keysName)
+	path := filepath.Join(dir, statedir.KeysName)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -462,17 +435,17 @@ func TestKeysByHand(t *testing.T) {
 	if err := os.WriteFile(path, edited, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysEdited) || !errors.Is(err, ErrCorrupt) {
+	if _, err := keys.Read(dir); !errors.Is(err, keys.ErrEdited) || !errors.Is(err, ErrCorrupt) {
 		t.Fatal(err)
 	}
 
-	if _, err := RepairState(dir, false, time.Now()); !errors.Is(err, ErrKeysEdited) {
+	if _, err := RepairState(dir, false, time.Now()); !errors.Is(err, keys.ErrEdited) {
 		t.Fatalf("repaired without being told: %v", err)
 	}
 	if _, err := RepairState(dir, true, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := ReadKeys(dir); err != nil || *f.Tenants["prev"].Credits != 500 {
+	if f, err := keys.Read(dir); err != nil || *f.Tenants["prev"].Credits != 500 {
 		t.Fatalf("%v", err)
 	}
 }
@@ -482,7 +455,7 @@ func TestKeysByHand(t *testing.T) {
 func TestOneServerWithoutFile(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: state.Seams{Unsynced: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +468,7 @@ func TestOneServerWithoutFile(t *testing.T) {
 		}
 	}
 
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrLocked) {
+	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("second server: %v", err)
 	}
 }
@@ -505,30 +478,30 @@ func TestOneServerWithoutFile(t *testing.T) {
 func TestOldServer(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	path := filepath.Join(dir, oldLockName)
-	old, err := lockFile(path, 0)
+	path := filepath.Join(dir, statedir.OldLockName)
+	old, err := statedir.LockFile(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
-	if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrLocked) {
+	options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: state.Seams{Unsynced: true}}
+	if _, err := OpenEmbedded(dir, options); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("beside an old server: %v", err)
 	}
 
-	if err := old.unlock(); err != nil {
+	if err := old.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	store, err := OpenEmbedded(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockFile(path, 0); !errors.Is(err, ErrLocked) {
+	if _, err := statedir.LockFile(path, 0); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("an old server beside this one: %v", err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := lockFile(path, 0); err != nil || again.unlock() != nil {
+	if again, err := statedir.LockFile(path, 0); err != nil || again.Unlock() != nil {
 		t.Fatalf("after this one: %v", err)
 	}
 }
@@ -537,11 +510,11 @@ func TestOldServer(t *testing.T) {
 func TestHangingReader(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	held, err := holdCheckpoint(filepath.Join(dir, checkpointName))
+	held, err := statedir.LockShared(filepath.Join(dir, statedir.CheckpointName), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: state.Seams{Unsynced: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -552,7 +525,7 @@ func TestHangingReader(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := held.unlock(); err != nil {
+	if err := held.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.SaveCheckpoint(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"sync/atomic"
 	"testing"
+
+	"ninepocket/calendar"
 )
 
 // testEntry is the n-th of many different entries.
@@ -14,14 +16,15 @@ func testEntry(n int) *entry {
 	e := &entry{
 		tenant: fmt.Sprint("tenant", n%3), key: fmt.Sprint("key_", n%5),
 		op: CardsGet, window: KeyWindow, allowance: DayQuota,
-		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n), day: DayOf(windowEpoch),
+		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n),
+		day: calendar.DayOf(windowEpoch),
 	}
 
 	if n%4 == 3 {
 		e.op = PricesBatch
 		e.window = TenantWindow
 		e.allowance = PeriodCredits
-		e.period = monthOf(windowEpoch)
+		e.period = calendar.Month(windowEpoch)
 		data := bytes.Repeat([]byte{byte(n)}, n)
 		e.reply = &replyEntry{name: fmt.Sprint("idem", n), body: BodyHash{byte(n)}, data: data}
 	}

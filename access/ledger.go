@@ -3,6 +3,8 @@ package access
 import (
 	"cmp"
 	"slices"
+
+	"ninepocket/calendar"
 )
 
 // Counts is what one row of the ledger holds.
@@ -15,7 +17,7 @@ type Counts struct {
 type LedgerRow struct {
 	Tenant    string
 	Key       string
-	Day       Day
+	Day       calendar.Day
 	Operation Operation
 	Counts
 }
@@ -23,25 +25,33 @@ type LedgerRow struct {
 // rowName names a ledger row inside a tenant.
 type rowName struct {
 	key string
-	day Day
+	day calendar.Day
 	op  Operation
 }
 
-func compareRows(a, b LedgerRow) int {
+// row is the row of a tenant that has this name, without counts.
+func (name rowName) row(tenant string) LedgerRow {
+	return LedgerRow{Tenant: tenant, Key: name.key, Day: name.day, Operation: name.op}
+}
+
+func (row *LedgerRow) name() rowName { return rowName{key: row.Key, day: row.Day, op: row.Operation} }
+
+// CompareRows is the order of ledger rows: by tenant, key, day and operation.
+func CompareRows(a, b LedgerRow) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Key, b.Key),
 		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Operation, b.Operation))
 }
 
 // sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are
 // added up: a checkpoint may hold a part of what memory holds the rest of.
-func sumRows(rows []LedgerRow, tenant string, since Day) []LedgerRow {
-	slices.SortFunc(rows, compareRows)
+func sumRows(rows []LedgerRow, tenant string, since calendar.Day) []LedgerRow {
+	slices.SortFunc(rows, CompareRows)
 	sum := []LedgerRow{}
 	for _, row := range rows {
 		if row.Day < since || tenant != "" && tenant != row.Tenant {
 			continue
 		}
-		if n := len(sum); n > 0 && compareRows(sum[n-1], row) == 0 {
+		if n := len(sum); n > 0 && CompareRows(sum[n-1], row) == 0 {
 			sum[n-1].Calls += row.Calls
 			sum[n-1].Charged += row.Charged
 			continue

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // limits decides which calls go on, by minute windows and by units of allowance that calls in
@@ -31,9 +34,11 @@ func newLimits(j *journal, repliesMax int) *limits {
 }
 
 // slot returns the state of a principal, through the shortcut it carries when that leads here.
-func (l *limits) slot(p *Principal) *slot {
-	if slot := p.slot.Load(); slot != nil && slot.limits == l {
-		return slot
+func (l *limits) slot(p *keys.Principal) *slot {
+	if known := p.Slot.Load(); known != nil {
+		if slot, ok := (*known).(*slot); ok && slot.limits == l {
+			return slot
+		}
 	}
 
 	// A new reading of the keys file made a new principal for the same key.
@@ -43,12 +48,13 @@ func (l *limits) slot(p *Principal) *slot {
 	a.mu.Unlock()
 
 	made := &slot{limits: l, account: a, key: key}
-	p.slot.Store(made) // calls that race here store the same
+	known := any(made)
+	p.Slot.Store(&known) // calls that race here store the same
 	return made
 }
 
 // Admit implements [Store].
-func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision) {
+func (l *limits) Admit(p *keys.Principal, rule Rule, now Instant) (decision Decision) {
 	if l.Err() != nil {
 		return l.unavailable(p, &rule, now)
 	}
@@ -91,7 +97,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision)
 		if fits {
 			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
 			// the minute.
-			wait = min(wait, minuteMillis)
+			wait = min(wait, calendar.MinuteMillis)
 		}
 		decision.Minute = Policy{
 			Limit: int64(rule.PerMinute), Remaining: remaining,
@@ -113,14 +119,14 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision)
 
 // unavailable refuses a call that cannot be metered. What is left is known all the same: it is in
 // memory.
-func (l *limits) unavailable(p *Principal, rule *Rule, now Instant) Decision {
+func (l *limits) unavailable(p *keys.Principal, rule *Rule, now Instant) Decision {
 	a := l.slot(p).account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
 	st := a.stand(p, rule, l.moment(now))
 	return Decision{
-		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: st.policy(false),
+		Verdict: Unavailable, RetryAfter: UnavailableRetry, Allowance: st.policy(false),
 	}
 }
 
@@ -182,7 +188,7 @@ func ticketEntry(t *Ticket, charged int64) entry {
 	return entry{
 		tenant: t.Principal.Tenant, key: t.Principal.KeyID, op: t.Rule.Operation,
 		window: t.Rule.Window, allowance: t.Rule.Allowance, charged: charged,
-		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period, resets: t.Principal.resets,
+		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period, resets: resetsOf(t.Principal),
 	}
 }
 
@@ -194,10 +200,10 @@ func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 }
 
 // Usage implements [Store].
-func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
+func (l *limits) Usage(p *keys.Principal, rule Rule, now Instant) (Usage, error) {
 	// What was charged is in memory, also while the log is down.
 	if l.closed.Load() {
-		return Usage{}, errClosed
+		return Usage{}, ErrClosed
 	}
 
 	slot := l.slot(p)
@@ -212,7 +218,7 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 		Remaining: max(0, st.limit-st.used), PerMinute: p.Plan.PerMinute, Minute: minute,
 	}
 	if rule.Allowance == DayQuota {
-		usage.Period = Period{Start: st.day.Start(), End: (st.day + 1).Start()}
+		usage.Period = calendar.Period{Start: st.day.Start(), End: (st.day + 1).Start()}
 	}
 	return usage, nil
 }
@@ -229,25 +235,27 @@ func (l *limits) Stats() StoreStats {
 	}
 	stats.ReplyBytes = l.waiting.Load()
 
-	if l.log == nil {
-		return stats
-	}
-
-	m := l.meter
-	stats.Durable = true
-	stats.Sync = m.times.Row(timeSync)
-	stats.SyncErrors = m.syncErrors.Load()
-	stats.LogBytes = l.log.Size()
-	stats.LogWritten = l.log.Bytes()
-	stats.LogUnmapped = l.log.Unmapped()
-	stats.LogTorn = l.torn
-	stats.LogLost = l.meter.lost.Load()
-
-	stats.Checkpoint = m.times.Row(timeCheckpoint)
-	stats.CheckpointFails = m.failed.Load()
-	stats.CheckpointBusy = m.busy.Load()
-	if at := m.savedAt.Load(); at != 0 {
-		stats.CheckpointAt = time.Unix(0, at)
+	if l.dir != nil {
+		stats.Durable = true
+		stats.Stats = l.dir.Stats()
 	}
 	return stats
+}
+
+// minuteNow is what a live key may still do in the minute, without taking any of it. The caller
+// holds the account.
+func (l *limits) minuteNow(slot *slot, p *keys.Principal, now Instant) Policy {
+	if p.Kind == keys.Preview {
+		return Policy{}
+	}
+
+	at := l.time(now)
+	w := slot.account.windowOf(slot.key, KeyWindow)
+	w.fit(p.Plan.PerMinute, at)
+	_, remaining, wait := w.peek(at)
+	wait = min(wait, calendar.MinuteMillis)
+	return Policy{
+		Limit: int64(p.Plan.PerMinute), Remaining: remaining,
+		Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
+	}
 }

@@ -41,32 +41,32 @@ var planted = []struct{ what, file, text, instead string }{
 		"a.replies.withdraw(name, t.At)", "_ = name",
 	},
 	{
-		"a checkpoint that fails loses the ledger's rows", "checkpoint.go",
+		"a checkpoint that fails loses the ledger's rows", "content.go",
 		"row.Charged += counts.Charged", "row.Charged += 0 * counts.Charged",
 	},
 	{
-		"a checkpoint that took place is written again", "checkpoint.go",
-		"cp.have = cp.number\n\t\tcp.forgetImages()", "cp.have = cp.number",
+		"a checkpoint that took place is written again", "state/file.go",
+		"if written {\n\t\tf.keep()", "if written {\n\t\tf.have = f.number\n\t\tf.restore()",
 	},
 	{
-		"a checkpoint leaves the replies out", "checkpoint_write.go",
-		"for name, r := range img.replies {", "for name, r := range map[replyName]reply{} {",
+		"a checkpoint leaves the replies out", "content.go",
+		"for name, r := range img.replies {", "for name, r := range map[ReplyName]reply{} {",
 	},
 	{
 		"a day far ahead is believed", "book.go",
-		"return start <= wall+dayMillis", "return start <= wall+1000*dayMillis",
+		"return start <= wall+calendar.DayMillis", "return start <= wall+1000*calendar.DayMillis",
 	},
 	{
-		"a restart forgets the minute windows of the log", "journal_open.go",
+		"a restart forgets the minute windows of the log", "content.go",
 		"w.restore(tick{at: e.at, n: 1})", "_ = w",
 	},
 	{
 		"a window admits again after 50 s", "window.go",
-		"if age := at - w.ago(w.limit); age < minuteMillis {", "if age := at - w.ago(w.limit); age < 50_000 {",
+		"if age := at - w.ago(w.limit); age < calendar.MinuteMillis {", "if age := at - w.ago(w.limit); age < 50_000 {",
 	},
 	{
 		"a reply is forgotten after nine minutes", "answers.go",
-		"replyMillis = int64(600_000)", "replyMillis = int64(540_000)",
+		"ReplyMillis = int64(600_000)", "ReplyMillis = int64(540_000)",
 	},
 	{
 		"a failed call is charged when it is read back", "entry.go",

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -27,19 +30,22 @@ func heap() int64 {
 // memory is as before.
 func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	depth.OnlyWhole(t)
-	f := NewKeyFile()
-	_, raw := mustCreate(t, f, NewKey{Tenant: "partner", Kind: Preview, Plan: "business", Credits: new(int64(100_000))})
-	ring, err := FixedKeyRing(f, DefaultPlans())
+	f := keys.NewFile()
+	_, raw := mustCreate(t, f, keys.NewKey{
+		Tenant: "partner", Kind: keys.Preview, Plan: "business", Credits: new(int64(100_000)),
+	})
+	ring, err := keys.FixedRing(f, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := instant(testTime)
-	p, err := ring.Authenticate([]byte(raw), now)
+	p, err := ring.Recognize([]byte(raw), now.Wall, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +92,11 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 
 	send(0, Fresh) // what is made once is made
 	save()
-	pass(minuteMillis)
+	pass(calendar.MinuteMillis)
 	before := heap()
 
 	batches := 0
-	for end := now.Mono + replyMillis; now.Mono < end; pass(10) {
+	for end := now.Mono + ReplyMillis; now.Mono < end; pass(10) {
 		batches++
 		send(batches, Fresh)
 		if batches%1000 == 0 {
@@ -115,7 +121,7 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	}
 
 	// The next checkpoint after their time lets go of them; virtual time passes with a call.
-	pass(replyMillis + 2*minuteMillis)
+	pass(ReplyMillis + 2*calendar.MinuteMillis)
 	if _, err := store.Finish(store.Admit(p, RuleFor(p, ProductsList), now).Ticket, false); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +141,8 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	_, preview := faultKeys(t)
 	now := instant(testTime)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
 	})
 	if err != nil {
 		t.Fatal(err)

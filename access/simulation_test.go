@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -28,8 +31,8 @@ type universe struct {
 	dir    string
 	disk   *waltest.Weather
 	store  *Embedded
-	ring   *KeyRing
-	file   *KeyFile
+	ring   *keys.Ring
+	file   *keys.File
 	trace  []string
 
 	true  int64 // milliseconds of true time
@@ -45,7 +48,7 @@ type universe struct {
 
 // client is a tenant with one key, and what it knows itself.
 type client struct {
-	who      *Principal
+	who      *keys.Principal
 	id       string
 	told     int64            // charges that were acknowledged
 	doubtful int64            // answered 503 while the disk failed, and the process was killed in that time
@@ -66,26 +69,26 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	u := &universe{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
 		disk: &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])},
-		file: NewKeyFile(), true: testTime.UnixMilli(),
+		file: keys.NewFile(), true: testTime.UnixMilli(),
 	}
 	u.born = u.true - 1_000_000
 
-	plans := DefaultPlans()
-	plans.Set("sim", Plan{PerMinute: 7, PerDay: simulatedQuota, Credits: simulatedQuota})
-	for i, kind := range []Kind{Live, Live, Preview, Preview} {
+	plans := keys.DefaultPlans()
+	plans.Set("sim", keys.Plan{PerMinute: 7, PerDay: simulatedQuota, Credits: simulatedQuota})
+	for i, kind := range []keys.Kind{keys.Live, keys.Live, keys.Preview, keys.Preview} {
 		name := fmt.Sprint("client", i)
-		if _, _, err := u.file.Create(NewKey{Tenant: name, Kind: kind, Plan: "sim"}, testTime); err != nil {
+		if _, _, err := u.file.Create(keys.NewKey{Tenant: name, Kind: kind, Plan: "sim"}, testTime); err != nil {
 			t.Fatal(err)
 		}
 		u.clients = append(u.clients, &client{id: name, replies: map[string]reply{}})
 	}
 	var err error
-	u.ring, err = FixedKeyRing(u.file, plans)
+	u.ring, err = keys.FixedRing(u.file, plans)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, cl := range u.clients {
-		cl.who = newPrincipal(u.file.Keys[i], u.file.Tenants[cl.id], plans)
+		cl.who = principalOf(u.file, u.file.Keys[i], plans)
 	}
 	u.open()
 	return u
@@ -106,16 +109,20 @@ func (u *universe) failf(format string, args ...any) {
 func (u *universe) open() {
 	u.t.Helper()
 	u.mono = u.random.Int64N(1000)
+
 	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
-		Now: u.now(), create: u.disk.Create, unsynced: true, inline: true,
-		checkpoint: func() error { return u.disk.Fails("checkpoint") },
-		boot:       func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
-		now:        func() time.Time { return time.UnixMilli(u.true) },
+		Now:  u.now(),
+		boot: func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
+		Seams: state.Seams{
+			Create: u.disk.Create, Unsynced: true, Inline: true,
+			Commit:    func() error { return u.disk.Fails("checkpoint") },
+			Committed: func() error { return u.disk.Fails("committed") },
+			Now:       func() time.Time { return time.UnixMilli(u.true) },
+		},
 	})
 	if err != nil {
 		u.t.Fatalf("seed %d: cannot start: %v", u.seed, err)
 	}
-	store.saver.after = func() error { return u.disk.Fails("committed") }
 	u.store = store
 }
 
@@ -155,7 +162,7 @@ func (u *universe) event() {
 
 	// What a server does within 50 ms.
 	if !u.bad {
-		if err := u.store.log.Sync(); err != nil {
+		if err := u.store.dir.Log.Sync(); err != nil {
 			u.failf("a good disk: %v", err)
 		}
 	}
@@ -198,7 +205,7 @@ func (u *universe) mendDisk() {
 	// What a server's sync does within 50 ms of the end.
 	u.pass(1000)
 	u.bad = false
-	if err := u.store.log.Sync(); err != nil || u.store.Err() != nil {
+	if err := u.store.dir.Log.Sync(); err != nil || u.store.Err() != nil {
 		u.failf("a second after the disk is good again: %v", errors.Join(err, u.store.Err()))
 	}
 	for _, cl := range u.clients {
@@ -249,7 +256,7 @@ func (u *universe) restart() {
 // call makes a call of a client and judges the answer.
 func (u *universe) call(cl *client) {
 	op := CardsGet
-	if cl.who.Kind == Preview {
+	if cl.who.Kind == keys.Preview {
 		op = []Operation{ProductsList, PricesBatch, PricesBatch}[u.random.IntN(3)]
 	}
 	decision := u.store.Admit(cl.who, RuleFor(cl.who, op), u.now())
@@ -275,7 +282,7 @@ func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
 
 	if err == nil {
 		cl.times = append(cl.times, u.true)
-		if u.bad && (receipt.Charged == 0 || cl.who.Kind == Live) {
+		if u.bad && (receipt.Charged == 0 || cl.who.Kind == keys.Live) {
 			cl.fading++
 		}
 	}
@@ -285,7 +292,7 @@ func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
 		u.failf("%s was charged %d", cl.id, receipt.Charged)
 	case err == nil:
 		cl.told += receipt.Charged
-		if u.bad && cl.who.Kind == Live {
+		if u.bad && cl.who.Kind == keys.Live {
 			cl.fragile += receipt.Charged
 		}
 	case !u.bad:
@@ -361,10 +368,10 @@ func (u *universe) end() {
 	}
 
 	// The second midnight after any glitch every day's quota is whole, the next month every credit.
-	u.pass((u.true/dayMillis+2)*dayMillis - u.true)
+	u.pass((u.true/calendar.DayMillis+2)*calendar.DayMillis - u.true)
 	for _, cl := range u.clients {
-		if cl.who.Kind == Preview {
-			u.pass(32 * dayMillis)
+		if cl.who.Kind == keys.Preview {
+			u.pass(32 * calendar.DayMillis)
 		}
 		usage, err := u.store.Usage(cl.who, RuleFor(cl.who, UsageGet), u.now())
 		if err != nil || usage.Remaining != simulatedQuota {
@@ -388,8 +395,8 @@ func (u *universe) spans(cl *client) {
 
 	limit := cl.who.Plan.PerMinute
 	for i, from := range cl.times {
-		n, _ := slices.BinarySearch(cl.times[i:], from+minuteMillis)
-		if extra := glitched(from, from+minuteMillis); n > limit*(1+extra)+int(cl.fades) {
+		n, _ := slices.BinarySearch(cl.times[i:], from+calendar.MinuteMillis)
+		if extra := glitched(from, from+calendar.MinuteMillis); n > limit*(1+extra)+int(cl.fades) {
 			u.failf("%s had %d calls within a minute that had %d glitches", cl.id, n, extra)
 		}
 	}
@@ -398,8 +405,8 @@ func (u *universe) spans(cl *client) {
 		return
 	}
 	first := cl.times[0]
-	quotas := u.true/dayMillis - first/dayMillis + 1
-	if cl.who.Kind == Preview {
+	quotas := u.true/calendar.DayMillis - first/calendar.DayMillis + 1
+	if cl.who.Kind == keys.Preview {
 		quotas = int64(time.UnixMilli(u.true).Month()-time.UnixMilli(first).Month()+12)%12 + 1
 	}
 	quotas += int64(glitched(first, u.true))

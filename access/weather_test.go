@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -67,13 +69,17 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 	dir := t.TempDir()
 	var told atomic.Int64 // what Report said last: 1 trouble, 2 all is well
 	options := EmbeddedOptions{
-		Now: script.now, CheckpointEvery: 20 * time.Millisecond, create: disk.Create, unsynced: true, boot: noBoot,
-		checkpoint: func() error { return disk.Fails("checkpoint") },
+		Now: script.now, CheckpointEvery: 20 * time.Millisecond, boot: noBoot,
 		Report: func(err error) {
 			told.Store(2)
 			if err != nil {
 				told.Store(1)
 			}
+		},
+		Seams: state.Seams{
+			Create:   disk.Create,
+			Unsynced: true,
+			Commit:   func() error { return disk.Fails("checkpoint") },
 		},
 	}
 	var err error
@@ -113,7 +119,7 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 	if fault.down && n == 0 || !fault.down && n > 0 {
 		t.Fatalf("%d of 12 rounds were refused during the fault (%v)", n, script.store.Err())
 	}
-	for _, p := range []*Principal{live, preview} { // what is left is told, also while nothing is metered
+	for _, p := range []*keys.Principal{live, preview} { // what is left is told, also while nothing is metered
 		decision := script.store.Admit(p, RuleFor(p, CardsGet), script.now)
 		if decision.Verdict == Admitted {
 			_, err := script.store.Finish(decision.Ticket, false)
@@ -150,7 +156,7 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 	script.check(&waltest.FaultyDisk{})
 	script.store.Kill()
 	script.now = Instant{Wall: script.now.Wall}
-	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, unsynced: true})
+	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: state.Seams{Unsynced: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,9 +174,20 @@ func TestHalfACheckpoint(t *testing.T) {
 			tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 		}
 		dir := t.TempDir()
-		options := EmbeddedOptions{
-			Now: script.now, CheckpointEvery: time.Hour, unsynced: true, boot: noBoot,
-			create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		half := errors.New("cut in half")
+		failing := false
+		fail := func() error {
+			if failing {
+				return half
+			}
+			return nil
+		}
+		options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour}
+		options = options.Unsynced(waltest.Kinds(t)["written"])
+		if written {
+			options.Seams.Committed = fail
+		} else {
+			options.Seams.Commit = fail
 		}
 		var err error
 		script.store, err = OpenEmbedded(dir, options)
@@ -182,18 +199,12 @@ func TestHalfACheckpoint(t *testing.T) {
 			script.call(live, CardsGet, true)
 			script.batch(fmt.Sprint("batch", i))
 			if i%2 == 0 {
-				half := errors.New("cut in half")
-				if written {
-					script.store.saver.after = func() error { return half }
-				} else {
-					script.store.saver.fault = func() error { return half }
-				}
+				failing = true
 				if err := script.store.SaveCheckpoint(); !errors.Is(err, half) {
 					t.Fatal(err)
 				}
 				script.call(live, CardsGet, true)
-				script.store.saver.after = nil
-				script.store.saver.fault = nil
+				failing = false
 			}
 			if err := script.store.SaveCheckpoint(); err != nil {
 				t.Fatal(err)

@@ -28,7 +28,7 @@ type arg struct {
 type Args struct {
 	known   []arg
 	unknown []string // percent-encoded, each once
-	strange int      // unknown ones in all
+	strange int      // how many are unknown, those that are not named included
 	bad     bool     // some name or unknown value is not valid
 }
 

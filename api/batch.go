@@ -27,7 +27,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(value
 		return
 	}
 
-	// An empty list is told only where no unknown member was: its entries may be in that.
+	// Where there are unknown members, an empty list is no problem: its entries may be in one of them.
 	n := 0
 	var unknown []string
 	var list jsonwalk.Value
@@ -44,7 +44,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(value
 		}
 	}
 
-	// Whose list has another name may have taken the other surface's shape for this one's.
+	// A client whose list has another name may have sent the other surface's body.
 	for _, name := range unknown {
 		if list == nil {
 			r.problem("the body has the unknown member %s: with a preview key send %s", name, r.sample())
@@ -278,12 +278,13 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 	// Twice the same string is one entry; an id and a slug of one card are two.
 	out.Body = append(out.Body, `{"data":[`...)
 	for i, ref := range refs {
-		same := func(k int) bool { return refs[k] == ref && (k < ids) == (i < ids) }
+		isID := i < ids
+		same := func(k int) bool { return refs[k] == ref && (k < ids) == isID }
 		if _, again := seen.enter(maphash.String(doublesSeed, ref), i, same); again {
 			continue
 		}
 
-		if i >= ids {
+		if !isID {
 			if !r.appendCalled(out, ref, entry) {
 				missing = append(missing, uint32(i))
 			}

@@ -56,8 +56,8 @@ func (r *Request) cardQuery() index.Query {
 
 	q.Min = r.intArg("min_price_cents", wire.PriceCents, snapshot.NoCents)
 	q.Max = r.intArg("max_price_cents", wire.PriceCents, snapshot.NoCents)
-	if q.Max != snapshot.NoCents && q.Min > q.Max {
-		r.problem("min_price_cents must not be more than max_price_cents (got %d and %d)", q.Min, q.Max)
+	if wrong := q.PriceProblem(); wrong != "" {
+		r.problem("%s (got %d and %d)", wrong, q.Min, q.Max)
 	}
 
 	q.ReleasedAfter = r.dayArg("released_after")
@@ -68,8 +68,7 @@ func (r *Request) cardQuery() index.Query {
 	}
 	q.UpdatedSince = r.instantArg("updated_since")
 
-	sort := r.oneOf("sort", "relevance", "relevance", "price_desc", "price_asc", "newest")
-	q.Sort, _ = index.ParseSort(sort)
+	q.Sort, _ = index.ParseSort(r.oneOf("sort", index.SortNames[0], index.SortNames...))
 	return q
 }
 

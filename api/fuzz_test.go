@@ -157,7 +157,7 @@ func FuzzReadSelections(f *testing.F) {
 			}
 			return
 		}
-		if len(items) == 0 || len(items) > maxSelections {
+		if len(items) == 0 || len(items) > wire.MaxSelections {
 			t.Fatalf("%d items", len(items))
 		}
 

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"encoding/binary"
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/mcp"
@@ -20,10 +22,10 @@ type Operation struct {
 	// Path is the path as the document spells it, but for the parameter, which is always {id}. It
 	// is empty for a tool, which has no path of its own.
 	Path string
-	// Surface is the contract that it belongs to: access.Live or access.Preview.
-	Surface access.Kind
+	// Surface is the contract that it belongs to: keys.Live or keys.Preview.
+	Surface keys.Kind
 	// Scope is what a preview key needs; 0 for nothing.
-	Scope access.Scope
+	Scope keys.Scope
 	// Params are the query parameters that it knows.
 	Params []string
 	// TakesCSV says that its body may be text/csv instead of JSON.
@@ -31,7 +33,7 @@ type Operation struct {
 	// Identity, where set, says that the operation is idempotent (decision 30): it reads the
 	// request and returns the hash of its normalised body. The pipeline claims the caller's key
 	// before Run and keeps the reply after it. The answer of such an operation begins with
-	// {"data": and has a meta.
+	// {"data": and has a meta; see Reply.Keep.
 	Identity func(*Request) (access.BodyHash, *wire.Fault)
 	// ShowsUsage asks for Request.Usage.
 	ShowsUsage bool
@@ -74,7 +76,7 @@ type Request struct {
 	Now time.Time
 	// Tenant and Plan are the caller's.
 	Tenant string
-	Plan   *access.Plan
+	Plan   *keys.Plan
 	// Usage is the caller's allowance, where the operation shows it.
 	Usage access.Usage
 	// ID is the request id.
@@ -118,8 +120,8 @@ type Reply struct {
 	// and is never written to.
 	Body   []byte
 	Stored []byte
-	// Tail is where the part of Body begins that is new each time, a cursor or a request id; 0 when
-	// there is none.
+	// Tail is where Body's end begins, if that differs from answer to answer by a cursor or a request
+	// id; else 0.
 	Tail int
 	// Tag is the answer's validator, valid with Tagged. Without one it follows from the content.
 	Tag    uint64
@@ -154,6 +156,31 @@ func (out *Reply) Content() []byte {
 		return out.Stored
 	}
 	return out.Body
+}
+
+// dataStart begins the answer of an idempotent operation. A kept answer has SnapshotAt in its place, which
+// takes as many bytes, and then the data.
+const dataStart = `{"data":`
+
+// Keep hands an answer that is not closed yet to whoever keeps it for repetitions, and which keeps no part of
+// the memory that it is given.
+func (out *Reply) Keep(keep func(kept []byte) error) error {
+	binary.BigEndian.PutUint64(out.Body, uint64(out.SnapshotAt))
+	err := keep(out.Body)
+	copy(out.Body, dataStart)
+	return err
+}
+
+// Restore makes the reply what Keep kept: the data and the instant of the first answer. It is false for what
+// is no kept answer.
+func (out *Reply) Restore(kept []byte) bool {
+	if len(kept) < len(dataStart) {
+		return false
+	}
+	out.Replay = true
+	out.SnapshotAt = int64(binary.BigEndian.Uint64(kept))
+	out.Body = append(append(out.Body, dataStart...), kept[len(dataStart):]...)
+	return true
 }
 
 // Close closes an answer with its meta: what was charged is known only once the operation is done.

@@ -19,21 +19,18 @@ func (r *Request) PathID() (string, bool) {
 }
 
 // Card finds the card that the path names by id, slug or former slug.
-func (r *Request) Card() (int, bool) {
-	ref, ok := r.PathID()
-	if !ok {
-		return 0, false
-	}
-	return r.View.Index.Card(ref)
-}
+func (r *Request) Card() (int, bool) { return r.named(r.View.Index.Card) }
 
 // Set finds the set that the path names.
-func (r *Request) Set() (int, bool) {
+func (r *Request) Set() (int, bool) { return r.named(r.View.Index.Set) }
+
+// named finds what the path names.
+func (r *Request) named(find func(ref string) (int, bool)) (int, bool) {
 	ref, ok := r.PathID()
 	if !ok {
 		return 0, false
 	}
-	return r.View.Index.Set(ref)
+	return find(ref)
 }
 
 // noCard is what a request is told whose path names no card.

@@ -93,10 +93,10 @@ func (r *Request) readSelections() {
 // scanSelections is decodeSelections of a body that is spelt as usual; false for any other.
 func (r *Request) scanSelections() bool {
 	r.selections = r.selections[:0]
-	var given [maxSelections]members
+	var given [wire.MaxSelections]members
 	usual := scan(r.Body)
 
-	ok := usual.list("items", maxSelections, func(in *scanner) bool {
+	ok := usual.list("items", wire.MaxSelections, func(in *scanner) bool {
 		n := len(r.selections)
 		r.selections = append(r.selections, wire.Selection{})
 		return scanSelection(in, &r.selections[n], &given[n])
@@ -109,9 +109,6 @@ func (r *Request) scanSelections() bool {
 	}
 	return ok
 }
-
-// maxSelections is wire.Selections.Max for an array's length.
-const maxSelections = 50
 
 // scanSelection takes one selection whose members are strings, each at most once.
 func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
@@ -145,7 +142,7 @@ func (r *Request) decodeSelections() {
 	r.selections = r.selections[:0]
 	r.readArray("items", wire.Selections, func(value jsonwalk.Value, n int) {
 		s := r.decodeSelection(value, n)
-		if n < maxSelections {
+		if n < wire.MaxSelections {
 			r.selections = append(r.selections, s)
 		}
 	})

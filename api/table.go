@@ -2,6 +2,8 @@ package api
 
 import (
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/engine"
 	"ninepocket/wire"
 )
 
@@ -13,7 +15,7 @@ const (
 // Operations are the operations of both REST surfaces. Their order means nothing.
 func Operations() []*Operation {
 	return []*Operation{
-		live(get, "/v1/games", access.GamesList, listGames),
+		live(get, "/v1/games", access.GamesList, stored((*engine.View).Games)),
 		live(get, searchPath, access.CardsSearch, searchCards,
 			"q", "set", "game", "number", "rarity", "identifier", "variant", "min_price_cents", "max_price_cents",
 			"released_after", "released_before", "updated_since", "sort", "limit", "cursor"),
@@ -21,7 +23,7 @@ func Operations() []*Operation {
 		live(post, "/v1/cards/batch", access.CardsBatch, batchCards),
 		live(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
 		live(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
-		live(get, "/v1/facets", access.FacetsList, listFacets),
+		live(get, "/v1/facets", access.FacetsList, stored((*engine.View).Facets)),
 		live(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		live(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
@@ -30,12 +32,12 @@ func Operations() []*Operation {
 		csvOf(live(post, valuationsPath, access.Valuations, createValuation)),
 		usageOf(live(get, "/v1/usage", access.UsageGet, getUsage)),
 
-		preview(get, "/v1/products", access.ProductsList, access.CatalogRead, listProducts,
+		preview(get, "/v1/products", access.ProductsList, keys.CatalogRead, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
-		preview(get, "/v1/products/{id}", access.ProductsGet, access.CatalogRead, getProduct),
+		preview(get, "/v1/products/{id}", access.ProductsGet, keys.CatalogRead, getProduct),
 		onceOf(readSelections,
-			preview(post, pricesPath, access.PricesBatch, access.PricesRead, priceSelections)),
-		usageOf(preview(get, "/v1/usage", access.UsageGet, access.UsageRead, getUsage)),
+			preview(post, pricesPath, access.PricesBatch, keys.PricesRead, priceSelections)),
+		usageOf(preview(get, "/v1/usage", access.UsageGet, keys.UsageRead, getUsage)),
 	}
 }
 
@@ -49,17 +51,17 @@ const (
 // live is an operation of the live surface.
 func live(method, path string, name access.Operation, run runner, params ...string) *Operation {
 	return &Operation{
-		Name: name, Method: method, Path: path, Surface: access.Live, Cacheable: method == get,
+		Name: name, Method: method, Path: path, Surface: keys.Live, Cacheable: method == get,
 		Params: params, Run: run,
 	}
 }
 
 // preview is an operation of the preview contract, whose answers all have a meta member.
 func preview(
-	method, path string, name access.Operation, scope access.Scope, run runner, params ...string,
+	method, path string, name access.Operation, scope keys.Scope, run runner, params ...string,
 ) *Operation {
 	op := live(method, path, name, run, params...)
-	op.Surface = access.Preview
+	op.Surface = keys.Preview
 	op.Scope = scope
 	op.Meta = true
 	return op
@@ -85,24 +87,15 @@ func onceOf(identity func(*Request) (access.BodyHash, *wire.Fault), op *Operatio
 	return op
 }
 
-// listGames answers GET /v1/games.
-func listGames(r *Request, out *Reply) *wire.Fault {
-	if f := r.invalid(); f != nil {
-		return f
+// stored is an operation whose answer every View has.
+func stored(of func(*engine.View) []byte) runner {
+	return func(r *Request, out *Reply) *wire.Fault {
+		if f := r.invalid(); f != nil {
+			return f
+		}
+		out.Stored = of(r.View)
+		return nil
 	}
-
-	out.Stored = r.View.Games()
-	return nil
-}
-
-// listFacets answers GET /v1/facets.
-func listFacets(r *Request, out *Reply) *wire.Fault {
-	if f := r.invalid(); f != nil {
-		return f
-	}
-
-	out.Stored = r.View.Facets()
-	return nil
 }
 
 // getUsage answers GET /v1/usage: the credit period on preview, the UTC day on live (decision 15).
@@ -119,7 +112,7 @@ func getUsage(r *Request, out *Reply) *wire.Fault {
 	}
 
 	// The preview contract's shape is closed.
-	if r.Surface == access.Live {
+	if r.Surface == keys.Live {
 		shown.Plan = r.Plan.Name
 		shown.Minute = wire.Minute{
 			Limit: usage.Minute.Limit, Remaining: usage.Minute.Remaining, ResetAt: 1000 * usage.Minute.Reset,

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -9,22 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ninepocket/internal/term"
 )
 
-// The exit codes of the command.
-const (
-	exitFailure = 1
-	exitUsage   = 2
-)
-
-// Command is the sub-command that measures our own server, with the hidden one that does a Task.
-// fail wraps an error with an exit code and a hint.
-func Command(fail func(code int, hint string, err error) error) *cobra.Command {
+// Command is the command that measures our own server, with the hidden one that does a Task.
+func Command() *cobra.Command {
 	var o Options
 	var options SwapOptions
+	var program string
 	var swap, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "bench",
+		Use:   "drive",
 		Short: "Measure a server over loopback beside bare ones",
 		Long: "Drives a server with keep-alive connections and prints, for every operation, requests a second, " +
 			"the server\n" +
@@ -38,16 +33,19 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 			"of a running\n" +
 			"server, --key is a live key whose plan no measurement exhausts; CPU time is read from --admin.\n\n" +
 			"Operations: " + strings.Join(OperationNames(), " "),
-		Example: "  ninepocket bench --operation get_card --operation search_exact\n  ninepocket bench --swap",
-		Args:    cobra.NoArgs,
+		Example: "  go run ./bench/drive --operation get_card --operation search_exact\n" +
+			"  go run ./bench/drive --swap",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			self, err := os.Executable()
 			if err != nil {
-				return fail(exitFailure, "", err)
+				return err
 			}
 
-			o.Self = []string{self, "bench", "task"}
-			o.Serve = []string{self, "serve"}
+			o.Self = []string{self, "task"}
+			o.Serve = []string{program, "serve"}
 			o.Log = cmd.ErrOrStderr()
 			// Swap has more options to check, and checks those of a run with them.
 			check := o.Validate
@@ -55,24 +53,22 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 				check = func() error { return options.Validate(&o) }
 			}
 			if err := check(); err != nil {
-				return fail(exitUsage, "", err)
+				return err
 			}
-			if err := runCommand(cmd, &o, &options, swap, asJSON); err != nil {
-				return fail(exitFailure, "", err)
-			}
-			return nil
+			return runCommand(cmd, &o, &options, swap, asJSON)
 		},
 	}
 
 	f := cmd.Flags()
 	o.Flags(f)
+	f.StringVar(&program, "program", "bin/ninepocket", "the ninepocket to measure, as `make build` makes it")
 	f.StringSliceVar(&o.Beside, "beside", []string{bareSame, bareBody}, "servers to measure beside: bare, body, memory")
 	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
 	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: how many publications")
 	f.DurationVar(&options.Every, "every", 2*time.Second, "with --swap: time between two")
 	f.Float64Var(&options.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(TaskCommand(OwnTasks(), fail))
+	cmd.AddCommand(TaskCommand(OwnTasks()))
 	return cmd
 }
 
@@ -114,25 +110,19 @@ func runCommand(cmd *cobra.Command, o *Options, options *SwapOptions, swap, asJS
 
 // Write writes a report for people, or as JSON.
 func Write(out io.Writer, report Printer, asJSON bool) error {
-	if !asJSON {
-		return report.Print(out)
+	if asJSON {
+		return term.JSON(out, report)
 	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(report)
+	return report.Print(out)
 }
 
 // TaskCommand is how a measurement starts itself again for a server or a figure that needs a
 // process of its own.
-func TaskCommand(tasks Tasks, fail func(code int, hint string, err error) error) *cobra.Command {
+func TaskCommand(tasks Tasks) *cobra.Command {
 	return &cobra.Command{
 		Use: "task TASK", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := tasks.Do(cmd.Context(), args[0], cmd.OutOrStdout()); err != nil {
-				return fail(exitFailure, "", err)
-			}
-			return nil
+			return tasks.Do(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
 }

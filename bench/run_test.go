@@ -17,7 +17,7 @@ import (
 	"ninepocket/access"
 )
 
-// TestMain lets the test binary do tasks, as cmd/ninepocket does.
+// TestMain lets the test binary do tasks, as bench/drive does.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != "task" {
 		os.Exit(m.Run())
@@ -224,7 +224,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ring, err := loadKeys(filepath.Join(folder, "state"))
+	ring, err := LoadKeys(filepath.Join(folder, "state"))
 	if err != nil {
 		t.Fatal(err)
 	}

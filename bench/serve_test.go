@@ -42,6 +42,12 @@ var worlds = map[int]func() *world{
 	300_000: sync.OnceValue(func() *world { return mustWorld(300_000, 30) }),
 }
 
+// The memory for remembered searches and for compressed bodies, as serve has it without a limit.
+const (
+	searchCache = 64 << 20
+	packCache   = 64 << 20
+)
+
 func mustWorld(cards, days int) *world {
 	w, err := newWorld(cards, days, searchCache)
 	if err != nil {
@@ -108,7 +114,7 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 		return nil, err
 	}
 
-	ring, err := loadKeys(filepath.Join(folder, "state"))
+	ring, err := LoadKeys(filepath.Join(folder, "state"))
 	if err != nil {
 		return nil, err
 	}

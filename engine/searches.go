@@ -81,11 +81,12 @@ func (v *View) remembered(dst []uint32, q *index.Query, after *index.Position, l
 
 // search finds a page, and what was done to the words if that is to be told.
 func (v *View) search(dst []uint32, q *index.Query, after *index.Position, limit int, told bool) Found {
-	found := Found{Page: v.Index.Cards(dst, *q, after, limit)}
-	if told && q.HasWords && len(found.Cards) > len(dst) {
-		found.Notes = v.Index.Interpret(nil, q.Words, found.Cards[len(dst)])
+	if !told || !q.HasWords {
+		return Found{Page: v.Index.Cards(dst, *q, after, limit)}
 	}
-	return found
+
+	page, notes := v.Index.CardsTold(dst, *q, limit)
+	return Found{Page: page, Notes: notes}
 }
 
 // keepNotes copies notes with their texts, which may be of a request that ends, or of a catalog that is

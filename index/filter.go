@@ -30,6 +30,14 @@ type Filter struct {
 	UpdatedSince int64
 }
 
+// PriceProblem says what is wrong with the bounds of the price as a client gave them, "" for nothing.
+func (f *Filter) PriceProblem() string {
+	if f.Max == snapshot.NoCents || f.Min <= f.Max {
+		return ""
+	}
+	return "min_price_cents must not be more than max_price_cents"
+}
+
 // NoFilter is the filter that leaves out nothing.
 var NoFilter = Filter{
 	Min: snapshot.NoCents, Max: snapshot.NoCents,

@@ -21,9 +21,12 @@ const (
 	Newest
 )
 
+// SortNames are the values of a sort parameter, the usual one first.
+var SortNames = []string{"relevance", "price_desc", "price_asc", "newest"}
+
 // ParseSort reads a sort parameter.
 func ParseSort(s string) (Sort, bool) {
-	k := slices.Index([]string{"relevance", "price_desc", "price_asc", "newest"}, s)
+	k := slices.Index(SortNames, s)
 	return Sort(max(k, 0)), k >= 0
 }
 
@@ -49,21 +52,21 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Compare(a.minor, b.minor)
 }
 
-// Interpret appends what was done to the words of a query whose first hit is card.
-func (ix *Index) Interpret(dst []text.Note, words string, card uint32) []text.Note {
+// interpret tells what was done to the words that found some hits, of which card is the first of a page.
+func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.Note {
 	if ix.cardNamed(words) >= 0 {
-		return dst
+		return nil
 	}
 
-	begin := len(dst)
-	dst = ix.words.Interpret(dst, words, card)
-	for i := range dst[begin:] {
+	at := slices.IndexFunc(hits, func(hit text.Hit) bool { return hit.Card == card })
+	notes := ix.words.Interpret(nil, words, hits[at])
+	for i := range notes {
 		// What comes near a wish is told by its rarity: "gold" may be a Secret Rare.
-		if note := &dst[begin+i]; note.Kind == text.Preferred && ix.words.OnlyNear(card, note.From) {
+		if note := &notes[i]; note.Kind == text.Preferred && ix.words.OnlyNear(card, note.From) {
 			note.To = ix.c.Cards.Rarity.At(int(card))
 		}
 	}
-	return dst
+	return notes
 }
 
 // cardNamed is the card whose id the words are, -1 for none.
@@ -112,14 +115,29 @@ const keepScratch = 1 << 16
 
 // Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
 func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
+	s := borrow()
+	defer s.giveBack()
+	return ix.page(s, dst, q, after, limit)
+}
+
+// CardsTold is Cards for the first page of a query by words, with what was done to the words for its
+// first card.
+func (ix *Index) CardsTold(dst []uint32, q Query, limit int) (page Page, notes []Note) {
+	s := borrow()
+	defer s.giveBack()
+	page = ix.page(s, dst, q, nil, limit)
+	if len(page.Cards) > len(dst) {
+		notes = ix.interpret(s.hits, q.Words, page.Cards[len(dst)])
+	}
+	return page, notes
+}
+
+func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit int) Page {
 	page := Page{Cards: dst}
 	sel, ok := ix.resolve(q.Filter)
 	if !ok {
 		return page
 	}
-
-	s := borrow()
-	defer s.giveBack()
 
 	bound := ranked{}
 	if after != nil {

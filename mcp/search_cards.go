@@ -19,7 +19,7 @@ func searchCardsTool() *tool {
 		gameField(),
 		anInteger("min_price_cents", "Lowest price in US cents.", wire.PriceCents, none),
 		anInteger("max_price_cents", "Highest price in US cents.", wire.PriceCents, none),
-		aChoice("sort", "Order of results.", 0, "relevance", "price_desc", "price_asc", "newest"),
+		aChoice("sort", "Order of results.", 0, index.SortNames...),
 		limitField(10),
 		cursorField(),
 	}
@@ -62,8 +62,8 @@ func searchCards(in *request, out *reply) refusal {
 	if q.HasWords && strings.TrimSpace(q.Words) == "" {
 		in.problems.add("query must not be blank.")
 	}
-	if q.Max != none && q.Min > q.Max {
-		in.problems.add("min_price_cents must not be more than max_price_cents.")
+	if wrong := q.PriceProblem(); wrong != "" {
+		in.problems.add(wrong + ".")
 	}
 
 	// A cursor is good for the query that it was issued for, and for no other.

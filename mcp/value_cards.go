@@ -30,11 +30,10 @@ func valueCardsTool() *tool {
 	)
 	// A concise candidate names its set; a detailed one is a card as everywhere.
 	candidate := object(slices.Concat([]string{
-		"id", schemaString, "name", schemaString, "number?", nullString,
+		"id", schemaString, "name", schemaString, "number?", nullString, "game", nullString, "game_name", nullString,
 		"set?", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
-		"market_price_cents", nullInteger, "game?", nullString, "game_name?", nullString, "url?", nullString,
-		"price_updated_at?", schemaTime,
-	}, extras)...)
+		"url?", nullString,
+	}, price, extras)...)
 	lines := array(object(
 		"line", schemaInteger, "status", oneOf(valuation.StatusNames[:]...), "quantity?", schemaInteger,
 		"card?", object(slices.Concat(identity, extras)...), "variant?", nullString, "condition?", nullString,
@@ -76,19 +75,20 @@ func valueCards(in *request, out *reply) refusal {
 			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
 	}
 
-	list := valuedList{lines: make([]valuation.Result, len(lines))}
-	in.appraiser.Reset(in.View)
+	items := make([]valuation.Item, len(lines))
 	for i, l := range lines {
-		list.lines[i] = in.appraiser.Value(valuation.Item{
+		items[i] = valuation.Item{
 			ID: l.text("id"), Line: l.text("line"), Name: l.text("name"), Set: l.text("set"), Number: l.text("number"),
 			Game: l.text("game"), Variant: l.text("variant"), Condition: l.text("condition"),
-			Quantity: givenQuantity(l),
-		})
-		list.totals.Add(&list.lines[i])
+		}
+		// Without a member of its own, the text of the line says how many copies there are.
+		if l.has("quantity") {
+			items[i].Quantity = l.number("quantity")
+		}
 	}
 
-	// What is kept for the next call must not keep a snapshot in memory.
-	in.appraiser.Reset(nil)
+	var list valuedList
+	list.totals = in.appraiser.Walk(in.View, items, &list)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
 	for most := valuation.MaxCandidates; ; most-- {
@@ -102,20 +102,16 @@ func valueCards(in *request, out *reply) refusal {
 	}
 }
 
-// givenQuantity is how many copies a line says by its own member, 0 where it does not.
-func givenQuantity(l args) int64 {
-	if !l.has("quantity") {
-		return 0
-	}
-	return l.number("quantity")
-}
-
-// valuedList is a list with what became of its lines.
+// valuedList is a list with what became of its lines. They are kept, for a long answer is written again
+// with fewer candidates.
 type valuedList struct {
-	lines      []valuation.Result
+	lines      []*valuation.Line
 	totals     valuation.Totals
 	candidates int // the most of a line
 }
+
+// Line keeps a line.
+func (list *valuedList) Line(line *valuation.Line) { list.lines = append(list.lines, line) }
 
 // write writes the whole result.
 func (list *valuedList) write(out *reply) {
@@ -124,9 +120,7 @@ func (list *valuedList) write(out *reply) {
 		wire.Decimal(totals.Assumed), `,"total_is_partial":`,
 		strconv.FormatBool(totals.Counts[valuation.Priced] < totals.Lines),
 		`,"counts":{"lines":`, strconv.Itoa(totals.Lines))
-	for s, n := range totals.Counts {
-		out.put(`,"`, valuation.StatusNames[s], `":`, strconv.Itoa(n))
-	}
+	out.json = totals.AppendCounts(out.json)
 
 	// The total comes first: it is what was asked for, and a long text may be cut by a client.
 	list.sayTotal(out)
@@ -136,9 +130,9 @@ func (list *valuedList) write(out *reply) {
 	out.say("\n")
 
 	out.put(`},"lines":[`)
-	for i := range list.lines {
+	for _, line := range list.lines {
 		out.comma()
-		list.writeLine(out, i)
+		sayLine(out, line, list.putLine(out, line))
 	}
 	out.put("]}")
 }
@@ -171,36 +165,28 @@ func (list *valuedList) sayTotal(out *reply) {
 }
 
 // mostLine is how long the JSON of a concise line without a price may be: it has the candidates that there
-// is room for, and the first in any case.
-const mostLine = 500
-
-// writeLine writes the k-th line.
-func (list *valuedList) writeLine(out *reply, k int) {
-	shown := list.putLine(out, k)
-	list.sayLine(out, k, shown)
-}
+// is room for, and the first in any case. More of it would take a messy list beyond 500 bytes a line.
+const mostLine = 727
 
 // putLine writes the JSON of a line and returns the candidates that it has room for. There is no member
 // that says nothing.
-func (list *valuedList) putLine(out *reply, k int) (shown []uint32) {
-	r := &list.lines[k]
+func (list *valuedList) putLine(out *reply, r *valuation.Line) (shown []uint32) {
 	begin := len(out.json)
 
 	// The prices of all cards that fit say more than their range.
 	all := !out.detailed && r.Card < 0 && r.Fitting > 0 && r.Fitting <= list.candidates
-	shown = list.putLineWith(out, k, !all)
+	shown = list.putLineWith(out, r, !all)
 	if all && len(shown) < r.Fitting {
 		out.json = out.json[:begin]
-		shown = list.putLineWith(out, k, true)
+		shown = list.putLineWith(out, r, true)
 	}
 	return shown
 }
 
 // putLineWith is putLine with the range of what fits or without.
-func (list *valuedList) putLineWith(out *reply, k int, ranged bool) (shown []uint32) {
-	r := &list.lines[k]
+func (list *valuedList) putLineWith(out *reply, r *valuation.Line, ranged bool) (shown []uint32) {
 	begin := len(out.json)
-	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, valuation.StatusNames[r.Status], `"`)
+	out.put(`{"line":`, strconv.Itoa(r.N+1), `,"status":"`, valuation.StatusNames[r.Status], `"`)
 	if r.Quantity > 1 {
 		out.put(`,"quantity":`, wire.Decimal(r.Quantity))
 	}
@@ -232,9 +218,8 @@ func (list *valuedList) putLineWith(out *reply, k int, ranged bool) (shown []uin
 
 // sayLine writes the text of a line. It ends with what a model needs next: the lane and id, or why there
 // is no price.
-func (list *valuedList) sayLine(out *reply, k int, shown []uint32) {
-	r := &list.lines[k]
-	out.sayItem(k)
+func sayLine(out *reply, r *valuation.Line, shown []uint32) {
+	out.sayItem(r.N)
 	out.say(valuation.StatusNames[r.Status], " | ")
 	if r.Lane >= 0 {
 		sayValue(out, r)
@@ -264,32 +249,22 @@ func (list *valuedList) sayLine(out *reply, k int, shown []uint32) {
 }
 
 // putValue writes what a line with a price costs. What was assumed stands there alone.
-func putValue(out *reply, r *valuation.Result) {
+func putValue(out *reply, r *valuation.Line) {
 	if !r.Assumes("variant") {
-		out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, r.Lane))
+		out.json = wire.AppendText(out.json, `,"variant":`, r.Variant)
 	}
 	if !r.Assumes("condition") {
-		out.put(`,"condition":"`, conditionOf(out.c, r.Lane), `"`)
+		out.put(`,"condition":"`, r.Condition, `"`)
 	}
 	out.put(`,"unit_price_cents":`, wire.Decimal(r.Cents), `,"line_total_cents":`, wire.Decimal(r.Total))
-	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, out.c.UpdatedAt(r.Lane))
-	if len(r.Assumed) == 0 {
-		return
+	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, r.UpdatedAt)
+	if len(r.Assumed) > 0 {
+		out.json = r.AppendAssumed(append(out.json, `,"assumed":`...))
 	}
-
-	out.put(`,"assumed":[`)
-	for _, a := range r.Assumed {
-		out.comma()
-		out.put(`{"field":"`, a.Field, `"`)
-		out.json = wire.AppendText(out.json, `,"given":`, a.Given)
-		out.json = wire.AppendText(out.json, `,"used":`, a.Used)
-		out.put("}")
-	}
-	out.put("]")
 }
 
 // sayValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
-func sayValue(out *reply, r *valuation.Result) {
+func sayValue(out *reply, r *valuation.Line) {
 	out.sayMoney(r.Total)
 	if r.Quantity > 1 {
 		out.say(" = ", wire.Decimal(r.Quantity), " × ")
@@ -297,21 +272,21 @@ func sayValue(out *reply, r *valuation.Result) {
 	}
 
 	// An old price must not pass for one of today.
-	if at := out.c.UpdatedAt(r.Lane); !out.detailed && !snapshot.Fresh(at, out.c.SnapshotAt) {
+	if !out.detailed && !snapshot.Fresh(r.UpdatedAt, out.c.SnapshotAt) {
 		out.say(" of ")
-		out.sayDay(snapshot.DayOf(at))
+		out.sayDay(snapshot.DayOf(r.UpdatedAt))
 	}
 	out.say(" | ")
 }
 
 // putQuestion writes what of a line is open: how many cards fit, what they cost, and what would tell
 // them apart.
-func putQuestion(out *reply, r *valuation.Result, ranged bool) {
+func putQuestion(out *reply, r *valuation.Line, ranged bool) {
 	if r.Fitting > 1 {
 		out.put(`,"fitting":`, strconv.Itoa(r.Fitting))
 	}
 	if r.From >= 0 && ranged {
-		out.put(`,"range":{"from_cents":`, wire.Decimal(r.From), `,"to_cents":`, wire.Decimal(r.To), "}")
+		out.json = r.AppendRange(append(out.json, `,"range":`...))
 	}
 	if ask := r.Ask.First(); ask != "" {
 		out.put(`,"ask":"`, ask, `"`)
@@ -319,7 +294,7 @@ func putQuestion(out *reply, r *valuation.Result, ranged bool) {
 }
 
 // sayFitting says how many cards fit a line and what they cost.
-func sayFitting(out *reply, r *valuation.Result, shown int) {
+func sayFitting(out *reply, r *valuation.Line, shown int) {
 	out.sayCount(r.Fitting, "card")
 	out.say(" fit")
 	if r.From >= 0 {
@@ -343,8 +318,8 @@ func sayFitting(out *reply, r *valuation.Result, shown int) {
 }
 
 // sayLane ends the text of a line with a price: which lane, and what of it was assumed.
-func sayLane(out *reply, r *valuation.Result) {
-	out.say(variantOf(out.c, r.Lane), ", ", conditionOf(out.c, r.Lane))
+func sayLane(out *reply, r *valuation.Line) {
+	out.say(r.Variant, ", ", r.Condition)
 	for _, a := range r.Assumed {
 		out.say(", assumed for ", readable(a.Given))
 	}
@@ -428,6 +403,7 @@ func putCandidate(out *reply, card uint32, same shared) {
 		out.json = wire.AppendNullable(out.json, `,"number":`, c.Cards.Number.At(int(card)))
 	}
 
+	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
 	if !same.set {
 		set := ""
 		if of := c.Cards.Set[card]; of != snapshot.NoSet {
@@ -435,6 +411,6 @@ func putCandidate(out *reply, card uint32, same shared) {
 		}
 		out.json = wire.AppendNullable(out.json, `,"set":`, set)
 	}
-	out.json = wire.AppendCents(out.json, `,"market_price_cents":`, out.c.DisplayCents(int(card)))
+	out.putPrice(int(card))
 	out.put("}")
 }

@@ -14,11 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/systemd"
 	"ninepocket/internal/term"
 )
 
@@ -219,7 +220,7 @@ func (n *Node) takeOver() error {
 	}
 	fresh, err := n.Reread()
 	if err == nil {
-		var changed access.Plans
+		var changed keys.Plans
 		changed, err = fresh.PlanTable()
 		if err == nil {
 			err = n.ring.SetPlans(changed)
@@ -248,7 +249,7 @@ func (n *Node) watchHangup(ctx context.Context, hangups chan os.Signal) {
 			return
 		case <-hangups:
 			// The service manager wants to know when it begins and when it is over, good or bad.
-			n.tell(systemd.Reloading())
+			n.tell(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec())
 			status := n.status()
 			if n.reloadAll() != nil {
 				status += "; the last reload failed"

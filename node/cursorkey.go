@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/wal"
 )
@@ -48,7 +49,7 @@ func ownCursorKey(state string) ([]cursor.Key, error) {
 
 	if err == nil && !summed {
 		sum := sha256.Sum256(secret)
-		err = access.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
+		err = statedir.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
 	}
 	if err != nil {
 		return nil, err
@@ -56,8 +57,8 @@ func ownCursorKey(state string) ([]cursor.Key, error) {
 	return []cursor.Key{{ID: 1, Secret: [cursor.KeyLen]byte(secret)}}, nil
 }
 
-// ReadCursorKey reads the signing key of a state directory, and whether it has its checksum. A
-// damaged one is access.ErrCorrupt.
+// ReadCursorKey reads the signing key of a state directory, and whether it has its checksum. Before
+// the first start there is none: fs.ErrNotExist. A damaged one is access.ErrCorrupt.
 func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
 	path := filepath.Join(state, cursorKeysName)
 	data, err := wal.ReadFile(path)
@@ -66,43 +67,28 @@ func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
 	}
 
 	const whole = cursor.KeyLen + sha256.Size
-	switch len(data) {
-	case cursor.KeyLen:
-		return data, false, nil
-	case whole:
-		secret = data[:cursor.KeyLen]
-		if sum := sha256.Sum256(secret); !bytes.Equal(sum[:], data[cursor.KeyLen:]) {
-			return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it does not have its checksum",
-				path, access.ErrCorrupt)
-		}
-		return secret, true, nil
+	if len(data) != cursor.KeyLen && len(data) != whole {
+		return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it has %d bytes instead of %d",
+			path, access.ErrCorrupt, len(data), whole)
 	}
-	return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it has %d bytes instead of %d",
-		path, access.ErrCorrupt, len(data), whole)
+	secret = data[:cursor.KeyLen]
+	sum := sha256.Sum256(secret)
+	summed = len(data) == whole
+	if summed && !bytes.Equal(sum[:], data[cursor.KeyLen:]) {
+		return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it does not have its checksum", path, access.ErrCorrupt)
+	}
+	return secret, summed, nil
 }
 
-// CheckCursorKey says what is wrong with the cursor key; before the first start there is none.
-func CheckCursorKey(state string) (damage []string, err error) {
+// RepairCursorKey removes a damaged cursor key, and reports whether it was: nothing but a copy has it,
+// and the next start makes another.
+func RepairCursorKey(state string) (removed bool, err error) {
 	_, _, err = ReadCursorKey(state)
 	switch {
 	case errors.Is(err, access.ErrCorrupt):
-		return []string{err.Error()}, nil
+		return true, os.Remove(filepath.Join(state, cursorKeysName))
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return false, nil
 	}
-	return nil, err
-}
-
-// RepairCursorKey removes a damaged cursor key: nothing but a copy has it, and another one does.
-func RepairCursorKey(state string, report *access.RepairReport) error {
-	damage, err := CheckCursorKey(state)
-	if err != nil || len(damage) == 0 {
-		return err
-	}
-	if err := os.Remove(filepath.Join(state, cursorKeysName)); err != nil {
-		return err
-	}
-	report.Dropped = append(report.Dropped,
-		"the cursor key: the next start makes another, and clients begin their walks anew")
-	return nil
+	return false, err
 }

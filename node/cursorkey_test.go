@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,16 +61,14 @@ func TestDamagedCursorKey(t *testing.T) {
 		if !errors.Is(err, access.ErrCorrupt) || !strings.Contains(err.Error(), path) {
 			t.Fatalf("a key of %d bytes: %v", len(data), err)
 		}
-		if found, err := CheckCursorKey(dir); err != nil || len(found) != 1 {
-			t.Fatalf("a check finds %v (%v)", found, err)
+		if removed, err := RepairCursorKey(dir); err != nil || !removed {
+			t.Fatalf("a repair of %d bytes: %t (%v)", len(data), removed, err)
 		}
-
-		var report access.RepairReport
-		if err := RepairCursorKey(dir, &report); err != nil || len(report.Dropped) != 1 {
-			t.Fatalf("a repair: %v (%v)", report.Dropped, err)
+		if _, _, err := ReadCursorKey(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("after a repair: %v", err)
 		}
-		if found, err := CheckCursorKey(dir); err != nil || len(found) != 0 {
-			t.Fatalf("after a repair: %v (%v)", found, err)
+		if removed, err := RepairCursorKey(dir); err != nil || removed {
+			t.Fatalf("a second repair: %t (%v)", removed, err)
 		}
 	}
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
@@ -69,7 +69,7 @@ func (n *Node) openExport(ctx context.Context) error {
 	}
 
 	state := n.Config.State
-	incarnation, err := access.Incarnation(state)
+	incarnation, err := statedir.Incarnation(state)
 	if err != nil {
 		return err
 	}
@@ -162,14 +162,6 @@ func (r reports) rightsChanged(err error) {
 	default:
 		r.log.Error("no rights can be had: calls are answered 503, and cost nothing", slog.Any("cause", err))
 	}
-}
-
-// away says why no rights can be had, which is no fault of this server; nil when they can.
-func (n *Node) away() error {
-	if n.meter == nil {
-		return nil
-	}
-	return n.meter.Away()
 }
 
 // engineStats are the engine's figures. A server is also behind when its time has come for what it

@@ -3,15 +3,18 @@ package node
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
+
+	"github.com/coreos/go-systemd/v22/activation"
 
 	"ninepocket/internal/door"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/systemd"
 )
 
 // writeBuffer is what the system may keep of answers that a client does not take: the least with
@@ -23,6 +26,32 @@ const writeBuffer = 128 << 10
 type sockets struct {
 	api, admin net.Listener
 	given      bool // the service manager gave them: clients wait in them while nobody accepts
+}
+
+// take makes listeners of the files that the service manager gives, sd_listen_fds(3). Clients wait in
+// such a socket while nobody accepts them.
+func (all *sockets) take(files []*os.File) error {
+	for i, file := range files {
+		l, err := net.FileListener(file)
+		// The listener has a descriptor of its own.
+		err = errors.Join(err, file.Close())
+		if err != nil {
+			return fmt.Errorf("cannot use the passed socket %d (%q): %w", i+1, file.Name(), err)
+		}
+
+		switch {
+		case file.Name() == adminSocket && all.admin == nil:
+			all.admin = l
+		case file.Name() != adminSocket && all.api == nil:
+			all.api = l
+			all.given = true
+		default:
+			_ = l.Close()
+			return fmt.Errorf("cannot use the passed socket %q: want one for the API, and one named %s at most",
+				file.Name(), adminSocket)
+		}
+	}
+	return nil
 }
 
 func (all *sockets) close() {
@@ -39,25 +68,12 @@ const adminSocket = "admin"
 // openSockets takes what the service manager gives, and binds the rest; port 0 picks free ones. The
 // admin address is left for later when the server before may have it still.
 func (n *Node) openSockets(ctx context.Context) error {
-	given, err := systemd.Sockets()
-	if err != nil {
-		return err
-	}
-
 	// Whoever serves closes them before; a start that fails later does not.
 	all := &n.sockets
 	n.onClose(func() error { all.close(); return nil })
-	for _, socket := range given {
-		switch {
-		case socket.Name == adminSocket && all.admin == nil:
-			all.admin = socket.Listener
-		case socket.Name != adminSocket && all.api == nil:
-			all.api = socket.Listener
-			all.given = true
-		default:
-			return fmt.Errorf("cannot use the passed socket %q: want one for the API, and one named %s at most",
-				socket.Name, adminSocket)
-		}
+	err := all.take(activation.Files(true))
+	if err != nil {
+		return err
 	}
 	if all.given {
 		return nil

@@ -3,8 +3,13 @@ package node
 import (
 	"bytes"
 	"log/slog"
+	"net"
 	"net/netip"
+	"os"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"ninepocket/internal/settings"
 )
@@ -33,4 +38,62 @@ func TestDoorOptions(t *testing.T) {
 	f(100_000, 0, 960, 960, 240, true)
 	f(2, 0, 960, 2, 1, false)
 	f(0, 5000, 960, 960, 5000, false)
+}
+
+// TestTakeSockets takes what a service manager passes, by name, with a client that waits in it already;
+// what is no socket is refused, and so is one more than is served.
+func TestTakeSockets(t *testing.T) {
+	t.Parallel()
+	passed := func(name string) (*os.File, net.Listener) {
+		t.Helper()
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := l.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A file has the name that it is made with.
+		fd, err := unix.Dup(int(file.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = file.Close()
+		t.Cleanup(func() { _ = l.Close() })
+		return os.NewFile(uintptr(fd), name), l
+	}
+
+	admin, adminOf := passed("admin")
+	api, apiOf := passed("LISTEN_FD_4")
+	client, err := net.Dial("tcp", apiOf.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var all sockets
+	defer func() { all.close() }()
+	if err := all.take([]*os.File{admin, api}); err != nil || !all.given {
+		t.Fatalf("given %t, %v", all.given, err)
+	}
+	if all.api.Addr().String() != apiOf.Addr().String() || all.admin.Addr().String() != adminOf.Addr().String() {
+		t.Errorf("the sockets are %v and %v", all.api.Addr(), all.admin.Addr())
+	}
+	if conn, err := all.api.Accept(); err != nil || conn.RemoteAddr().String() != client.LocalAddr().String() {
+		t.Errorf("the waiting client is not accepted: %v", err)
+	}
+
+	more, _ := passed("http")
+	err = all.take([]*os.File{more})
+	if err == nil || !strings.Contains(err.Error(), `"http": want one for the API`) {
+		t.Errorf("a second socket for the API: %v", err)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = new(sockets).take([]*os.File{null})
+	if err == nil || !strings.Contains(err.Error(), `cannot use the passed socket 1 ("/dev/null")`) {
+		t.Errorf("what is no socket: %v", err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/fleet/meter"
 	"ninepocket/fleet/mirror"
@@ -142,7 +143,7 @@ func code(status int) string {
 	return strconv.Itoa(status)
 }
 
-func (out sink) keys(ring *access.KeyRing, now time.Time) {
+func (out sink) keys(ring *keys.Ring, now time.Time) {
 	stats := ring.Stats()
 	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", stats.Keys)
 	gauge(out, "keys_readable",

@@ -23,6 +23,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/meter"
@@ -31,7 +33,6 @@ import (
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/door"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/systemd"
 	"ninepocket/internal/term"
 	"ninepocket/server"
 	"ninepocket/site"
@@ -53,7 +54,7 @@ type Options struct {
 	Stdout  io.Writer          // of an access log at -
 
 	// Keys are those of a server without keys in its state directory; nil reads these.
-	Keys *access.KeyRing
+	Keys *keys.Ring
 	// Memory meters in memory: nothing of it outlives the process.
 	Memory bool
 	// Publish makes what is served, once the ports are taken; nil where the store has it.
@@ -76,7 +77,7 @@ type ReadyFile struct {
 // Node is everything that runs while requests are served.
 type Node struct {
 	Options
-	ring     *access.KeyRing
+	ring     *keys.Ring
 	store    access.Store
 	journal  *access.Embedded // what the store records calls in; nil in memory
 	meter    *meter.Store     // the store, when many servers share rights; else nil
@@ -90,7 +91,6 @@ type Node struct {
 	access   *accesslog.Log           // nil without one
 	images   *server.Images           // nil without a folder
 	cert     *certificate.Certificate // of the API; nil when it is plain HTTP
-	notify   *systemd.Notifier        // nil when no service manager listens
 	door     *door.Door               // that the API's connections come through
 	draining atomic.Bool              // since the first moment of the drain
 	closers  []func() error           // of what was opened, in its order
@@ -202,7 +202,7 @@ func (n *Node) follow(task func(func(context.Context))) {
 		task(n.mirror.Follow)
 	}
 	task(func(ctx context.Context) { n.clock.Follow(ctx, reports{n.Log}.clockStepped) })
-	task(func(ctx context.Context) { n.ring.Watch(ctx, access.RingPoll, n.keysChanged) })
+	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
 	if n.fleet != nil {
 		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.export) })
 		task(n.followCursors)
@@ -234,7 +234,7 @@ func (n *Node) announce() error {
 	var text bytes.Buffer
 	err := term.JSON(&text, ready)
 	if err == nil {
-		err = access.ReplaceFile(n.Config.ReadyFile, text.Bytes())
+		err = statedir.ReplaceFile(n.Config.ReadyFile, text.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write ready file: %w", err)

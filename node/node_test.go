@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/internal/fixture"
 	"ninepocket/internal/settings"
@@ -45,8 +46,8 @@ func parts(t *testing.T) (o Options, key string) {
 	c.DrainLead = "0s"
 
 	publish(t, snapshot.OpenDir(c.Store), 1)
-	err := access.UpdateKeys(c.State, func(file *access.KeyFile) (err error) {
-		_, key, err = file.Create(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "pro"}, time.Now())
+	err := keys.Update(c.State, func(file *keys.File) (err error) {
+		_, key, err = file.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, time.Now())
 		return err
 	})
 	if err != nil {
@@ -184,7 +185,7 @@ func TestReloadTakesOverWhatIsRight(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ring, err := access.FixedKeyRing(access.NewKeyFile(), access.DefaultPlans())
+	ring, err := keys.FixedRing(keys.NewFile(), keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}

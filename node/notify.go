@@ -9,9 +9,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"ninepocket/access"
+	"ninepocket/access/state"
+	"ninepocket/access/statedir"
 )
 
 // warnUnusable logs which keys are answered 503 because the plan of their tenant is not configured.
@@ -52,10 +58,10 @@ func (r reports) meteringChanged(err error) {
 	switch {
 	case err == nil:
 		r.log.Info("metering is well again")
-	case errors.Is(err, access.ErrMoved):
+	case errors.Is(err, statedir.ErrMoved):
 		r.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
-	case errors.Is(err, access.ErrLogLost):
+	case errors.Is(err, state.ErrLogLost):
 		r.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):
@@ -90,7 +96,8 @@ func (n *Node) reloadCertificate() error {
 
 // tell sends lines to the service manager. A server does not fail because nobody listens to it.
 func (n *Node) tell(lines ...string) {
-	if err := n.notify.Send(lines...); err != nil {
+	_, err := daemon.SdNotify(false, strings.TrimSpace(strings.Join(lines, "\n")))
+	if err != nil {
 		n.Log.Error("cannot notify the service manager", slog.Any("cause", err))
 	}
 }
@@ -105,8 +112,12 @@ const statusEvery = time.Second
 // as the server answers itself, it also says that the server lives. Without a service manager it
 // does nothing.
 func (n *Node) keepNotified(ctx context.Context) {
-	if n.notify == nil {
+	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
+	}
+	watchdog, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		n.Log.Error("the watchdog is off", slog.Any("cause", err))
 	}
 
 	told := n.status()
@@ -114,7 +125,7 @@ func (n *Node) keepNotified(ctx context.Context) {
 
 	// Twice in the time that the service manager waits, so that one late answer does no harm;
 	// it never ticks for a manager that does not wait.
-	alive := time.Tick(n.notify.Watchdog / 2)
+	alive := time.Tick(watchdog / 2)
 	look := time.Tick(statusEvery)
 	check := selfCheck(n.Config.TLSCert != "", n.sockets.api.Addr())
 	// due says that it is time for a sign of life. While the server does not answer, it is asked

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/meter"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/systemd"
 	"ninepocket/server"
 	"ninepocket/snapshot"
 )
@@ -60,9 +62,6 @@ func (failed *StartError) Unwrap() error { return failed.Err }
 // ErrNoKeys means: there is a place for keys, and it has none.
 var ErrNoKeys = errors.New("the keys file has none")
 
-// ErrNoSharedKeys is ErrNoKeys of the database of a fleet.
-var ErrNoSharedKeys = errors.New("it has none yet")
-
 // open opens everything, stage by stage.
 func (n *Node) open(ctx context.Context) error {
 	stages := []func(context.Context) error{
@@ -103,11 +102,11 @@ func (n *Node) openKeys(context.Context) error {
 
 	none := ErrNoKeys
 	if n.fleet == nil {
-		n.ring, err = access.OpenKeyRing(n.Config.State, plans)
+		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
 		n.fleet.keys = n.fleet.control.Keys(time.Now)
-		n.ring, err = access.KeyRingFrom(n.fleet.keys, plans)
-		none = fmt.Errorf("%s: %w", n.fleet.control, ErrNoSharedKeys)
+		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}
 	if err == nil && n.ring.Len() == 0 {
 		err = none
@@ -227,11 +226,6 @@ const handoverPoll = 20 * time.Millisecond
 // openJournal opens the log of calls and charges, which one process writes. A server that was given
 // its socket replaces another one, for which it waits; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
-	// Without a service manager it serves all the same.
-	n.notify, err = systemd.Open()
-	if err != nil {
-		n.Log.Error("notifications are off", slog.Any("cause", err))
-	}
 	if n.Memory {
 		n.store = access.NewMemory(access.MemoryOptions{})
 		n.onClose(n.store.Close)
@@ -247,7 +241,7 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 		if err == nil {
 			break
 		}
-		if !n.sockets.given || !errors.Is(err, access.ErrLocked) || time.Since(begun) > handoverTime {
+		if !n.sockets.given || !errors.Is(err, statedir.ErrLocked) || time.Since(begun) > handoverTime {
 			return err
 		}
 
@@ -281,7 +275,7 @@ func (n *Node) openMeter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options.Incarnation, err = access.Incarnation(n.Config.State)
+	options.Incarnation, err = statedir.Incarnation(n.Config.State)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"encoding/base32"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -27,7 +30,7 @@ func problem(code wire.Code, detail string) *wire.Fault {
 // tellProblem tells an error in the envelope of a REST surface.
 func tellProblem(x *exchange, f *wire.Fault) { x.tell(f, "") }
 
-// tell answers with an error; on lists more headers for Vary.
+// tell answers with an error. on is the value of Vary, "" for none.
 func (x *exchange) tell(f *wire.Fault, on string) {
 	resp := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
@@ -161,7 +164,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	}
 
 	var fault *strict.Fault
-	if known && errors.As(err, &fault) && fault.Kind == strict.Unwelcome {
+	if known && errors.As(err, &fault) &&
+		(fault.Kind == strict.Unwelcome || fault.Kind == strict.BodyTooLarge && s.takesList(ctx)) {
 		s.turnAway(ctx, conn)
 		return
 	}
@@ -183,22 +187,25 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 }
 
+// unread is the key of a context's unreadBody.
+type unread struct{}
+
+// unreadBody is the body of a request that is still on the connection, to be read as it comes; nil for one
+// that has no length.
+type unreadBody struct{ io.Reader }
+
 // turnAway answers a request whose body is not read, because no key of it authenticates: as if it
-// had none, which is 401 wherever a key is needed. The connection ends, for the body is on it.
+// had none, which is 401 wherever a key is needed. A list to value is for its page to read. The connection
+// ends, for the body is on it.
 func (s *Server) turnAway(ctx *fasthttp.RequestCtx, conn *front.Conn) {
+	ctx.SetUserValue(unread{}, unreadBody{conn.Content()})
 	s.handleAt(ctx, time.Now())
 	ctx.Response.SkipBody = conn.IsHead()
 	ctx.SetConnectionClose()
 }
 
-// idPairs are all pairs of characters of request ids.
-var idPairs = func() (pairs [1024][2]byte) {
-	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
-	for i := range pairs {
-		pairs[i] = [2]byte{alphabet[i&31], alphabet[i>>5]}
-	}
-	return pairs
-}()
+// idText spells five bits a character.
+var idText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
 
 // appendRequestID takes the caller's id when it has the form, else mints one (decision 11).
 func (x *exchange) appendRequestID(dst []byte) []byte {
@@ -206,16 +213,11 @@ func (x *exchange) appendRequestID(dst []byte) []byte {
 		return append(dst, given...)
 	}
 
-	// 120 random bits, five to a character, spelt two characters at a time.
-	var text [24]byte
-	for half := range 2 {
-		bits := rand.Uint64() //nolint:gosec // an id for correlation, not a secret
-		for i := range 6 {
-			*(*[2]byte)(text[12*half+2*i:]) = idPairs[bits&1023]
-			bits >>= 10
-		}
-	}
-	return append(append(dst, "req_"...), text[:]...)
+	// 120 random bits: an id for correlation, not a secret.
+	var random [16]byte
+	binary.LittleEndian.PutUint64(random[:], rand.Uint64())  //nolint:gosec // see above
+	binary.LittleEndian.PutUint64(random[8:], rand.Uint64()) //nolint:gosec // see above
+	return idText.AppendEncode(append(dst, "req_"...), random[:15])
 }
 
 func validRequestID(id []byte) bool {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // waitForTwin is how long a request waits for the one in flight with the same idempotency key and
@@ -15,7 +16,7 @@ const waitForTwin = 10 * time.Second
 // once: with finish, commit or abort, or with release where a handler panicked.
 type charge struct {
 	gate      *access.Gate
-	principal *access.Principal // nil before the key was recognised
+	principal *keys.Principal // nil before the key was recognised
 	decision  access.Decision
 	ticket    ticketState
 	claim     access.Claim   // of an idempotent request, valid while the ticket is claimed
@@ -57,7 +58,9 @@ func (ch *charge) begin(key string, body access.BodyHash, now access.Instant) (a
 		ch.claim = claim
 		ch.ticket = claimed
 	case claim.Outcome == access.Exhausted:
+		ch.decision.Verdict = access.QuotaExceeded
 		ch.decision.Allowance = claim.Allowance
+		ch.decision.RetryAfter = claim.RetryAfter
 	}
 	return claim, err
 }

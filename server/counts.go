@@ -41,31 +41,13 @@ const (
 	totalColumns
 )
 
-// statuses are the ones that this server answers; the last column is any other.
-var statuses = []int{
-	200, 202, 204, 301, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 500, 503,
-}
-
-// statusColumn looks through all of them: nearly every answer has the first status.
+// statusColumn is where a status is counted; the last column is of any other.
 func statusColumn(status int) int {
 	if column := slices.Index(statuses, status); column >= 0 {
 		return column
 	}
 	return len(statuses)
 }
-
-// denialReasons are the codes of refused calls that are worth watching: who may not, and who must
-// wait.
-var denialReasons = []wire.Code{
-	wire.Unauthorized, wire.InvalidAPIKey, wire.SandboxKey, wire.InsufficientScope, wire.PlanLimit, wire.HostNotAllowed,
-	wire.OriginNotAllowed, wire.RateLimitExceeded, wire.QuotaExceeded, wire.TemporarilyUnavailable,
-}
-
-// denialSurfaces are the rows of denials; a surface knows its own.
-var denialSurfaces = []string{"live", "preview", "mcp"}
-
-// mcpDenials is MCP's row of denialSurfaces.
-const mcpDenials = 2
 
 // newCounts gives every path and operation of a route table, and every tool, a row.
 func newCounts(table []*path, tools []*operation) *counts {
@@ -76,14 +58,14 @@ func newCounts(table []*path, tools []*operation) *counts {
 			continue
 		}
 		if p.live != nil {
-			p.live.row = counts.rowOf(route{"live", string(p.live.Name)})
+			p.live.row = counts.rowOf(route{onLive, string(p.live.Name)})
 		}
 		if p.preview != nil {
-			p.preview.row = counts.rowOf(route{"preview", string(p.preview.Name)})
+			p.preview.row = counts.rowOf(route{onPreview, string(p.preview.Name)})
 		}
 	}
 	for _, tool := range tools {
-		tool.row = counts.rowOf(route{"mcp", string(tool.Name)})
+		tool.row = counts.rowOf(route{onMCP, string(tool.Name)})
 	}
 
 	counts.requests = tally.NewCounters(len(counts.rows), len(statuses)+1)
@@ -141,10 +123,10 @@ func (counts *counts) unread(shard tally.Shard, status int) {
 	counts.broken.Add(shard, 0, statusColumn(status), 1)
 }
 
-// denied counts a refusal of a surface, when it is one of those.
+// denied counts a refusal of a surface, if its reason is one of denialReasons.
 func (counts *counts) denied(shard tally.Shard, by *surface, code wire.Code) {
 	if reason := slices.Index(denialReasons, code); reason >= 0 {
-		counts.denials.Add(shard, by.denials, reason, 1)
+		counts.denials.Add(shard, slices.Index(denialSurfaces, by.name), reason, 1)
 	}
 }
 

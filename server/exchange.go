@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/binary"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -12,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/internal/tally"
 	"ninepocket/server/front"
@@ -40,7 +40,7 @@ type exchange struct {
 
 // current is what an exchange has of one request alone.
 type current struct {
-	last *access.Recall // the key that the connection's last request came with; nil without a connection
+	last *keys.Recall // the key that the connection's last request came with; nil without a connection
 	keys credentials
 	path *path
 	op   *operation // nil where the path does nothing on the surface
@@ -72,7 +72,7 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 			ctx.SetConnectionClose()
 		}
 
-		// What waited for a slow disk is charged: its client must have the time to take the answer.
+		// An answer may have waited for a slow disk. Its client then has the whole time to take it.
 		took := s.counts.answered(x)
 		if s.Access != nil {
 			x.tellAccess(took)
@@ -107,9 +107,9 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if conn, ok := ctx.Conn().(*front.Conn); ok {
 		conn.Received(at)
 		if conn.Note == nil {
-			conn.Note = &access.Recall{}
+			conn.Note = &keys.Recall{}
 		}
-		x.last, _ = conn.Note.(*access.Recall) // the only note there is
+		x.last, _ = conn.Note.(*keys.Recall) // the only note there is
 	}
 
 	// Until the path is known, errors are told as the live surface does (decision 3).
@@ -187,15 +187,15 @@ func (x *exchange) recognise() *wire.Fault {
 	}
 
 	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
-	kind := access.KindOf(key)
-	if kind == access.Preview && x.surface.kind == access.Live {
+	kind := keys.KindOf(key)
+	if kind == keys.Preview && x.surface.kind == keys.Live {
 		return x.surface.wrongKind
 	}
 
 	principal, err := x.s.Gate.Recognize(key, x.now, x.last)
-	good := err == nil || errors.Is(err, access.ErrSandbox)
+	good := err == nil || errors.Is(err, keys.ErrSandbox)
 	switch {
-	case kind != access.Preview && x.surface.kind == access.Preview && good:
+	case kind != keys.Preview && x.surface.kind == keys.Preview && good:
 		return x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
 		return x.surface.keyFault(err)
@@ -261,7 +261,7 @@ func (x *exchange) run() *wire.Fault {
 
 // runOnce runs an idempotent operation, or answers with the reply that its key has (decision 30).
 func (x *exchange) runOnce() *wire.Fault {
-	// Two lines make a list, which is no key.
+	// Of two header lines Field makes a list, which is no valid key.
 	x.request.Key = string(x.Field("Idempotency-Key"))
 	body, f := x.op.Identity(&x.request)
 	if f != nil {
@@ -275,12 +275,15 @@ func (x *exchange) runOnce() *wire.Fault {
 
 	switch claim.Outcome {
 	case access.Replay:
-		return x.replay(claim.Reply)
+		if !x.reply.Restore(claim.Reply) {
+			return x.unmetered(errors.New("a kept reply is damaged"))
+		}
+		return nil
 	case access.Conflict:
 		const conflict = "this Idempotency-Key was used with a different body within the last 10 minutes"
 		return problem(wire.IdempotencyConflict, conflict)
 	case access.Exhausted:
-		return exhausted(claim.Allowance, claim.RetryAfter)
+		return x.surface.denied(&x.charge.decision)
 	case access.Fresh, access.Wait:
 	}
 
@@ -288,37 +291,9 @@ func (x *exchange) runOnce() *wire.Fault {
 		x.charge.abort()
 		return f
 	}
-	return x.keepReply()
-}
-
-// dataStart begins the answer of an idempotent operation. A kept answer has snapshot_at (ms) in
-// these eight bytes, then the data.
-const dataStart = `{"data":`
-
-// keepReply keeps what a replay repeats and charges one unit, both or neither.
-func (x *exchange) keepReply() *wire.Fault {
-	kept := x.reply.Body
-
-	// commit keeps no part of the body, so the instant may overwrite its start until commit returns.
-	binary.BigEndian.PutUint64(kept, uint64(x.reply.SnapshotAt))
-	err := x.charge.commit(kept)
-	copy(kept, dataStart)
-	if err != nil {
+	if err := x.reply.Keep(x.charge.commit); err != nil {
 		return x.unmetered(err)
 	}
-	return nil
-}
-
-// replay answers with a kept reply: the original data and instant, a new request id, nothing
-// charged.
-func (x *exchange) replay(kept []byte) *wire.Fault {
-	if len(kept) < len(dataStart) {
-		return x.unmetered(errors.New("a kept reply is damaged"))
-	}
-
-	x.reply.Replay = true
-	x.reply.SnapshotAt = int64(binary.BigEndian.Uint64(kept))
-	x.reply.Body = append(append(x.reply.Body, dataStart...), kept[len(dataStart):]...)
 	return nil
 }
 

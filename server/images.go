@@ -117,23 +117,23 @@ func (images *Images) open(name string) (*os.File, fs.FileInfo, error) {
 
 // image answers GET /images/{file}.
 func (v *visit) image() {
-	name, _ := v.request.PathID() // without one there is no image either
-	file, info, err := v.s.Images.open(name)
+	name, _ := v.x.request.PathID() // without one there is no image either
+	file, info, err := v.x.s.Images.open(name)
 	if err != nil {
-		v.missing(v.Ctx.URI().PathOriginal(), "There is no such image.")
+		v.x.missing(v.x.Ctx.URI().PathOriginal(), "There is no such image.")
 		return
 	}
 
-	resp := &v.Ctx.Response
+	resp := &v.x.Ctx.Response
 	tag := xxhash.Sum64String(fmt.Sprintf("%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano()))
-	v.nameHead()
-	v.Head.Set("X-Content-Type-Options", "nosniff")
-	v.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	v.Head.Set(fasthttp.HeaderCacheControl, imageCache)
-	v.SetETag(tag, "")
-	v.Head.Send(&resp.Header)
+	v.x.nameHead()
+	v.x.Head.Set("X-Content-Type-Options", "nosniff")
+	v.x.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	v.x.Head.Set(fasthttp.HeaderCacheControl, imageCache)
+	v.x.SetETag(tag, "")
+	v.x.Head.Send(&resp.Header)
 
-	if v.Matches(tag, "") {
+	if v.x.Matches(tag, "") {
 		_ = file.Close() // it was not read
 		resp.SetStatusCode(fasthttp.StatusNotModified)
 		return

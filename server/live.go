@@ -4,12 +4,14 @@ import (
 	"strconv"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire"
 )
 
 // liveSurface is the live surface.
 var liveSurface = surface{
-	kind:      access.Live,
+	name:      onLive,
+	kind:      keys.Live,
 	bearer:    true,
 	validates: true,
 	cacheable: "private, max-age=60",
@@ -24,7 +26,6 @@ var liveSurface = surface{
 	wrongKind: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
 	noCatalog: noCatalog,
-	denied:    deniedCall,
 	limits:    addRateLimits,
 	tell:      tellProblem,
 }
@@ -43,21 +44,6 @@ var (
 
 func unavailable(detail string) *wire.Fault {
 	return &wire.Fault{Code: wire.TemporarilyUnavailable, Detail: detail, RetryAfter: retryUnavailable}
-}
-
-// deniedCall is what a refused admission is told; header, body and policy agree because all come
-// from the decision.
-func deniedCall(d *access.Decision) *wire.Fault {
-	f := &wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
-	switch d.Verdict {
-	case access.RateLimited:
-		f.Detail = wire.Decimal(d.Minute.Limit) + " requests per minute are used up: wait " + seconds(d.RetryAfter)
-	case access.QuotaExceeded:
-		f.Detail = wire.Decimal(d.Allowance.Limit) + " requests per day are used up: the quota resets at 00:00 UTC"
-	case access.Unavailable, access.Admitted:
-		f.Detail = notMetered.Detail
-	}
-	return f
 }
 
 // read takes a request of REST apart: the media type of a body, then the parameters.

@@ -6,11 +6,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/mcp"
 	"ninepocket/server/front"
@@ -21,20 +20,19 @@ import (
 // surface does.
 var gateSurface = func() surface {
 	gate := liveSurface
-	gate.denials = mcpDenials
+	gate.name = onMCP
 	return gate
 }()
 
 // toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a
 // result that an agent can act on.
 var toolSurface = surface{
-	kind:      access.Live,
-	denials:   mcpDenials,
+	name:      onMCP,
+	kind:      keys.Live,
 	validates: true,
 	private:   "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
-	denied:  deniedTool,
 	limits:  addRateLimits,
 	tell:    tellAgent,
 	outside: &gateSurface,
@@ -206,39 +204,10 @@ func (x *exchange) refuseMCP() *wire.Fault {
 	return nil
 }
 
-// deniedTool says to an agent why its call was not admitted, and when it is worth calling again.
-func deniedTool(d *access.Decision) *wire.Fault {
-	f := problem(wire.Code(d.Verdict.String()), "")
-	switch d.Verdict {
-	case access.RateLimited:
-		f.Detail = "Rate limit reached (" + wire.Decimal(d.Minute.Limit) + " requests per minute). Wait " +
-			seconds(d.RetryAfter) + ", then call again with the same arguments."
-	case access.QuotaExceeded:
-		f.Detail = "Daily quota used up (" + wire.Decimal(d.Allowance.Limit) + " requests per day). It resets at " +
-			time.Unix(d.Allowance.Reset, 0).UTC().Format(time.RFC3339) + ", in " + wire.Decimal(d.RetryAfter) +
-			" seconds. Do not call again before then."
-	case access.Unavailable, access.Admitted:
-		f.Detail = "Requests cannot be metered at the moment. Nothing was charged. Call again in " +
-			seconds(d.RetryAfter) + "."
-	}
-	return f
-}
-
-func seconds(n int64) string {
-	if n == 1 {
-		return "1 second"
-	}
-	return wire.Decimal(n) + " seconds"
-}
-
 // tellAgent answers with a tool result that says why the tool did not run, or why its result cannot
-// be given. RetryAfter adds a sentence with the wait.
+// be given.
 func tellAgent(x *exchange, f *wire.Fault) {
-	detail := sentence(f.Detail)
-	if f.RetryAfter > 0 && !strings.Contains(detail, "try again in") {
-		detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."
-	}
-	x.reply.Body = x.s.tools.AppendRefusal(x.reply.Body[:0], x.request.Message, detail)
+	x.reply.Body = x.s.tools.AppendRefusal(x.reply.Body[:0], x.request.Message, sentence(f.Detail))
 	x.answerMCP(fasthttp.StatusOK)
 }
 

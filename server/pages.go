@@ -88,11 +88,11 @@ func (s *Server) withPages(table []*path) []*path {
 // pageArgs reads the query parameters that a page knows and ignores others. A parameter with a bad
 // value counts as absent: a page shows what it can.
 func (v *visit) pageArgs(known ...string) {
-	v.request.Args.Parse(v.Ctx.URI().QueryString(), known)
+	v.x.request.Args.Parse(v.x.Ctx.URI().QueryString(), known)
 }
 
 func (v *visit) pageText(name string, bounds wire.Range) string {
-	text, _ := v.request.Args.Given(name)
+	text, _ := v.x.request.Args.Given(name)
 	if int64(utf8.RuneCountInString(text)) > bounds.Max {
 		return ""
 	}
@@ -103,7 +103,7 @@ func (v *visit) pageText(name string, bounds wire.Range) string {
 const maxPageNumber = 1_000_000
 
 func (v *visit) pageNumber(name string) int {
-	text, _ := v.request.Args.Given(name)
+	text, _ := v.x.request.Args.Given(name)
 	n, ok := api.ParseDecimal(text)
 	if !ok || n > maxPageNumber {
 		return 0
@@ -117,48 +117,48 @@ var (
 )
 
 func (v *visit) homePage(dst []byte) ([]byte, error) {
-	return v.s.Pages.Home(dst, v.request.View, v.time)
+	return v.pages.Home(dst, v.view, v.time)
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
 	// One address a card, for links and search engines: its slug.
-	card, ok := v.request.Card()
+	card, ok := v.x.request.Card()
 	if !ok {
 		return dst, errNoPage
 	}
-	if v.moved("/cards/", v.request.View.Catalog.Cards.Slug.At(card)) {
+	if v.moved("/cards/", v.view.Catalog.Cards.Slug.At(card)) {
 		return dst, errMoved
 	}
 
 	v.pageArgs("days", "variant")
-	return v.s.Pages.Card(dst, v.request.View, v.time, site.CardQuery{
+	return v.pages.Card(dst, v.view, v.time, site.CardQuery{
 		Card: card, Days: v.pageNumber("days"), Variant: v.pageText("variant", wire.VariantText),
 	})
 }
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
 func (v *visit) embedPage(dst []byte) ([]byte, error) {
-	card, ok := v.request.Card()
+	card, ok := v.x.request.Card()
 	if !ok {
 		return dst, errNoPage
 	}
-	if v.moved("/embed/", v.request.View.Catalog.Cards.Slug.At(card)) {
+	if v.moved("/embed/", v.view.Catalog.Cards.Slug.At(card)) {
 		return dst, errMoved
 	}
 	v.policy = embedPolicy
-	return v.s.Pages.Embed(dst, v.request.View, card), nil
+	return v.pages.Embed(dst, v.view, card), nil
 }
 
 // previewPicture answers GET /previews/{slug}.png: the picture of a link to a card.
 func (v *visit) previewPicture(dst []byte) ([]byte, error) {
-	ref, _ := v.request.PathID()
+	ref, _ := v.x.request.PathID()
 	slug, isPicture := strings.CutSuffix(ref, ".png")
-	card, ok := v.request.View.Index.Card(slug)
+	card, ok := v.view.Index.Card(slug)
 	if !ok || !isPicture {
 		return dst, errNoPage
 	}
 
-	picture, err := v.s.Pages.Preview(v.request.View, card)
+	picture, err := v.pages.Preview(v.view, card)
 	v.mediaType = "image/png"
 	v.cache = pictureCache
 	return append(dst, picture...), err
@@ -167,20 +167,20 @@ func (v *visit) previewPicture(dst []byte) ([]byte, error) {
 // favicon answers GET /favicon.ico, which browsers and others ask for whatever a page says.
 func (v *visit) favicon() {
 	v.cache = assetCache
-	v.sendPlain("image/png", append(v.reply.Body[:0], v.s.Pages.Icon()...))
+	v.sendPlain("image/png", append(v.x.reply.Body[:0], v.pages.Icon()...))
 }
 
 func (v *visit) setPage(dst []byte) ([]byte, error) {
-	set, ok := v.request.Set()
+	set, ok := v.x.request.Set()
 	if !ok {
 		return dst, errNoPage
 	}
-	if v.moved("/sets/", v.request.View.Catalog.Sets.Slug.At(set)) {
+	if v.moved("/sets/", v.view.Catalog.Sets.Slug.At(set)) {
 		return dst, errMoved
 	}
 
 	v.pageArgs("sort", "view", "page")
-	return v.s.Pages.Set(dst, v.request.View, v.time, site.SetQuery{
+	return v.pages.Set(dst, v.view, v.time, site.SetQuery{
 		Set: set, ByPrice: v.pageText("sort", sortText) == "price", List: v.asList(), Page: v.pageNumber("page"),
 	})
 }
@@ -191,17 +191,16 @@ var sortText = wire.Range{Min: 1, Max: 20}
 // moved redirects from an id or a former slug to the slug that stands for it now, with the query as
 // it was.
 func (v *visit) moved(kind, slug string) bool {
-	if ref, _ := v.request.PathID(); ref == slug {
+	if ref, _ := v.x.request.PathID(); ref == slug {
 		return false
 	}
 
 	// The root is absolute, so that a proxy in front cannot send the visitor elsewhere.
-
-	text := v.text[:0]
-	text = append(text, v.s.Pages.Root()...)
+	text := v.x.text[:0]
+	text = append(text, v.pages.Root()...)
 	text = append(text, kind...)
 	text = append(text, slug...)
-	if query := v.Ctx.URI().QueryString(); len(query) > 0 {
+	if query := v.x.Ctx.URI().QueryString(); len(query) > 0 {
 		text = append(text, '?')
 		for _, b := range query { // bytes that a header cannot carry, or that end a query, are left out
 			if b > ' ' && b < 0x7f && b != '#' {
@@ -209,19 +208,19 @@ func (v *visit) moved(kind, slug string) bool {
 			}
 		}
 	}
-	v.text = text
+	v.x.text = text
 
-	h := &v.Ctx.Response.Header
+	h := &v.x.Ctx.Response.Header
 	h.SetBytesV(fasthttp.HeaderLocation, text)
 	h.Set(fasthttp.HeaderCacheControl, pageCache)
 	h.SetContentLength(0) // which fasthttp leaves out for HEAD when there is no body
-	v.Ctx.Response.SetStatusCode(fasthttp.StatusMovedPermanently)
+	v.x.Ctx.Response.SetStatusCode(fasthttp.StatusMovedPermanently)
 	return true
 }
 
 func (v *visit) searchPage(dst []byte) ([]byte, error) {
 	v.pageArgs("q", "game", "set", "rarity", "variant", "min", "max", "sort", "view", "page")
-	return v.s.Pages.Search(dst, v.request.View, v.time, site.SearchQuery{
+	return v.pages.Search(dst, v.view, v.time, site.SearchQuery{
 		Words: strings.TrimSpace(v.pageText("q", wire.QueryText)), Game: v.pageText("game", wire.GameText),
 		Set: v.pageText("set", wire.SetText), Rarity: v.pageText("rarity", wire.RarityText),
 		Variant: v.pageText("variant", wire.VariantText), Min: v.pageCents("min"), Max: v.pageCents("max"),
@@ -234,7 +233,7 @@ func (v *visit) asList() bool { return v.pageText("view", sortText) == "list" }
 
 // pageCents reads an amount in dollars, 0 where it is none.
 func (v *visit) pageCents(name string) int64 {
-	text, _ := v.request.Args.Given(name)
+	text, _ := v.x.request.Args.Given(name)
 	whole, part, _ := strings.Cut(text, ".")
 	dollars, ok := api.ParseDecimal(whole)
 	if !ok || dollars > maxPageNumber || len(part) > 2 {
@@ -253,12 +252,12 @@ func (v *visit) pageCents(name string) int64 {
 
 func (v *visit) suggestions(dst []byte) ([]byte, error) {
 	v.pageArgs("q")
-	return v.s.Pages.Suggest(dst, v.request.View, v.pageText("q", wire.QueryText)), nil
+	return v.pages.Suggest(dst, v.view, v.pageText("q", wire.QueryText)), nil
 }
 
 func (v *visit) setsPage(dst []byte) ([]byte, error) {
 	v.pageArgs("game", "q", "page")
-	return v.s.Pages.Sets(dst, v.request.View, v.time, site.SetsQuery{
+	return v.pages.Sets(dst, v.view, v.time, site.SetsQuery{
 		Game: v.pageText("game", wire.GameText), Words: strings.TrimSpace(v.pageText("q", wire.QueryText)),
 		Page: v.pageNumber("page"),
 	})
@@ -266,22 +265,22 @@ func (v *visit) setsPage(dst []byte) ([]byte, error) {
 
 func (v *visit) moversPage(dst []byte) ([]byte, error) {
 	v.pageArgs("direction", "game")
-	return v.s.Pages.Movers(dst, v.request.View, v.time, site.MoversQuery{
+	return v.pages.Movers(dst, v.view, v.time, site.MoversQuery{
 		Down: v.pageText("direction", sortText) == "down", Game: v.pageText("game", wire.GameText),
 	})
 }
 
 func (v *visit) errorsPage(dst []byte) ([]byte, error) {
-	return v.s.Pages.Errors(dst, v.request.View, v.time)
+	return v.pages.Errors(dst, v.view, v.time)
 }
 
 func (v *visit) errorPage(dst []byte) ([]byte, error) {
-	code, ok := v.request.PathID()
+	code, ok := v.x.request.PathID()
 	if !ok {
 		return dst, errNoPage
 	}
 
-	body, found, err := v.s.Pages.Error(dst, v.request.View, v.time, code)
+	body, found, err := v.pages.Error(dst, v.view, v.time, code)
 	if err == nil && !found {
 		err = errNoPage
 	}
@@ -290,17 +289,17 @@ func (v *visit) errorPage(dst []byte) ([]byte, error) {
 
 func (v *visit) sitemapIndex(dst []byte) ([]byte, error) {
 	v.mediaType = "application/xml"
-	return v.s.Pages.AppendSitemapIndex(dst, v.request.View), nil
+	return v.pages.AppendSitemapIndex(dst, v.view), nil
 }
 
 func (v *visit) sitemap(dst []byte) ([]byte, error) {
-	ref, _ := v.request.PathID()
+	ref, _ := v.x.request.PathID()
 	n, ok := api.ParseDecimal(ref)
 	if !ok || n > maxPageNumber || wire.Decimal(n) != ref {
 		return dst, errNoPage
 	}
 
-	body, found := v.s.Pages.AppendSitemap(dst, v.request.View, int(n))
+	body, found := v.pages.AppendSitemap(dst, v.view, int(n))
 	if !found {
 		return dst, errNoPage
 	}

@@ -1,16 +1,14 @@
 package server
 
 import (
-	"time"
-
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire"
 )
 
 // previewSurface is the preview contract.
 var previewSurface = surface{
-	kind:      access.Preview,
-	denials:   1,
+	name:      onPreview,
+	kind:      keys.Preview,
 	strict:    true,
 	cacheable: "private, no-store",
 	private:   "private, no-store",
@@ -25,26 +23,8 @@ var previewSurface = surface{
 	wrongKind: problem(wire.InsufficientScope,
 		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
 	noCatalog: noCatalog,
-	denied:    deniedCredit,
 	limits:    addCredits,
 	tell:      tellProblem,
-}
-
-// deniedCredit is what a refused admission is told.
-func deniedCredit(d *access.Decision) *wire.Fault {
-	if d.Verdict != access.QuotaExceeded {
-		return deniedCall(d)
-	}
-	return exhausted(d.Allowance, d.RetryAfter)
-}
-
-// exhausted is what a request is told when the credits of the period are used up, wherever that is
-// found.
-func exhausted(credits access.Policy, retryAfter int64) *wire.Fault {
-	f := problem(wire.QuotaExceeded, wire.Decimal(credits.Limit)+" credits of this period are used up: wait until "+
-		time.Unix(credits.Reset, 0).UTC().Format(time.RFC3339)+" or upgrade")
-	f.RetryAfter = int(retryAfter)
-	return f
 }
 
 // addCredits adds the credit headers of the preview contract, on success and error alike; what

@@ -24,29 +24,29 @@ func newAsset(a *site.Asset) *asset {
 // asset answers GET /assets/{name}. A name holds a hash of the content, so that it is its own
 // validator.
 func (v *visit) asset() {
-	name, _ := v.request.PathID()
-	a := v.s.assets[name]
+	name, _ := v.x.request.PathID()
+	a := v.x.s.assets[name]
 	if a == nil {
 		v.lost()
 		return
 	}
 
-	encoding := v.Encoding(len(a.in[""]))
+	encoding := v.x.Encoding(len(a.in[""]))
 
-	resp := &v.Ctx.Response
-	v.nameHead()
-	v.Head.Set("X-Content-Type-Options", "nosniff")
-	v.Head.Set(fasthttp.HeaderCacheControl, assetCache)
-	v.Head.Set("Content-Security-Policy", filePolicy)
-	v.Head.Set(fasthttp.HeaderETag, assetTag(name, encoding))
-	v.vary(fasthttp.HeaderAcceptEncoding)
-	v.Head.Send(&resp.Header)
+	resp := &v.x.Ctx.Response
+	v.x.nameHead()
+	v.x.Head.Set("X-Content-Type-Options", "nosniff")
+	v.x.Head.Set(fasthttp.HeaderCacheControl, assetCache)
+	v.x.Head.Set("Content-Security-Policy", filePolicy)
+	v.x.Head.Set(fasthttp.HeaderETag, assetTag(name, encoding))
+	v.x.vary(fasthttp.HeaderAcceptEncoding)
+	v.x.Head.Send(&resp.Header)
 
 	resp.Header.SetContentType(a.mediaType)
 	if encoding != "" {
 		resp.Header.Set(fasthttp.HeaderContentEncoding, encoding) // what is compressed already is not counted
 	}
-	v.SendShared(a.in[encoding])
+	v.x.SendShared(a.in[encoding])
 }
 
 // assetTag is an asset's validator: each encoding of a body has its own (decision 9).
@@ -62,25 +62,25 @@ func (v *visit) reference() {
 	if !v.admitted() {
 		return
 	}
-	body, err := v.s.Pages.Reference(v.reply.Body[:0], v.s.Engine.View(), v.time)
+	body, err := v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
 	if err != nil {
 		v.failPage(err)
 		return
 	}
-	v.reply.Body = body
+	v.x.reply.Body = body
 	v.mediaType = htmlType
 	v.send(fasthttp.StatusOK, pageCache)
 }
 
 // guide answers GET /llms.txt.
-func (v *visit) guide() { v.sendPlain(textType, v.s.Pages.AppendGuide(v.reply.Body[:0])) }
+func (v *visit) guide() { v.sendPlain(textType, v.pages.AppendGuide(v.x.reply.Body[:0])) }
 
 // robots answers GET /robots.txt.
-func (v *visit) robots() { v.sendPlain(textType, v.s.Pages.AppendRobots(v.reply.Body[:0])) }
+func (v *visit) robots() { v.sendPlain(textType, v.pages.AppendRobots(v.x.reply.Body[:0])) }
 
 // sendPlain sends a page that does not depend on the catalog.
 func (v *visit) sendPlain(mediaType string, body []byte) {
-	v.reply.Body = body
+	v.x.reply.Body = body
 	v.mediaType = mediaType
 	v.send(fasthttp.StatusOK, plainCache)
 }

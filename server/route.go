@@ -9,7 +9,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/server/front"
 	"ninepocket/wire"
@@ -41,13 +41,13 @@ func (s *Server) paths() []*path {
 	table := []*path{
 		{pattern: "/openapi.json", method: "GET", open: (*exchange).openapi, counts: route{noSurface, "openapi"}},
 		{pattern: "/healthz", method: "GET", open: (*exchange).healthz, counts: route{noSurface, "healthz"}},
-		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{"mcp", "mcp"}},
+		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{onMCP, "mcp"}},
 	}
 
 	// The live and the preview operation of one method and path share a row.
 	rows := map[string]*path{}
 	for _, op := range api.Operations() {
-		if op.Surface == access.Preview && !s.Preview {
+		if op.Surface == keys.Preview && !s.Preview {
 			continue // switched off (decision 1)
 		}
 
@@ -57,7 +57,7 @@ func (s *Server) paths() []*path {
 			rows[op.Method+op.Path] = p
 			table = append(table, p)
 		}
-		if op.Surface == access.Preview {
+		if op.Surface == keys.Preview {
 			p.preview = &operation{Operation: op}
 		} else {
 			p.live = &operation{Operation: op}

@@ -174,16 +174,16 @@ type cannotKeepError struct{ error }
 // smallImage answers GET /small/{size}-{version}-{file}. Where there is no such copy, it leads to the
 // one that there is now, or to the whole picture.
 func (v *visit) smallImage() {
-	images := v.s.Images
-	name, _ := v.request.PathID()
+	images := v.x.s.Images
+	name, _ := v.x.request.PathID()
 	letter, rest, _ := strings.Cut(name, "-")
 	version, file, _ := strings.Cut(rest, "-")
 	if sizes[letter] == 0 || !isImage(file) {
-		v.missing(v.Ctx.URI().PathOriginal(), "There is no such image.")
+		v.x.missing(v.x.Ctx.URI().PathOriginal(), "There is no such image.")
 		return
 	}
 
-	root := v.s.imageRoot()
+	root := v.x.s.imageRoot()
 	now := images.Version(file)
 	switch {
 	case now == "":
@@ -198,7 +198,7 @@ func (v *visit) smallImage() {
 	defer cancel()
 	copied, err := images.get(ctx, letter, version, file)
 	if cannotKeep := (cannotKeepError{}); errors.As(err, &cannotKeep) {
-		v.s.Log.Warn("cannot keep a small picture", slog.Any("cause", err))
+		v.x.s.Log.Warn("cannot keep a small picture", slog.Any("cause", err))
 		err = nil
 	}
 	if err != nil {
@@ -206,13 +206,13 @@ func (v *visit) smallImage() {
 		return
 	}
 
-	v.nameHead()
-	v.Head.Set("X-Content-Type-Options", "nosniff")
-	v.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	v.Head.Set(fasthttp.HeaderCacheControl, assetCache)
-	v.Head.Send(&v.Ctx.Response.Header)
-	v.Ctx.Response.Header.SetContentType("image/jpeg")
-	v.SendShared(copied)
+	v.x.nameHead()
+	v.x.Head.Set("X-Content-Type-Options", "nosniff")
+	v.x.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	v.x.Head.Set(fasthttp.HeaderCacheControl, assetCache)
+	v.x.Head.Send(&v.x.Ctx.Response.Header)
+	v.x.Ctx.Response.Header.SetContentType("image/jpeg")
+	v.x.SendShared(copied)
 }
 
 // imageRoot is what the addresses of pictures begin with, below the host.
@@ -225,9 +225,9 @@ func (s *Server) imageRoot() string {
 
 // elsewhere leads to another address, by a redirect that nobody keeps for good.
 func (v *visit) elsewhere(address string) {
-	h := &v.Ctx.Response.Header
+	h := &v.x.Ctx.Response.Header
 	h.Set(fasthttp.HeaderLocation, address)
 	h.Set(fasthttp.HeaderCacheControl, pageCache)
 	h.SetContentLength(0)
-	v.Ctx.Response.SetStatusCode(fasthttp.StatusFound)
+	v.x.Ctx.Response.SetStatusCode(fasthttp.StatusFound)
 }

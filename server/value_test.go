@@ -2,10 +2,14 @@ package server
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"ninepocket/server/front"
 )
 
 // post sends a form of the page that values a list.
@@ -21,14 +25,15 @@ func (w *world) post(t *testing.T, form url.Values) reply {
 	return r
 }
 
-// TestValueList values a list, answers its question, and takes the table away. Nothing of it may be kept on the way.
+// TestValueList values a list, answers its question, and takes the table away. Nothing of it may be kept on the way, but
+// by the browser that goes back to it.
 func TestValueList(t *testing.T) {
 	w := sharedSite()
 	list := url.Values{"lines": {"Quantity,Name,Set\r\n3x Charizard Kanto Classic 4/102\r\n\r\nUmbreon VMAX\r\n" +
 		"=cmd|' /C calc'!A0"}}
 	r := w.post(t, list)
 	page := string(r.body)
-	if r.status != http.StatusOK || r.header.Get("Cache-Control") != "no-store" || r.header.Get("ETag") != "" {
+	if r.status != http.StatusOK || r.header.Get("Cache-Control") != "private, max-age=0" || r.header.Get("ETag") != "" {
 		t.Errorf("status %d, %q, %q", r.status, r.header.Get("Cache-Control"), r.header.Get("ETag"))
 	}
 	for _, want := range []string{
@@ -62,19 +67,9 @@ func TestValueList(t *testing.T) {
 	}
 }
 
-// TestValueListBounds wants lists within bounds, whatever is sent, and files of apps to be read.
-func TestValueListBounds(t *testing.T) {
+// TestValueListForms reads forms as browsers and others send them, and files of apps.
+func TestValueListForms(t *testing.T) {
 	w := sharedSite()
-	long := string(w.post(t, url.Values{"lines": {strings.Repeat("Charizard Kanto Classic 4/102\n", 150)}}).body)
-	if !strings.Contains(long, "of 100 priced") || !strings.Contains(long, "50 lines are beyond the first 100") {
-		t.Error("a list that is too long is not cut, or does not say so")
-	}
-
-	wide := w.post(t, url.Values{"lines": {strings.Repeat("x", 200<<10)}})
-	if wide.status != http.StatusOK || len(wide.body) > 200<<10 {
-		t.Errorf("a line that is too long: status %d, %d bytes", wide.status, len(wide.body))
-	}
-
 	const file = "--b\r\nContent-Disposition: form-data; name=\"lines\"\r\n\r\nUmbreon VMAX\r\n" +
 		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" +
 		"\xef\xbb\xbf2x Charizard Kanto Classic 4/102\r\n--b--\r\n"
@@ -106,5 +101,167 @@ func TestValueListBounds(t *testing.T) {
 		if r := w.post(t, url.Values{"lines": {"Umbreon VMAX"}, "pick": {pick}}); r.status != http.StatusOK {
 			t.Errorf("pick %q: status %d", pick, r.status)
 		}
+	}
+}
+
+// listOf is a list of so many rows and bytes, which all say the same.
+func listOf(rows, size int) string {
+	const row = "Charizard Kanto Classic 4/102"
+	var list strings.Builder
+	for i := range rows {
+		width := size/rows - len("\n")
+		if i < size%rows {
+			width++
+		}
+		fmt.Fprintf(&list, "%-*s\n", width, row)
+	}
+	return list.String()
+}
+
+// exportOf is what an app exports of so many rows, with line ends of Windows and cells of several lines.
+func exportOf(rows int) string {
+	return "Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU\r\n" +
+		strings.Repeat("1,Charizard,\"Char\r\nizard\",Kanto Classic,4/102,,Unlimited Holofoil,Near Mint,English,,,\r\n", rows)
+}
+
+// multipartOf is a form as browsers send it: the box, and the file below it.
+func multipartOf(box, file string) string {
+	return "--b\r\nContent-Disposition: form-data; name=\"lines\"\r\n\r\n" + box +
+		"\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" +
+		file + "\r\n--b--\r\n"
+}
+
+// listForms are the ways in which a list comes.
+var listForms = map[string]struct {
+	header string
+	body   func(list string) string
+}{
+	"box":     {"multipart/form-data; boundary=b", func(list string) string { return multipartOf(list, "") }},
+	"file":    {"multipart/form-data; boundary=b", func(list string) string { return multipartOf("Umbreon VMAX", list) }},
+	"encoded": {"application/x-www-form-urlencoded", func(list string) string { return url.Values{"lines": {list}}.Encode() }},
+}
+
+// TestValueListSizes posts lists of the sizes that visitors have, in every form: up to 100 rows and 64 KiB, whatever the
+// form adds, each is answered in full, and a larger one is refused by a page with its true size.
+func TestValueListSizes(t *testing.T) {
+	w := sharedSite()
+	const most = 64 << 10
+	const full = "100 lines of 100 priced, 100 copies"
+	tooLong := func(rows int, list string) string {
+		return fmt.Sprintf("This list has %s rows and %s bytes.", thousands(rows), thousands(len(list)))
+	}
+	for _, c := range []struct {
+		name, list, want string
+		status           int
+	}{
+		{"8 KiB", listOf(100, 8<<10), full, 200},
+		{"16 KiB", listOf(100, 16<<10), full, 200},
+		{"64 KiB", listOf(100, most), full, 200},
+		{"export of 100", exportOf(100), full, 200},
+		{"one byte more", listOf(100, most+1), tooLong(100, listOf(100, most+1)), 413},
+		{"101 rows", listOf(101, 5_000), tooLong(101, listOf(101, 5_000)), 413},
+		{"export of 101", exportOf(101), tooLong(101, exportOf(101)), 413},
+		{"5,000 rows", listOf(5_000, 312_345), tooLong(5_000, listOf(5_000, 312_345)), 413},
+		{"export of 5,000", exportOf(5_000), tooLong(5_000, exportOf(5_000)), 413},
+		{"20,000 rows", listOf(20_000, 2<<20), tooLong(20_000, listOf(20_000, 2<<20)), 413},
+	} {
+		for form, way := range listForms {
+			for _, key := range []string{"", "X-API-Key: " + w.keys["pro"]} { // who has a key is a visitor, too
+				q := request{method: "POST", target: "/value", body: way.body(c.list)}
+				q.header = []string{anybody(), "Content-Type: " + way.header}
+				if key != "" {
+					q.header = append(q.header, key)
+				}
+				r, err := w.send(q)
+				page := string(r.body)
+				if err != nil || r.status != c.status || !strings.Contains(page, c.want) {
+					t.Errorf("%s as %s, key %t: %d without %q, %v", c.name, form, key != "", r.status, c.want, err)
+					continue
+				}
+				if priced := strings.Contains(page, "$45,000.00"); priced != (c.status == 200) ||
+					strings.Contains(page, "So far") || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+					t.Errorf("%s as %s: priced %t, %q", c.name, form, priced, r.header.Get("Content-Type"))
+				}
+			}
+		}
+	}
+}
+
+// thousands is a number as the pages write it.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
+
+// TestValueListOfStrangers holds what a server reads of lists to bounds: none of whom asks too often or is many, no
+// more than 4 MiB of one, and none without a length.
+func TestValueListOfStrangers(t *testing.T) {
+	w := siteWorld(t, func(s *setup) {
+		usual := s.options
+		s.options = func(o *Options) {
+			usual(o)
+			o.BodyRoom = 100 << 10 // one list
+		}
+	})
+	post := func(visitor, body string) reply {
+		t.Helper()
+		r, err := w.send(request{
+			method: "POST", target: "/value", body: body,
+			header: []string{visitor, "Content-Type: multipart/form-data; boundary=b"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	list := multipartOf(listOf(100, 64<<10), "")
+	one := anybody()
+	for range visitorBurst {
+		if r := post(one, list); r.status != http.StatusOK {
+			t.Fatalf("status %d: %s", r.status, r.body)
+		}
+	}
+	if r := post(one, list); r.status != http.StatusTooManyRequests || !strings.Contains(string(r.body), "Too many") {
+		t.Errorf("status %d for one who asks too often", r.status)
+	}
+
+	// Of an endless list a part is counted, and the client that goes on sending is not waited for.
+	huge := multipartOf(listOf(100_000, 6<<20), "")
+	if page := string(post(anybody(), huge).body); !strings.Contains(page, "This list has more than 66,") {
+		t.Errorf("of a list of 6 MiB is told %.300s", page)
+	}
+
+	r, err := w.send(request{
+		method: "POST", target: "/value", body: list, chunked: true,
+		header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
+	})
+	if err != nil || r.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(r.body), "without its length") {
+		t.Errorf("a list in chunks: status %d, %v", r.status, err)
+	}
+
+	// One that takes its time holds the room there is.
+	slow, err := w.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	half := request{
+		method: "POST", target: "/value", body: list, header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
+	}
+	if _, err := slow.Write(half.bytes()[:40_000]); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); w.open.Taken() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a list that is being read takes no room")
+		}
+	}
+	if r := post(anybody(), list); r.status != http.StatusServiceUnavailable {
+		t.Errorf("status %d without room", r.status)
+	}
+	if r := post(anybody(), list[:front.MaxUnasked]); r.status != http.StatusOK {
+		t.Errorf("status %d of a short one", r.status)
 	}
 }

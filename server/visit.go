@@ -4,17 +4,23 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/engine"
 	"ninepocket/server/front"
+	"ninepocket/site"
 	"ninepocket/wire"
 )
 
 // visit is a request for a page of the site or a file of one, and the page being made.
 type visit struct {
-	*exchange
+	x         *exchange
+	pages     *site.Pages
+	view      *engine.View // nil where there is none, or where none is needed
+	time      time.Time
 	mediaType string
 	cache     string // Cache-Control of a page
 	policy    string // Content-Security-Policy of a page, "" for that of all
@@ -22,7 +28,7 @@ type visit struct {
 
 // visited turns a function of a visit into one that answers a path.
 func visited(answer func(*visit)) func(*exchange) {
-	return func(x *exchange) { answer(&visit{exchange: x}) }
+	return func(x *exchange) { answer(&visit{x: x, pages: x.s.Pages, time: x.time}) }
 }
 
 // paged wraps what makes a page into the way of all pages: the limit of the caller's address, the
@@ -34,16 +40,17 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 		if !v.admitted() {
 			return
 		}
-		v.request.View = v.s.Engine.View()
-		if v.request.View == nil && !strings.HasPrefix(v.path.pattern, "/errors") { // which needs none
-			v.tellPage(noCatalog, func(dst []byte) ([]byte, error) { return v.s.Pages.Unavailable(dst, v.time) })
+		v.view = v.x.s.Engine.View()
+		v.x.request.View = v.view
+		if v.view == nil && !strings.HasPrefix(v.x.path.pattern, "/errors") { // which needs none
+			v.tellPage(noCatalog, func(dst []byte) ([]byte, error) { return v.pages.Unavailable(dst, v.time) })
 			return
 		}
 
 		// A page that is none says so before anything of it is sent.
 		v.mediaType = htmlType
 		v.cache = pageCache
-		body, err := render(v, v.reply.Body[:0])
+		body, err := render(v, v.x.reply.Body[:0])
 		switch {
 		case errors.Is(err, errMoved):
 		case errors.Is(err, errNoPage):
@@ -51,7 +58,7 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 		case err != nil:
 			v.failPage(err)
 		default:
-			v.reply.Body = body
+			v.x.reply.Body = body
 			v.send(fasthttp.StatusOK, v.cache)
 		}
 	})
@@ -60,22 +67,22 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 // admitted takes one page of the allowance of the caller's address; where there is none left, it
 // says so to the caller.
 func (v *visit) admitted() bool {
-	wait := v.s.visitors.admit(v.s.visitor(v.exchange), v.now)
+	wait := v.x.s.visitors.admit(v.x.s.visitor(v.x), v.x.now)
 	if wait > 0 {
 		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
 		f.RetryAfter = wait
-		v.tellPage(f, func(dst []byte) ([]byte, error) { return v.s.Pages.TooMany(dst, nil, v.time, wait) })
+		v.tellPage(f, func(dst []byte) ([]byte, error) { return v.pages.TooMany(dst, nil, v.time, wait) })
 	}
 	return wait <= 0
 }
 
 func (v *visit) failPage(err error) {
-	v.s.Log.Error("cannot make a page", slog.String("request_id", string(v.id)), slog.Any("cause", err))
+	v.x.s.Log.Error("cannot make a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
 
 	// The page that says so is simpler than the one that failed. Should it fail as well, an empty
 	// one is all there is.
 	v.tellPage(somethingWrong, func(dst []byte) ([]byte, error) {
-		body, _ := v.s.Pages.Failed(dst, v.time, string(v.id))
+		body, _ := v.pages.Failed(dst, v.time, string(v.x.id))
 		return body, nil
 	})
 }
@@ -100,7 +107,7 @@ func (v *visit) lost() {
 // noPage answers 404 with a page, or to a program with a problem.
 func (v *visit) noPage() {
 	f := problem(wire.NotFound, "There is no such page.")
-	v.tellPage(f, func(dst []byte) ([]byte, error) { return v.s.Pages.NotFound(dst, v.s.Engine.View(), v.time) })
+	v.tellPage(f, func(dst []byte) ([]byte, error) { return v.pages.NotFound(dst, v.x.s.Engine.View(), v.time) })
 }
 
 // tellPage answers an error: a program is told it as a problem, and everybody else with the page
@@ -109,41 +116,41 @@ func (v *visit) tellPage(f *wire.Fault, render func(dst []byte) ([]byte, error))
 	if v.toldAsProblem(f) {
 		return
 	}
-	body, err := render(v.reply.Body[:0])
+	body, err := render(v.x.reply.Body[:0])
 	if err != nil {
 		v.failPage(err)
 		return
 	}
 
-	v.reply.Body = body
+	v.x.reply.Body = body
 	v.mediaType = htmlType
 	if f.RetryAfter > 0 {
-		v.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(f.RetryAfter)))
+		v.x.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(f.RetryAfter)))
 	}
 	v.send(wire.Live[f.Code].Status, "no-store")
 }
 
 // send sends the reply's body as a page. A success has a validator, of its content.
 func (v *visit) send(status int, cache string) {
-	resp := &v.Ctx.Response
-	head := &v.Head
-	v.nameHead()
+	resp := &v.x.Ctx.Response
+	head := &v.x.Head
+	v.x.nameHead()
 	head.Set("Content-Security-Policy", v.contentPolicy())
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Referrer-Policy", "same-origin")
 	head.Set(fasthttp.HeaderCacheControl, cache)
 	if status < fasthttp.StatusBadRequest {
-		v.vary(fasthttp.HeaderAcceptEncoding)
+		v.x.vary(fasthttp.HeaderAcceptEncoding)
 	} else { // see toldAsProblem
-		v.vary("Accept, Accept-Encoding")
+		v.x.vary("Accept, Accept-Encoding")
 	}
 
 	// Only a success may be kept: an error must not be told from a cache when it is over.
-	encoding := v.Encoding(len(v.reply.Body))
-	if status == fasthttp.StatusOK && !v.Ctx.IsPost() {
-		tag := xxhash.Sum64(v.reply.Body)
-		v.SetETag(tag, encoding)
-		if v.Matches(tag, encoding) {
+	encoding := v.x.Encoding(len(v.x.reply.Body))
+	if status == fasthttp.StatusOK && !v.x.Ctx.IsPost() {
+		tag := xxhash.Sum64(v.x.reply.Body)
+		v.x.SetETag(tag, encoding)
+		if v.x.Matches(tag, encoding) {
 			resp.SetStatusCode(fasthttp.StatusNotModified)
 			head.Send(&resp.Header)
 			return
@@ -154,15 +161,15 @@ func (v *visit) send(status int, cache string) {
 	resp.SetStatusCode(status)
 	resp.Header.SetContentType(v.mediaType)
 	if encoding != "" {
-		v.SendPacked(v.reply.Body, 0, encoding, status == fasthttp.StatusOK)
+		v.x.SendPacked(v.x.reply.Body, 0, encoding, status == fasthttp.StatusOK)
 		return
 	}
-	v.reply.Body = v.SendOwned(v.reply.Body)
+	v.x.reply.Body = v.x.SendOwned(v.x.reply.Body)
 }
 
 // contentPolicy is the Content-Security-Policy of the page.
 func (v *visit) contentPolicy() string {
-	if v.policy != "" && v.Ctx.Response.StatusCode() < fasthttp.StatusBadRequest {
+	if v.policy != "" && v.x.Ctx.Response.StatusCode() < fasthttp.StatusBadRequest {
 		return v.policy
 	}
 	return pagePolicy
@@ -178,12 +185,12 @@ func (x *exchange) wantsPage(raw []byte) bool {
 // toldAsProblem answers an error of a page in the live envelope, to a program: a client that names
 // JSON and not HTML. All others, those that name neither included, are left to be told with a page.
 func (v *visit) toldAsProblem(f *wire.Fault) bool {
-	accept := v.Field(fasthttp.HeaderAccept)
+	accept := v.x.Field(fasthttp.HeaderAccept)
 	program := front.Names(accept, "application/json") || front.Names(accept, liveSurface.errorType)
 	if !program || front.Names(accept, "text/html") {
 		return false
 	}
-	v.tell(f, fasthttp.HeaderAccept)
+	v.x.tell(f, fasthttp.HeaderAccept)
 	return true
 }
 

@@ -123,14 +123,8 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 		if one == k.chosen {
 			qw422016.N().S(` class="chosen"`)
 		}
-		qw422016.N().S(` data-points=" `)
-		if one == k.chosen {
-			qw422016.E().Z(appendSeries(nil, k.points, from))
-			qw422016.N().S(` `)
-		} else {
-			qw422016.E().Z(appendSeries(nil, pointsOf(c, one.lane, k.days), from))
-			qw422016.N().S(` `)
-		}
+		qw422016.N().S(` data-points="`)
+		qw422016.E().Z(appendSeries(nil, pointsOf(c, one.lane, k.days), from))
 		qw422016.N().S(`"></data> `)
 	}
 	qw422016.N().S(`</figure> `)

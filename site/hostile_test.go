@@ -95,9 +95,10 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	keep("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
 	keep("embed")(w.pages.Embed(nil, w.view, card), nil)
 	// A picked card is priced whatever else the line says.
+	var list site.List
+	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // a list does not fail
 	keep("value")(w.pages.Value(nil, w.view, w.now, site.ValueQuery{
-		Text:  strings.Join(strings.Fields(typed), " "),
-		Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
+		List: list, Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
 	}))
 	keep("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
 	keep("suggest")(w.pages.Suggest(nil, w.view, indexed), nil)

@@ -58,8 +58,24 @@ func (p Pick) String() string {
 
 // ValueQuery is a list to value.
 type ValueQuery struct {
-	Text  string // the lines
+	List
+	More  bool   // the list goes on beyond what was counted
 	Picks []Pick // of two of a line the last one counts
+}
+
+// TooLong says how long a list is that is not valued, and how long one may be; "" for one that is valued.
+func (asked *ValueQuery) TooLong() string {
+	rows := asked.Rows()
+	if asked.Empty() || asked.Text() != "" && rows <= ValueLines {
+		return ""
+	}
+
+	size := counted(rows, "row", "rows") + " and " + counted(asked.bytes, "byte", "bytes")
+	if asked.More {
+		size = "more than " + size
+	}
+	return "This list has " + size + ". Up to " + counted(ValueLines, "row", "rows") + " and " +
+		counted(ValueText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
 }
 
 // valuedLine is a line with what became of it.
@@ -67,87 +83,91 @@ type valuedLine struct {
 	number int // from 1
 	text   string
 	item   valuation.Item
-	valuation.Result
+	valuation.Line
 }
+
+// valuedLines take what became of each line.
+type valuedLines []valuedLine
+
+// Line keeps what became of a line.
+func (lines valuedLines) Line(line *valuation.Line) { lines[line.N].Line = *line }
 
 type valuePage struct {
 	frame
-	asked   ValueQuery
-	given   bool // there is a list
-	lines   []valuedLine
-	leftOut int // lines beyond ValueLines
-	totals  valuation.Totals
+	text   string // the list, "" without one
+	picks  []Pick
+	why    string // it was not valued, "" where it was
+	lines  []valuedLine
+	totals valuation.Totals
+}
+
+func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
+	page := &valuePage{
+		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), picks: asked.Picks,
+	}
+	if !asked.Empty() {
+		page.text = asked.Text()
+	}
+	page.canonical = canonical(v, "/value")
+	return page
+}
+
+// ValueRefused appends the page that says why a list is not valued, with the list in the form as far as it
+// may be valued with fewer lines.
+func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) ([]byte, error) {
+	page := p.valuePage(v, now, &asked)
+	page.why = why
+	return show(dst, page), nil
 }
 
 // Value appends the page that values a list. Nothing of the list is kept.
 func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) ([]byte, error) {
-	page := valuePage{
-		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), asked: asked,
-		given: strings.TrimSpace(asked.Text) != "",
-	}
-	page.lines, page.leftOut = valued(v, &asked)
-	for i := range page.lines {
-		page.totals.Add(&page.lines[i].Result)
-	}
-	page.canonical = canonical(v, "/value")
-	return show(dst, &page), nil
+	page := p.valuePage(v, now, &asked)
+	page.lines, page.totals = valued(v, &asked)
+	return show(dst, page), nil
 }
 
 // valued values each line of a list that says anything. A list with the header of an export is read by its columns, as
 // the API reads one; a header of another kind says nothing.
-func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, leftOut int) {
-	items, rows, err := valuation.ReadExport(asked.Text, ValueLines)
+func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
+	list := asked.Text()
+	items, _, err := valuation.ReadExport(list, ValueLines)
 	if err == nil {
 		for i := range items {
 			text := joined(items[i].Name, items[i].Set, items[i].Number)
 			lines = append(lines, valuedLine{number: i + 1, text: text, item: items[i]})
 		}
-		leftOut = rows - len(items)
 	} else {
-		lines, leftOut = readLines(asked.Text)
+		lines = readLines(list)
 	}
 
 	picked := map[int]Pick{}
 	for _, pick := range asked.Picks {
 		picked[pick.Line] = pick
 	}
-	appraiser := &valuation.Appraiser{Candidates: mostPicks}
-	appraiser.Reset(v)
+	items = make([]valuation.Item, len(lines))
 	for i := range lines {
-		pick, answered := picked[i+1]
-		lines[i].value(appraiser, pick, answered)
+		items[i] = lines[i].item
+		if pick, answered := picked[i+1]; answered {
+			items[i].ID = pick.Card
+			items[i].Variant = pick.Variant
+			items[i].Picked = true
+		}
 	}
-	return lines, leftOut
+	appraiser := &valuation.Appraiser{Candidates: mostPicks}
+	totals = appraiser.Walk(v, items, valuedLines(lines))
+	return lines, totals
 }
 
 // readLines reads a list as people write it.
-func readLines(list string) (lines []valuedLine, leftOut int) {
+func readLines(list string) (lines []valuedLine) {
 	for text := range strings.Lines(list) {
 		text = strings.TrimSpace(text)
-		switch {
-		case text == "" || isHeader(text):
-		case len(lines) == ValueLines:
-			leftOut++
-		default:
+		if text != "" && !isHeader(text) {
 			lines = append(lines, valuedLine{number: len(lines) + 1, text: text, item: valuation.Item{Line: text}})
 		}
 	}
-	return lines, leftOut
-}
-
-// value values a line, with the answer to its question.
-func (line *valuedLine) value(appraiser *valuation.Appraiser, pick Pick, answered bool) {
-	item := line.item
-	if answered {
-		item.ID = pick.Card
-		item.Variant = pick.Variant
-	}
-	line.Result = appraiser.Value(item)
-
-	// Whoever picks a card knows better than the line, but for how many copies there are.
-	if answered && line.Status != valuation.Priced {
-		line.Result = appraiser.Value(valuation.Item{ID: pick.Card, Variant: pick.Variant, Quantity: line.Quantity})
-	}
+	return lines
 }
 
 // headerCells are the names of columns of which every export has two.
@@ -214,8 +234,8 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 			row[11] = c.Cards.ID.At(line.Card)
 		}
 		if line.Lane >= 0 {
-			row[6] = title(c.Variants.At(int(c.Lanes.Variant[line.Lane])))
-			row[7] = snapshot.Condition(c.Lanes.Condition[line.Lane]).Text()
+			row[6] = title(line.Variant)
+			row[7] = line.Condition
 			row[8] = decimal(line.Cents)
 			row[9] = decimal(line.Total)
 		}

@@ -24,22 +24,28 @@ var (
 
 func (p *valuePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<h1>What is this list worth?</h1> `)
-	if p.given {
+	if p.why != "" {
+		qw422016.N().S(`<p class="warn" role="alert">`)
+		qw422016.E().S(capital(p.why))
+		qw422016.N().S(`</p> `)
+	} else if p.text != "" {
 		p.streamanswer(qw422016)
 	}
 	qw422016.N().S(`<form class="value" method="post" action="`)
 	qw422016.E().S(p.root)
 	qw422016.N().S(`/value" enctype="multipart/form-data"> `)
-	if p.given {
+	if p.text != "" {
 		qw422016.N().S(`<h2>The list</h2> `)
 	}
 	qw422016.N().S(`<label for="lines">One card a line: copies, name, set, number, condition, as far as you know them</label> <textarea id="lines" name="lines" rows="10" spellcheck="false" placeholder="2x Charizard Base Set 4/102 NM&#10;Umbreon VMAX 215/203">`)
 	qw422016.N().S(`
 `)
-	qw422016.E().S(p.asked.Text)
+	qw422016.E().S(p.text)
 	qw422016.N().S(`</textarea> <label for="file">Or a CSV file of an app: TCGplayer, Collectr, Dragon Shield or Cardmarket</label> <input id="file" name="file" type="file" accept=".csv,.txt,text/csv,text/plain"> <p><button>Value it</button></p> <p class="when">Up to `)
 	qw422016.N().D(ValueLines)
-	qw422016.N().S(` lines. Your list is not stored, and is not in the address of the answer.</p> </form> `)
+	qw422016.N().S(` lines and `)
+	qw422016.N().D(ValueText >> 10)
+	qw422016.N().S(` KiB. Your list is not stored, and is not in the address of the answer.</p> </form> `)
 }
 
 func (p *valuePage) writecontent(qq422016 qtio422016.Writer) {
@@ -97,21 +103,14 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 		}
 		qw422016.N().S(`</p> `)
 	}
-	if p.leftOut > 0 {
-		qw422016.N().S(`<p class="when">`)
-		qw422016.E().S(counted(p.leftOut, "line is", "lines are"))
-		qw422016.N().S(` beyond the first `)
-		qw422016.N().D(ValueLines)
-		qw422016.N().S(` and left out.</p> `)
-	}
 	qw422016.N().S(`</section> <form method="post" action="`)
 	qw422016.E().S(p.root)
 	qw422016.N().S(`/value" enctype="multipart/form-data"> <textarea name="lines" hidden aria-hidden="true" tabindex="-1">`)
 	qw422016.N().S(`
 `)
-	qw422016.E().S(p.asked.Text)
+	qw422016.E().S(p.text)
 	qw422016.N().S(`</textarea> `)
-	for _, pick := range p.asked.Picks {
+	for _, pick := range p.picks {
 		qw422016.N().S(`<input type="hidden" name="pick" value="`)
 		qw422016.E().S(pick.String())
 		qw422016.N().S(`"> `)

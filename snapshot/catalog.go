@@ -2,7 +2,9 @@ package snapshot
 
 import (
 	"math"
-	"time"
+	"slices"
+
+	"ninepocket/calendar"
 )
 
 // Limits of a catalog: what the fields of docs/API.md and the format's 32-bit offsets can carry.
@@ -28,41 +30,16 @@ const (
 )
 
 // Day is a UTC date as days since 1970-01-01.
-type Day int32
+type Day = calendar.Day
 
 // NoDay marks a date that is not known.
 const NoDay = Day(math.MinInt32)
 
-// DayOf returns the UTC date of an instant in milliseconds since 1970.
-func DayOf(ms int64) Day { return Day(floorDiv(ms, dayMillis)) }
+// DayOf is [calendar.DayOf].
+func DayOf(ms int64) Day { return calendar.DayOf(ms) }
 
-const dayMillis = 86_400_000
-
-// Start returns the first millisecond of the date.
-func (d Day) Start() int64 { return int64(d) * dayMillis }
-
-// Time returns midnight UTC at the start of the date.
-func (d Day) Time() time.Time { return time.UnixMilli(d.Start()).UTC() }
-
-// String spells the date as YYYY-MM-DD.
-func (d Day) String() string { return d.Time().Format(time.DateOnly) }
-
-// ParseDay reads a date spelt YYYY-MM-DD.
-func ParseDay(s string) (Day, error) {
-	t, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return NoDay, err
-	}
-	return DayOf(t.UnixMilli()), nil
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
+// ParseDay is [calendar.ParseDay].
+func ParseDay(s string) (Day, error) { return calendar.ParseDay(s) }
 
 // Condition is the state of a copy of a card. A variant's display price is that of the first
 // condition, in the order of the values, that has a price (decision 19).
@@ -138,49 +115,72 @@ type Catalog struct {
 	Gaps Gaps
 }
 
-// GameNames are the games of a catalog in the order of decision 22.
-type GameNames struct{ Slug, Name Strings }
+// GameNames are the games of a catalog in the order of decision 22. The tag of a field is the name
+// of its column in the format, here and in the tables below.
+type GameNames struct {
+	Slug Strings `column:"slug"`
+	Name Strings `column:"name"`
+}
 
 // Sets are in the order of decision 22: newest first, those without a date last, then by name and
 // id.
 type Sets struct {
-	ID, Slug, Name, Series, Code Strings
-	Game                         []uint8
-	Release                      []Day // NoDay when not known
-	Cards                        []uint32
-	Aliases                      Lists   // list i is the rows of Alias that belong to set i
-	Alias                        Strings // names and codes that a filter takes besides ID, Slug, Name and Code
+	ID      Strings  `column:"id"`
+	Slug    Strings  `column:"slug"`
+	Name    Strings  `column:"name"`
+	Series  Strings  `column:"series"`
+	Code    Strings  `column:"code"`
+	Game    []uint8  `column:"game"`
+	Release []Day    `column:"release"` // NoDay when not known
+	Cards   []uint32 `column:"cards"`
+	Aliases Lists    `column:"aliases"` // list i is the rows of Alias that belong to set i
+	Alias   Strings  `column:"alias"`   // names and codes that a filter takes besides ID, Slug, Name and Code
 	// Total is the number that a set's cards have after the slash (102 of "4/102"). It is 0 when no
 	// source says it.
-	Total []uint16
+	Total []uint16 `column:"total" since:"2"`
 }
 
 // Cards are the cards by number.
 type Cards struct {
-	ID, Slug, Name, Number, Rarity, Printing, Image Strings // Image is a file name in the operator's image folder
-	Game                                            []uint8
-	Set                                             []int32  // NoSet when the card has none
-	Order                                           []uint32 // rank in catalog order (decision 22)
-	UpdatedAt                                       []int64  // when the catalog entry last changed, ms
-	Product                                         []uint8  // 1 when the identity is verified (decision 27)
-	Display                                         []int32  // the lane of the display price, -1 when unpriced
+	ID        Strings  `column:"id"`
+	Slug      Strings  `column:"slug"`
+	Name      Strings  `column:"name"`
+	Number    Strings  `column:"number"`
+	Rarity    Strings  `column:"rarity"`
+	Printing  Strings  `column:"printing"`
+	Image     Strings  `column:"image"` // a file name in the operator's image folder
+	Game      []uint8  `column:"game"`
+	Set       []int32  `column:"set"`        // NoSet when the card has none
+	Order     []uint32 `column:"order"`      // rank in catalog order (decision 22)
+	UpdatedAt []int64  `column:"updated_at"` // when the catalog entry last changed, ms
+	Product   []uint8  `column:"product"`    // 1 when the identity is verified (decision 27)
+	Display   []int32  `column:"display"`    // the lane of the display price, -1 when unpriced
 }
 
 // Sealed are the verified sealed products, by id. Tail is the public id without its prefix.
 type Sealed struct {
-	Tail, Name, PackageType, UnitKind, Edition Strings
-	Game                                       []uint8
-	Units                                      []uint32
-	UpdatedAt                                  []int64
+	Tail        Strings  `column:"tail"`
+	Name        Strings  `column:"name"`
+	PackageType Strings  `column:"package_type"`
+	UnitKind    Strings  `column:"unit_kind"`
+	Edition     Strings  `column:"edition"`
+	Game        []uint8  `column:"game"`
+	Units       []uint32 `column:"units"`
+	UpdatedAt   []int64  `column:"updated_at"`
 }
 
 // Feeds are the price feeds. They say to whom an observation is attributed.
-type Feeds struct{ Namespace, Attribution, Partner Strings }
+type Feeds struct {
+	Namespace   Strings `column:"namespace"`
+	Attribution Strings `column:"attribution"`
+	Partner     Strings `column:"partner"`
+}
 
 // Identifiers are the ids that items have in other namespaces. List i of Of is item i's.
 type Identifiers struct {
-	Of               Lists
-	Namespace, Value Strings
+	Of        Lists   `column:"of"`
+	Namespace Strings `column:"namespace"`
+	Value     Strings `column:"value"`
 }
 
 // Flags of a lane.
@@ -197,60 +197,75 @@ const (
 // observed within HistoryDays, licensed or not (decision 27). It stores no price that may not be
 // distributed.
 type Lanes struct {
-	Of          Lists
-	Variant     []uint16
-	Condition   []uint8
-	Flags       []uint8
-	Feed        []uint8
-	Cents       []int64 // current price, NoCents when there is none
-	SourceAsOf  []int64 // when the source observed the current price, ms; NoTime when not known
-	CollectedAt []int64 // when the current price was collected, ms; NoTime without a price
-	Base7       []int64 // the price that the 7-day change begins at (decision 20), NoCents without one
-	Base30      []int64 // the same for 30 days
-	Seen        []Day   // the last date with a row, with a price or without
+	Of          Lists    `column:"of"`
+	Variant     []uint16 `column:"variant"`
+	Condition   []uint8  `column:"condition"`
+	Flags       []uint8  `column:"flags"`
+	Feed        []uint8  `column:"feed"`
+	Cents       []int64  `column:"cents"`        // current price, NoCents when there is none
+	SourceAsOf  []int64  `column:"source_as_of"` // when the source observed the current price, ms, or NoTime
+	CollectedAt []int64  `column:"collected_at"` // when the current price was collected, ms; NoTime without a price
+	Base7       []int64  `column:"base_7"`       // the price that the 7-day change begins at (decision 20), or NoCents
+	Base30      []int64  `column:"base_30"`      // the same for 30 days
+	Seen        []Day    `column:"seen"`         // the last date with a row, with a price or without
 }
 
 // History holds the points of each lane. List i of Of is the range of bytes of Points that is lane
 // i's; see AppendPoints for their form.
 type History struct {
-	Of     Lists
-	Points []byte
+	Of     Lists        `column:"of"`
+	Points PackedPoints `column:"points"`
 }
+
+// PackedPoints are the points of all lanes. They are most of a snapshot, so that a catalog shares
+// them with the bytes that it was read from.
+type PackedPoints []byte
 
 // Stats are the statistics of display lanes over the windows of StatWindows. A lane has three rows:
 // row 3*k+w is window w of lane Lane[k].
 type Stats struct {
-	Lane                        []uint32 // ascending
-	Min, Max, Mean, First, Last []int64
-	FirstDay, LastDay           []Day
-	Points                      []uint16
+	Lane     []uint32 `column:"lane"` // ascending
+	Min      []int64  `column:"min"`
+	Max      []int64  `column:"max"`
+	Mean     []int64  `column:"mean"`
+	First    []int64  `column:"first"`
+	Last     []int64  `column:"last"`
+	FirstDay []Day    `column:"first_day"`
+	LastDay  []Day    `column:"last_day"`
+	Points   []uint16 `column:"points"`
 }
 
 // Movers are the cards whose display price changed over 7 days, biggest first (decision 21).
-type Movers struct{ Up, Down []uint32 }
+type Movers struct {
+	Up   []uint32 `column:"up"`
+	Down []uint32 `column:"down"`
+}
 
 // Registry is what must outlive a card. It has every source reference that was ever seen, with the
 // id that it got. And it has every former slug, with the id that the slug leads to.
 type Registry struct {
-	Ref, RefID   Strings // ascending by Ref; Ref is "namespace\x00ref"
-	Slug, SlugID Strings // ascending by Slug, then SlugID
+	Ref    Strings `column:"ref"` // ascending; "namespace\x00ref"
+	RefID  Strings `column:"ref_id"`
+	Slug   Strings `column:"slug"` // ascending, then by SlugID
+	SlugID Strings `column:"slug_id"`
 }
 
 // Gaps are what a daily feed has no prices for (decision 1903). A row is a whole day, or one group
 // on a day on which other groups have prices. Rows are in the order of feed, game, day and group.
 type Gaps struct {
-	Feed  []uint8
-	Game  []uint8
-	Day   []Day
-	Group Strings // the feed's own key of the group, "" for the whole day
-	Set   []int32 // the set that the group is, NoSet when it is none
+	Feed  []uint8 `column:"feed"`
+	Game  []uint8 `column:"game"`
+	Day   []Day   `column:"day"`
+	Group Strings `column:"group"` // the feed's own key of the group, "" for the whole day
+	Set   []int32 `column:"set"`   // the set that the group is, NoSet when it is none
 }
 
 // Aliases are phrases that people use for a card or for other words (docs/SEARCH.md, Other names).
 type Aliases struct {
-	Phrase, Replacement Strings
-	Game                []uint8 // AnyGame when the phrase means the same in every game
-	Card                []int32 // -1 when the phrase stands for words, which are its Replacement
+	Phrase      Strings `column:"phrase"`
+	Replacement Strings `column:"replacement"`
+	Game        []uint8 `column:"game"` // AnyGame when the phrase means the same in every game
+	Card        []int32 `column:"card"` // -1 when the phrase stands for words, which are its Replacement
 }
 
 // AnyGame is the game of an alias that holds in every game.
@@ -263,13 +278,11 @@ func (c *Catalog) NumItems() int { return c.Cards.ID.Len() + c.Sealed.Tail.Len()
 func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 
 // Size is about how much memory the catalog holds, in bytes.
-func (c *Catalog) Size() int64 {
-	measure := &measure{format: Format}
-	for _, section := range sections {
-		section.walk(c, measure)
+func (c *Catalog) Size() (bytes int64) {
+	for _, section := range slices.Concat(sections, optionalSections) {
+		for _, col := range section.columns(c) {
+			bytes += col.memory()
+		}
 	}
-	for _, section := range optionalSections {
-		section.walk(c, measure)
-	}
-	return measure.memory
+	return bytes
 }

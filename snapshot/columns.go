@@ -5,32 +5,78 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
+	"strconv"
 	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// columns is one pass over the columns of a section, in the order of the format. Encoding and
-// decoding walk through the same table (see sections.go), so that the two cannot drift apart. After
-// the first failure a call does nothing.
+// column is one column of a section. Encoding, decoding and checking walk through the same columns,
+// so that they cannot drift apart.
 //
 // A section is a msgpack map from column name to bin. Integers are little-endian and of fixed
 // width.
-type columns interface {
-	strings(name string, texts *Strings)
-	lists(name string, l *Lists)
-	bytes(name string, b *[]byte)
-	u8(name string, v *[]uint8)
-	u16(name string, v *[]uint16)
-	u32(name string, v *[]uint32)
-	i32(name string, v *[]int32)
-	i64(name string, v *[]int64)
-	days(name string, v *[]Day)
-	// since reports whether the section is of this format or a newer one.
-	since(format int) bool
+type column struct {
+	name  string
+	data  any // a pointer to Strings, Lists, PackedPoints, or a slice of integers or days
+	since int // the first format that has the column
 }
 
-// encoder writes columns.
+// columnsOf are the columns of a table, in the order of its fields.
+func columnsOf(table any) []column {
+	fields := reflect.ValueOf(table).Elem()
+	columns := make([]column, fields.NumField())
+	for i := range columns {
+		field := fields.Type().Field(i)
+		// A column without the tag is as old as the format.
+		since, _ := strconv.Atoi(field.Tag.Get("since"))
+		columns[i] = column{field.Tag.Get("column"), fields.Field(i).Addr().Interface(), since}
+	}
+	return columns
+}
+
+// memory is how many bytes the column holds.
+func (c column) memory() int64 {
+	switch data := c.data.(type) {
+	case *Strings:
+		return int64(cap(data.arena) + 4*cap(data.ends))
+	case *Lists:
+		return int64(4 * cap(data.ends))
+	}
+
+	slice := reflect.ValueOf(c.data).Elem()
+	return int64(slice.Cap()) * int64(slice.Type().Elem().Size())
+}
+
+// rows is how many rows of its table a column has. Lists and points are not of its table.
+func (c column) rows() (rows int, is bool) {
+	switch data := c.data.(type) {
+	case *Strings:
+		return data.Len(), true
+	case *Lists, *PackedPoints:
+		return 0, false
+	}
+	return reflect.ValueOf(c.data).Elem().Len(), true
+}
+
+// entries is how many entries the map of a section has in a format.
+func entries(columns []column, format int) (n int) {
+	for _, col := range columns {
+		if col.since > format {
+			continue
+		}
+
+		n++
+		// Strings are two: the arena and the ends.
+		if _, is := col.data.(*Strings); is {
+			n++
+		}
+	}
+	return n
+}
+
+// encoder writes columns. After the first failure a call does nothing.
 type encoder struct {
 	buf bytes.Buffer
 	enc *msgpack.Encoder
@@ -38,15 +84,39 @@ type encoder struct {
 }
 
 // encodeSection spells a table as the bytes of its section.
-func encodeSection(walk func(columns)) ([]byte, error) {
-	size := &measure{format: Format}
-	walk(size)
-
+func encodeSection(columns []column) ([]byte, error) {
 	e := &encoder{}
 	e.enc = msgpack.NewEncoder(&e.buf)
-	e.err = e.enc.EncodeMapLen(size.entries)
-	walk(e)
+	e.err = e.enc.EncodeMapLen(entries(columns, Format))
+	for _, col := range columns {
+		e.column(col.name, col.data)
+	}
 	return e.buf.Bytes(), e.err
+}
+
+func (e *encoder) column(name string, data any) {
+	switch data := data.(type) {
+	case *Strings:
+		e.bin(name, data.arena)
+		e.column(name+".ends", &data.ends)
+	case *Lists:
+		e.column(name, &data.ends)
+	case *PackedPoints:
+		e.bin(name, *data)
+
+	case *[]uint8:
+		e.bin(name, *data)
+	case *[]uint16:
+		e.bin(name, littleEndian(*data))
+	case *[]uint32:
+		e.bin(name, littleEndian(*data))
+	case *[]int32:
+		e.bin(name, littleEndian(*data))
+	case *[]int64:
+		e.bin(name, littleEndian(*data))
+	case *[]Day:
+		e.bin(name, littleEndian(*data))
+	}
 }
 
 func (e *encoder) bin(name string, b []byte) {
@@ -65,28 +135,13 @@ func (e *encoder) bin(name string, b []byte) {
 	e.err = e.enc.EncodeBytes(b)
 }
 
-func (e *encoder) strings(name string, texts *Strings) {
-	e.bin(name, texts.arena)
-	e.u32(name+".ends", &texts.ends)
-}
-func (e *encoder) lists(name string, l *Lists)  { e.u32(name, &l.ends) }
-func (e *encoder) bytes(name string, b *[]byte) { e.bin(name, *b) }
-func (e *encoder) u8(name string, v *[]uint8)   { e.bin(name, *v) }
-func (e *encoder) u16(name string, v *[]uint16) { e.bin(name, littleEndian(*v)) }
-func (e *encoder) u32(name string, v *[]uint32) { e.bin(name, littleEndian(*v)) }
-func (e *encoder) i32(name string, v *[]int32)  { e.bin(name, littleEndian(*v)) }
-func (e *encoder) i64(name string, v *[]int64)  { e.bin(name, littleEndian(*v)) }
-func (e *encoder) days(name string, v *[]Day)   { e.bin(name, littleEndian(*v)) }
-func (e *encoder) since(int) bool               { return true }
-
-// decoder reads columns out of a section's bytes.
+// decoder reads columns out of a section's bytes. After the first failure a call does nothing.
 type decoder struct {
-	format int
-	data   []byte
-	r      *bytes.Reader
-	dec    *msgpack.Decoder
-	step   func()
-	err    error
+	data []byte
+	r    *bytes.Reader
+	dec  *msgpack.Decoder
+	step func()
+	err  error
 }
 
 // decodeSection reads a table from the bytes of its section. It allocates only what the bytes
@@ -95,22 +150,23 @@ type decoder struct {
 //
 // Columns are copies, so that the bytes of the section can be freed. Only the points of history are
 // not copied, because they are most of a snapshot.
-func decodeSection(data []byte, format int, step func(), walk func(columns)) error {
-	decoder := &decoder{format: format, data: data, r: bytes.NewReader(data), step: step}
+func decodeSection(data []byte, format int, step func(), columns []column) error {
+	decoder := &decoder{data: data, r: bytes.NewReader(data), step: step}
 	decoder.dec = msgpack.NewDecoder(decoder.r)
-
-	want := &measure{format: format}
-	walk(want)
 
 	n, err := decoder.dec.DecodeMapLen()
 	if err != nil {
 		return fmt.Errorf("is not a map: %w", err)
 	}
-	if n != want.entries {
-		return fmt.Errorf("has %d columns instead of %d", n, want.entries)
+	if want := entries(columns, format); n != want {
+		return fmt.Errorf("has %d columns instead of %d", n, want)
 	}
 
-	walk(decoder)
+	for _, col := range columns {
+		if col.since <= format {
+			decoder.column(col.name, col.data)
+		}
+	}
 	if decoder.err == nil && decoder.r.Len() != 0 {
 		decoder.err = errors.New("has bytes after its last column")
 	}
@@ -161,30 +217,33 @@ func (d *decoder) fail(name, format string, args ...any) []byte {
 	return nil
 }
 
-func (d *decoder) strings(name string, texts *Strings) {
-	texts.arena = bytes.Clone(d.bin(name, 1))
-	d.u32(name+".ends", &texts.ends)
-	if d.err == nil && !texts.ok() {
-		d.fail(name, "has ends that do not fit its bytes")
+func (d *decoder) column(name string, data any) {
+	switch data := data.(type) {
+	case *Strings:
+		data.arena = bytes.Clone(d.bin(name, 1))
+		d.column(name+".ends", &data.ends)
+		if d.err == nil && !data.ok() {
+			d.fail(name, "has ends that do not fit its bytes")
+		}
+	case *Lists:
+		d.column(name, &data.ends)
+	case *PackedPoints:
+		*data = d.bin(name, 1)
+
+	case *[]uint8:
+		*data = bytes.Clone(d.bin(name, 1))
+	case *[]uint16:
+		*data = fromLittleEndian[uint16](d.bin(name, 2), d.step)
+	case *[]uint32:
+		*data = fromLittleEndian[uint32](d.bin(name, 4), d.step)
+	case *[]int32:
+		*data = fromLittleEndian[int32](d.bin(name, 4), d.step)
+	case *[]int64:
+		*data = fromLittleEndian[int64](d.bin(name, 8), d.step)
+	case *[]Day:
+		*data = fromLittleEndian[Day](d.bin(name, 4), d.step)
 	}
 }
-func (d *decoder) lists(name string, l *Lists)  { d.u32(name, &l.ends) }
-func (d *decoder) bytes(name string, b *[]byte) { *b = d.bin(name, 1) }
-func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1)) }
-func (d *decoder) u16(name string, v *[]uint16) {
-	*v = fromLittleEndian[uint16](d.bin(name, 2), d.step)
-}
-
-func (d *decoder) u32(name string, v *[]uint32) {
-	*v = fromLittleEndian[uint32](d.bin(name, 4), d.step)
-}
-
-func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.step) }
-
-func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.step) }
-
-func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
-func (d *decoder) since(format int) bool      { return d.format >= format }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64
@@ -229,27 +288,3 @@ func fromLittleEndian[T integer](b []byte, step func()) []T {
 
 	return v
 }
-
-// measure counts the entries that the map of a section has in a format, and the bytes of memory
-// that its columns take.
-type measure struct {
-	format  int
-	entries int
-	memory  int64
-}
-
-func (m *measure) add(entries, memory int) {
-	m.entries += entries
-	m.memory += int64(memory)
-}
-
-func (m *measure) strings(_ string, texts *Strings) { m.add(2, cap(texts.arena)+4*cap(texts.ends)) }
-func (m *measure) lists(_ string, l *Lists)         { m.add(1, 4*cap(l.ends)) }
-func (m *measure) bytes(_ string, b *[]byte)        { m.add(1, cap(*b)) }
-func (m *measure) u8(_ string, v *[]uint8)          { m.add(1, cap(*v)) }
-func (m *measure) u16(_ string, v *[]uint16)        { m.add(1, 2*cap(*v)) }
-func (m *measure) u32(_ string, v *[]uint32)        { m.add(1, 4*cap(*v)) }
-func (m *measure) i32(_ string, v *[]int32)         { m.add(1, 4*cap(*v)) }
-func (m *measure) i64(_ string, v *[]int64)         { m.add(1, 8*cap(*v)) }
-func (m *measure) days(_ string, v *[]Day)          { m.add(1, 4*cap(*v)) }
-func (m *measure) since(format int) bool            { return m.format >= format }

@@ -56,7 +56,7 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	tables := slices.Clone(sections)
 	for _, section := range optionalSections {
 		if section.has(c) {
-			tables = append(tables, section.section)
+			tables = append(tables, section)
 		}
 	}
 
@@ -70,7 +70,7 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	var group errgroup.Group
 	for i, section := range tables {
 		group.Go(func() error {
-			raw, err := encodeSection(func(w columns) { section.walk(c, w) })
+			raw, err := encodeSection(section.columns(c))
 			if err != nil {
 				return fmt.Errorf("cannot encode section %q: %w", section.name, err)
 			}
@@ -209,7 +209,7 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 		return err
 	}
 
-	if err := decodeSection(raw, format, r.step, func(w columns) { table.walk(c, w) }); err != nil {
+	if err := decodeSection(raw, format, r.step, table.columns(c)); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
 
@@ -225,7 +225,7 @@ func tableOf(i int, s *Section) *section {
 
 	for k := range optionalSections {
 		if s.Optional && optionalSections[k].name == s.Name {
-			return &optionalSections[k].section
+			return &optionalSections[k]
 		}
 	}
 

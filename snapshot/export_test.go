@@ -58,7 +58,7 @@ func SectionNames() []string {
 func EncodeSections(c *Catalog) ([][]byte, error) {
 	var all [][]byte
 	for _, s := range sections {
-		raw, err := encodeSection(func(w columns) { s.walk(c, w) })
+		raw, err := encodeSection(s.columns(c))
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func EncodeSections(c *Catalog) ([][]byte, error) {
 
 // DecodeSection reads section i into a catalog.
 func DecodeSection(c *Catalog, i int, raw []byte) error {
-	return decodeSection(raw, Format, func() {}, func(w columns) { sections[i].walk(c, w) })
+	return decodeSection(raw, Format, func() {}, sections[i].columns(c))
 }
 
 // Remember replaces the store's journal.

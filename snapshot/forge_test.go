@@ -264,7 +264,7 @@ func TestForgedColumns(t *testing.T) {
 	f("games", games(2, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 3, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
-	f("games", games(2, 0, 0, 0), "columns of unequal length")
+	f("games", games(2, 0, 0, 0), "columns of 1 and 2 rows")
 }
 
 // withOptional is a forger of a snapshot with two optional sections that this program does not

@@ -11,152 +11,47 @@ import (
 // section is one table of the format: its name, and its columns in order. docs/SNAPSHOT.md,
 // Sections, is the same list in words.
 type section struct {
-	name string
-	walk func(*Catalog, columns)
+	name    string
+	columns func(*Catalog) []column
+	// has reports whether a catalog has rows for an optional section, which is stored only then. It
+	// is nil for a section that every snapshot has.
+	has func(*Catalog) bool
 }
 
 // sections are all tables in the order in which they are stored.
 var sections = []section{
-	{"games", func(c *Catalog, w columns) {
-		names := &c.Games
-		w.strings("slug", &names.Slug)
-		w.strings("name", &names.Name)
+	{name: "games", columns: func(c *Catalog) []column { return columnsOf(&c.Games) }},
+	{name: "sets", columns: func(c *Catalog) []column { return columnsOf(&c.Sets) }},
+	{name: "cards", columns: func(c *Catalog) []column { return columnsOf(&c.Cards) }},
+	{name: "sealed", columns: func(c *Catalog) []column { return columnsOf(&c.Sealed) }},
+	{name: "identifiers", columns: func(c *Catalog) []column { return columnsOf(&c.Identifiers) }},
+	{name: "feeds", columns: func(c *Catalog) []column {
+		return append(columnsOf(&c.Feeds), column{name: "variants", data: &c.Variants})
 	}},
-	{"sets", walkSets},
-	{"cards", walkCards},
-	{"sealed", walkSealed},
-	{"identifiers", func(c *Catalog, w columns) {
-		t := &c.Identifiers
-		w.lists("of", &t.Of)
-		w.strings("namespace", &t.Namespace)
-		w.strings("value", &t.Value)
-	}},
-	{"feeds", func(c *Catalog, w columns) {
-		feeds := &c.Feeds
-		w.strings("namespace", &feeds.Namespace)
-		w.strings("attribution", &feeds.Attribution)
-		w.strings("partner", &feeds.Partner)
-		w.strings("variants", &c.Variants)
-	}},
-	{"lanes", walkLanes},
-	{"history", func(c *Catalog, w columns) { w.lists("of", &c.History.Of); w.bytes("points", &c.History.Points) }},
-	{"stats", walkStats},
-	{"movers", func(c *Catalog, w columns) { w.u32("up", &c.Movers.Up); w.u32("down", &c.Movers.Down) }},
-	{"registry", func(c *Catalog, w columns) {
-		registry := &c.Registry
-		w.strings("ref", &registry.Ref)
-		w.strings("ref_id", &registry.RefID)
-		w.strings("slug", &registry.Slug)
-		w.strings("slug_id", &registry.SlugID)
-	}},
+	{name: "lanes", columns: func(c *Catalog) []column { return columnsOf(&c.Lanes) }},
+	{name: "history", columns: func(c *Catalog) []column { return columnsOf(&c.History) }},
+	{name: "stats", columns: func(c *Catalog) []column { return columnsOf(&c.Stats) }},
+	{name: "movers", columns: func(c *Catalog) []column { return columnsOf(&c.Movers) }},
+	{name: "registry", columns: func(c *Catalog) []column { return columnsOf(&c.Registry) }},
 }
 
-// An optionalSection is a table that a reader can do without. It is stored when the catalog has
-// rows for it.
-type optionalSection struct {
-	section
-	has func(*Catalog) bool
-}
-
-// optionalSections are the optional sections that this program knows, in the order of their names.
-var optionalSections = []optionalSection{
-	{section{"aliases", walkAliases}, func(c *Catalog) bool { return c.Aliases.Phrase.Len() > 0 }},
+// optionalSections are the sections that a reader can do without, in the order of their names.
+var optionalSections = []section{
 	{
-		section{"fit", func(c *Catalog, w columns) { w.u32("fit", &c.Fit) }},
-		func(c *Catalog) bool { return len(c.Fit) > 0 },
+		name:    "aliases",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Aliases) },
+		has:     func(c *Catalog) bool { return c.Aliases.Phrase.Len() > 0 },
 	},
-	{section{"gaps", walkGaps}, func(c *Catalog) bool { return len(c.Gaps.Day) > 0 }},
-}
-
-func walkGaps(c *Catalog, w columns) {
-	gaps := &c.Gaps
-	w.u8("feed", &gaps.Feed)
-	w.u8("game", &gaps.Game)
-	w.days("day", &gaps.Day)
-	w.strings("group", &gaps.Group)
-	w.i32("set", &gaps.Set)
-}
-
-func walkAliases(c *Catalog, w columns) {
-	a := &c.Aliases
-	w.strings("phrase", &a.Phrase)
-	w.strings("replacement", &a.Replacement)
-	w.u8("game", &a.Game)
-	w.i32("card", &a.Card)
-}
-
-func walkSets(c *Catalog, w columns) {
-	sets := &c.Sets
-	w.strings("id", &sets.ID)
-	w.strings("slug", &sets.Slug)
-	w.strings("name", &sets.Name)
-	w.strings("series", &sets.Series)
-	w.strings("code", &sets.Code)
-	w.u8("game", &sets.Game)
-	w.days("release", &sets.Release)
-	w.u32("cards", &sets.Cards)
-	w.lists("aliases", &sets.Aliases)
-	w.strings("alias", &sets.Alias)
-	if w.since(2) {
-		w.u16("total", &sets.Total)
-	}
-}
-
-func walkCards(c *Catalog, w columns) {
-	cards := &c.Cards
-	w.strings("id", &cards.ID)
-	w.strings("slug", &cards.Slug)
-	w.strings("name", &cards.Name)
-	w.strings("number", &cards.Number)
-	w.strings("rarity", &cards.Rarity)
-	w.strings("printing", &cards.Printing)
-	w.strings("image", &cards.Image)
-	w.u8("game", &cards.Game)
-	w.i32("set", &cards.Set)
-	w.u32("order", &cards.Order)
-	w.i64("updated_at", &cards.UpdatedAt)
-	w.u8("product", &cards.Product)
-	w.i32("display", &cards.Display)
-}
-
-func walkSealed(c *Catalog, w columns) {
-	sealed := &c.Sealed
-	w.strings("tail", &sealed.Tail)
-	w.strings("name", &sealed.Name)
-	w.strings("package_type", &sealed.PackageType)
-	w.strings("unit_kind", &sealed.UnitKind)
-	w.strings("edition", &sealed.Edition)
-	w.u8("game", &sealed.Game)
-	w.u32("units", &sealed.Units)
-	w.i64("updated_at", &sealed.UpdatedAt)
-}
-
-func walkLanes(c *Catalog, w columns) {
-	lanes := &c.Lanes
-	w.lists("of", &lanes.Of)
-	w.u16("variant", &lanes.Variant)
-	w.u8("condition", &lanes.Condition)
-	w.u8("flags", &lanes.Flags)
-	w.u8("feed", &lanes.Feed)
-	w.i64("cents", &lanes.Cents)
-	w.i64("source_as_of", &lanes.SourceAsOf)
-	w.i64("collected_at", &lanes.CollectedAt)
-	w.i64("base_7", &lanes.Base7)
-	w.i64("base_30", &lanes.Base30)
-	w.days("seen", &lanes.Seen)
-}
-
-func walkStats(c *Catalog, w columns) {
-	stats := &c.Stats
-	w.u32("lane", &stats.Lane)
-	w.i64("min", &stats.Min)
-	w.i64("max", &stats.Max)
-	w.i64("mean", &stats.Mean)
-	w.i64("first", &stats.First)
-	w.i64("last", &stats.Last)
-	w.days("first_day", &stats.FirstDay)
-	w.days("last_day", &stats.LastDay)
-	w.u16("points", &stats.Points)
+	{
+		name:    "fit",
+		columns: func(c *Catalog) []column { return []column{{name: "fit", data: &c.Fit}} },
+		has:     func(c *Catalog) bool { return len(c.Fit) > 0 },
+	},
+	{
+		name:    "gaps",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Gaps) },
+		has:     func(c *Catalog) bool { return len(c.Gaps.Day) > 0 },
+	},
 }
 
 const (
@@ -189,10 +84,25 @@ func (k *checker) want(ok bool, section, what string) {
 	}
 }
 
-// rows wants every column to have n rows.
-func (k *checker) rows(section string, n int, lens ...int) {
-	for _, l := range lens {
-		k.want(l == n, section, fmt.Sprintf("has columns of %d and %d rows", n, l))
+// rows wants a column to have n rows.
+func (k *checker) rows(section string, n, rows int) {
+	k.want(rows == n, section, fmt.Sprintf("has columns of %d and %d rows", n, rows))
+}
+
+// table looks at the columns of a table, each by itself: it has n rows, its text is clean, and its
+// dates can be spelt. Lists are rows of another table, and so are the columns that others names.
+func (k *checker) table(section string, n int, table any, others ...any) {
+	for _, col := range columnsOf(table) {
+		if rows, is := col.rows(); is && !slices.Contains(others, col.data) {
+			k.rows(section, n, rows)
+		}
+
+		switch data := col.data.(type) {
+		case *Strings:
+			k.text(section, data)
+		case *[]Day:
+			k.dates(section, col.name, *data)
+		}
 	}
 }
 
@@ -209,7 +119,7 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 func (k *checker) instants(section, column string, v []int64) {
 	for i, at := range v {
 		k.every(i)
-		if at != NoTime && (at < int64(firstDay)*dayMillis || at >= (int64(lastDay)+1)*dayMillis) {
+		if at != NoTime && (at < firstDay.Start() || at >= (lastDay+1).Start()) {
 			k.want(false, section, fmt.Sprintf("column %q has a time outside of the years 0 to 9999", column))
 			return
 		}
@@ -257,20 +167,18 @@ func (c *Catalog) validate(step func()) error {
 	nSets := c.Sets.ID.Len()
 	nCards := c.Cards.ID.Len()
 	nSealed := c.Sealed.Tail.Len()
-	k.want(nGames <= 255 && c.Games.Name.Len() == nGames, "games", "has columns of unequal length")
+	k.want(nGames <= 255, "games", "has more games than a row can name")
+	k.table("games", nGames, &c.Games)
 	c.checkSets(k, nSets, nGames)
 	c.checkCards(k, nCards, nSets, nGames)
 	c.checkSealed(k, nSealed, nGames)
 
 	ids := &c.Identifiers
 	k.rows("identifiers", nCards+nSealed, ids.Of.Len())
-	k.rows("identifiers", ids.Value.Len(), ids.Namespace.Len())
 	k.want(ids.Of.ok(ids.Value.Len()), "identifiers", "has lists that do not fit its rows")
-
-	checkText(k, "games", &c.Games.Slug, &c.Games.Name)
-	checkText(k, "identifiers", &ids.Namespace, &ids.Value)
-	checkText(k, "feeds", &c.Feeds.Namespace, &c.Feeds.Attribution, &c.Feeds.Partner, &c.Variants)
-	k.rows("feeds", c.Feeds.Namespace.Len(), c.Feeds.Attribution.Len(), c.Feeds.Partner.Len())
+	k.table("identifiers", ids.Value.Len(), ids)
+	k.table("feeds", c.Feeds.Namespace.Len(), &c.Feeds)
+	k.text("feeds", &c.Variants)
 
 	c.checkLanes(k, nCards+nSealed)
 	c.checkStats(k)
@@ -288,8 +196,7 @@ func (c *Catalog) validate(step func()) error {
 func (c *Catalog) checkOptional(k *checker, games, cards int) {
 	a := &c.Aliases
 	n := a.Phrase.Len()
-	k.rows("aliases", n, a.Replacement.Len(), len(a.Game), len(a.Card))
-	checkText(k, "aliases", &a.Phrase, &a.Replacement)
+	k.table("aliases", n, a)
 
 	// The columns may be of unequal length, which was noted above.
 	for i := range min(n, a.Replacement.Len(), len(a.Game), len(a.Card)) {
@@ -305,11 +212,9 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 
 func (c *Catalog) checkGaps(k *checker, games int) {
 	gaps := &c.Gaps
-	k.rows("gaps", len(gaps.Day), len(gaps.Feed), len(gaps.Game), gaps.Group.Len(), len(gaps.Set))
+	k.table("gaps", len(gaps.Day), gaps)
 	below(k, "gaps", "feed", gaps.Feed, c.Feeds.Namespace.Len())
 	below(k, "gaps", "game", gaps.Game, games)
-	k.dates("gaps", "day", gaps.Day)
-	checkText(k, "gaps", &gaps.Group)
 
 	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= c.Sets.ID.Len()) }
 	k.want(!slices.ContainsFunc(gaps.Set, bad), "gaps", "names a set that the catalog does not have")
@@ -317,22 +222,16 @@ func (c *Catalog) checkGaps(k *checker, games int) {
 
 func (c *Catalog) checkSets(k *checker, n, games int) {
 	sets := &c.Sets
-	k.rows("sets", n, sets.Slug.Len(), sets.Name.Len(), sets.Series.Len(), sets.Code.Len(), len(sets.Game),
-		len(sets.Release),
-		len(sets.Cards), sets.Aliases.Len(), len(sets.Total))
+	k.table("sets", n, sets, &sets.Alias)
 	k.want(sets.Aliases.ok(sets.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
 	below(k, "sets", "game", sets.Game, games)
-	k.dates("sets", "release", sets.Release)
 	k.names("sets", "id", &sets.ID, "set_", '_', minTail, maxTail)
 	k.names("sets", "slug", &sets.Slug, "", '-', 1, maxSlug)
-	checkText(k, "sets", &sets.ID, &sets.Slug, &sets.Name, &sets.Series, &sets.Code, &sets.Alias)
 }
 
 func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 	cards := &c.Cards
-	k.rows("cards", n, cards.Slug.Len(), cards.Name.Len(), cards.Number.Len(), cards.Rarity.Len(),
-		cards.Printing.Len(), cards.Image.Len(),
-		len(cards.Game), len(cards.Set), len(cards.Order), len(cards.UpdatedAt), len(cards.Product), len(cards.Display))
+	k.table("cards", n, cards)
 	below(k, "cards", "game", cards.Game, games)
 	below(k, "cards", "order", cards.Order, n)
 
@@ -344,28 +243,21 @@ func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 	k.instants("cards", "updated_at", cards.UpdatedAt)
 	k.names("cards", "id", &cards.ID, "card_", '_', minTail, maxTail)
 	k.names("cards", "slug", &cards.Slug, "", '-', 1, maxSlug)
-	checkText(k, "cards", &cards.ID, &cards.Slug, &cards.Name, &cards.Number, &cards.Rarity, &cards.Printing,
-		&cards.Image)
 }
 
 func (c *Catalog) checkSealed(k *checker, n, games int) {
 	sealed := &c.Sealed
-	k.rows("sealed", n, sealed.Name.Len(), sealed.PackageType.Len(), sealed.UnitKind.Len(), sealed.Edition.Len(),
-		len(sealed.Game), len(sealed.Units),
-		len(sealed.UpdatedAt))
+	k.table("sealed", n, sealed)
 	below(k, "sealed", "game", sealed.Game, games)
 	k.instants("sealed", "updated_at", sealed.UpdatedAt)
 	k.names("sealed", "tail", &sealed.Tail, "", '_', minTail, maxTail)
-	checkText(k, "sealed", &sealed.Tail, &sealed.Name, &sealed.PackageType, &sealed.UnitKind, &sealed.Edition)
 }
 
 func (c *Catalog) checkLanes(k *checker, items int) {
 	lanes := &c.Lanes
 	n := len(lanes.Variant)
 	k.rows("lanes", items, lanes.Of.Len())
-	k.rows("lanes", n, len(lanes.Condition), len(lanes.Flags), len(lanes.Feed), len(lanes.Cents),
-		len(lanes.SourceAsOf), len(lanes.CollectedAt),
-		len(lanes.Base7), len(lanes.Base30), len(lanes.Seen))
+	k.table("lanes", n, lanes)
 	k.want(lanes.Of.ok(n), "lanes", "has lists that do not fit its rows")
 	below(k, "lanes", "variant", lanes.Variant, c.Variants.Len())
 	below(k, "lanes", "condition", lanes.Condition, int(conditions))
@@ -380,7 +272,6 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 
 	k.instants("lanes", "source_as_of", lanes.SourceAsOf)
 	k.instants("lanes", "collected_at", lanes.CollectedAt)
-	k.dates("lanes", "seen", lanes.Seen)
 
 	// Lanes and cards are compared only when their columns are known to fit.
 	if k.errs == nil {
@@ -445,9 +336,7 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 func (c *Catalog) checkStats(k *checker) {
 	stats := &c.Stats
 	n := len(stats.Lane) * len(StatWindows)
-	k.rows("stats", n, len(stats.Min), len(stats.Max), len(stats.Mean), len(stats.First), len(stats.Last),
-		len(stats.FirstDay),
-		len(stats.LastDay), len(stats.Points))
+	k.table("stats", n, stats, &stats.Lane)
 	below(k, "stats", "lane", stats.Lane, len(c.Lanes.Variant))
 
 	for i := 1; i < len(stats.Lane); i++ {
@@ -456,26 +345,18 @@ func (c *Catalog) checkStats(k *checker) {
 			break
 		}
 	}
-
-	k.dates("stats", "first_day", stats.FirstDay)
-	k.dates("stats", "last_day", stats.LastDay)
 }
 
-// checkText wants every string to be valid UTF-8 without control characters. It checks the arena as
-// a whole, which is quicker, and then that no string begins inside a character.
-func checkText(k *checker, section string, columns ...*Strings) {
-	for _, texts := range columns {
-		k.step()
-		ok := utf8.Valid(texts.arena)
-		for _, b := range texts.arena {
-			ok = ok && b >= 0x20 && b != 0x7f
-		}
-
-		// A string may not begin inside a character.
-		for _, end := range texts.ends {
-			ok = ok && (int(end) == len(texts.arena) || utf8.RuneStart(texts.arena[end]))
-		}
-
-		k.want(ok, section, "has text that is not clean UTF-8")
+// text wants every string to be valid UTF-8 without control characters. It checks the arena as a
+// whole, which is quicker, and then that no string begins inside a character.
+func (k *checker) text(section string, texts *Strings) {
+	ok := utf8.Valid(texts.arena)
+	for _, b := range texts.arena {
+		ok = ok && b >= 0x20 && b != 0x7f
 	}
+
+	for _, end := range texts.ends {
+		ok = ok && (int(end) == len(texts.arena) || utf8.RuneStart(texts.arena[end]))
+	}
+	k.want(ok, section, "has text that is not clean UTF-8")
 }

@@ -56,6 +56,14 @@ func (a *Appraiser) Reset(view *engine.View) {
 
 // Value finds out what a line means and costs.
 func (a *Appraiser) Value(item Item) Result {
+	r := a.value(item)
+	if item.Picked && r.Status != Priced {
+		r = a.value(Item{ID: item.ID, Variant: item.Variant, Quantity: r.Quantity})
+	}
+	return r
+}
+
+func (a *Appraiser) value(item Item) Result {
 	a.item = item
 	if a.numbers == nil {
 		a.numbers = map[string][]uint32{}
@@ -88,13 +96,13 @@ func (a *Appraiser) Value(item Item) Result {
 		return r
 	}
 
-	f := a.read(&a.item)
+	f := a.readAs(&a.item, 0)
 	switch {
 	case f.isNumberAlone():
 		a.byNumber(&r, f)
 	case len(f.words) > 0 || !f.plain:
 		a.byName(&r, f)
-	case f.hasNumber && (f.hasSet || f.noSet):
+	case f.hasNumber() && (f.hasSet() || f.noSet):
 		a.byNumber(&r, f)
 	default:
 		r.Status = Unmatched
@@ -134,12 +142,12 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 
 	r.Status = Unmatched
 	r.Note = "no card has this id, slug or identifier"
-	f := a.read(item)
+	f := a.readAs(item, 0)
 
 	// A slug that is gone is made of the card's own words; an id or identifier is not.
 	if item.Name == "" && !strings.HasPrefix(ref, "card_") && !strings.Contains(ref, ":") {
 		f.item.Name = strings.ReplaceAll(ref, "-", " ")
-		f = a.read(f.item)
+		f = a.readAs(f.item, 0)
 	}
 
 	if len(f.words) > 0 {
@@ -184,7 +192,7 @@ func (a *Appraiser) byNumber(r *Result, f *facts) {
 	case 0:
 		r.Status = Unmatched
 		r.Note = "the set has no card with this number"
-		if !f.hasSet {
+		if !f.hasSet() {
 			r.Note = "no card of this game has this number"
 		}
 		r.Ask = AskNumber
@@ -197,7 +205,7 @@ func (a *Appraiser) byNumber(r *Result, f *facts) {
 func (a *Appraiser) there(f *facts) []uint32 {
 	a.fits = a.fits[:0]
 	for _, card := range f.numbered {
-		if a.passes(f, card) && (!f.hasSet || a.isIn(card, f.sets)) {
+		if a.passes(f, card) && (!f.hasSet() || a.isIn(card, f.sets)) {
 			a.fits = append(a.fits, card)
 		}
 	}
@@ -263,7 +271,7 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 // onlyThere is the only card with the line's number in its set, when the name may be a misspelling of
 // its name: number and set leave this card alone, so that it means no other.
 func (a *Appraiser) onlyThere(f *facts) (card uint32, ok bool) {
-	if !f.hasSet || !f.hasNumber || len(f.words) > searchWords || a.isElsewhere(f) {
+	if !f.hasSet() || !f.hasNumber() || len(f.words) > searchWords || a.isElsewhere(f) {
 		return 0, false
 	}
 
@@ -333,36 +341,27 @@ func (a *Appraiser) fitted(f *facts) []uint32 {
 // alone is the only card with the line's number in its set, when the name may mean it. Where no number
 // was given, a bare integer beside the name may be one.
 func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
-	if !f.hasSet || !f.plain {
+	// An integer that is no number leaves the line as it was, for search is next.
+	read := *f
+	at := slices.IndexFunc(f.words, func(w word) bool { return w.kind == asNumber })
+	if !f.hasNumber() && at >= 0 {
+		read.number = f.words[at].raw
+		read.numbered = f.words[at].cards
+	}
+	if !f.hasSet() || !f.plain || !read.hasNumber() {
 		return 0, false
 	}
 
-	given := f.hasNumber
-	for i := range f.words {
-		w := &f.words[i]
-		if !f.hasNumber && w.kind == asNumber {
-			f.number = w.raw
-			f.numbered = w.cards
-			f.hasNumber = true
-		}
+	there := a.there(&read)
+	if len(there) != 1 {
+		return 0, false
 	}
-
-	if f.hasNumber {
-		there := a.there(f)
-		if len(there) == 1 {
-			card = there[0]
-			like, named := a.isLike(f, card)
-			ok = like && named
-		}
+	like, named := a.isLike(&read, there[0])
+	if !like || !named {
+		return 0, false
 	}
-
-	// An integer that was no number leaves the line as it was, for search is next.
-	if !ok && !given {
-		f.hasNumber = false
-		f.number = ""
-		f.numbered = nil
-	}
-	return card, ok
+	*f = read
+	return there[0], true
 }
 
 // decide settles a line on one of the cards that fit it, or leaves it to the caller.
@@ -407,7 +406,7 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 	found := -1
 
 	// A whole name alone stays a question: the dearer printing may be meant (decision 2201).
-	if !f.hasSet || f.item.Set == "" && !f.hasNumber {
+	if !f.hasSet() || f.item.Set == "" && !f.hasNumber() {
 		return -1
 	}
 

@@ -23,7 +23,12 @@ type facets []facet
 //   - Else cards differ in their names alone. Set, number and whole name together are one card's
 //     (appraise.go, isPrinted), so that the name is asked for with those of the two that the line
 //     does not have.
+//   - One card has nothing to be told apart from.
 func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
+	if len(cards) < 2 {
+		return 0
+	}
+
 	a.facets = a.facets[:0]
 	for _, card := range cards {
 		number, ok := a.View.Index.Facts().NumberGroup(card)
@@ -36,7 +41,7 @@ func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
 
 	// A name that is given anew takes the set and number with it that stood in it.
 	fields := AskName
-	if f.item.Set == "" || !f.hasSet || a.facets.differ(func(x facet) int64 { return int64(x.set) }) {
+	if f.item.Set == "" || !f.hasSet() || a.facets.differ(func(x facet) int64 { return int64(x.set) }) {
 		fields |= AskSet
 	}
 
@@ -44,14 +49,6 @@ func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
 		fields |= AskNumber
 	}
 	return fields
-}
-
-// askMore is what tells cards apart that fit a line without one of its facts; nothing where one does.
-func (a *Appraiser) askMore(f *facts, cards []uint32) Ask {
-	if len(cards) < 2 {
-		return 0
-	}
-	return a.ask(f, cards)
 }
 
 // tellApart is the number, the set, or both: what no two of the cards at hand share; 0 where some

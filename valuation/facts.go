@@ -24,7 +24,6 @@ type facts struct {
 	extra   int  // where the words of the variant begin
 	reading int  // which of the line's cores is taken, the longest first
 	cores   int  // how many there are
-	suffix  bool // an app put code and number behind the name
 	wishes  bool // a word asks for a rarity
 	near    bool // what comes near a wish counts
 	quiet   bool // no card that fits has a word that tells nothing
@@ -33,14 +32,12 @@ type facts struct {
 	noGame bool
 
 	sets   []uint32 // that the set may be, ascending
-	hasSet bool     // a set was given and there is one
 	noSet  bool     // a set was given and there is none
 	setRun []word   // the words of the name that the set was read from
 	deck   bool     // they are a deck list's code
 
-	number    string // as given, "" for none
-	numbered  []uint32
-	hasNumber bool
+	number   string   // as given, "" for none
+	numbered []uint32 // the cards that have it
 
 	variant, condition string
 	version            int    // of Cardmarket's, 0 for none
@@ -50,10 +47,35 @@ type facts struct {
 	clash              []word // a finish that contradicts the variant
 }
 
-// read reads an item. Its strings stay the item's own.
-func (a *Appraiser) read(item *Item) *facts { return a.readAs(item, 0) }
+func (f *facts) hasNumber() bool { return f.number != "" }
+func (f *facts) hasSet() bool    { return len(f.sets) > 0 }
 
-// readAs reads an item by one of the cores that its name may have, the longest first.
+// withoutNumber is the line as it would be without its number.
+func (f *facts) withoutNumber() *facts {
+	rest := *f
+	rest.number = ""
+	return &rest
+}
+
+// withoutSet is the line as it would be without its set, whether there is one or not.
+func (f *facts) withoutSet() *facts {
+	rest := *f
+	rest.sets = nil
+	rest.noSet = false
+	return &rest
+}
+
+// takeSet takes some words for the sets that they name.
+func (f *facts) takeSet(sets []uint32, run []word) {
+	f.sets = sets
+	f.setRun = run
+	for k := range run {
+		run[k].kind = ofSet
+	}
+}
+
+// readAs reads an item by one of the cores that its name may have, the longest first. Its strings stay
+// the item's own.
 func (a *Appraiser) readAs(item *Item, reading int) *facts {
 	f := &a.facts
 	*f = facts{
@@ -178,7 +200,6 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 	}
 
 	f.number = number
-	f.hasNumber = true
 	f.numbered = a.numbered(number)
 	if len(f.numbered) > 0 {
 		return
@@ -192,9 +213,15 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 			// A set that was given goes before one that came with the number.
 			if f.item.Set == "" {
 				f.sets = sets
-				f.hasSet = true
 			}
 		}
+	}
+}
+
+// readOnlyNumber reads a number that stands in the name, unless one was given.
+func (f *facts) readOnlyNumber(a *Appraiser, number string) {
+	if !f.hasNumber() {
+		f.readNumber(a, number)
 	}
 }
 
@@ -210,15 +237,15 @@ func (f *facts) readSet(a *Appraiser, set string) {
 		f.sets = a.View.Index.SetNames().Spelt(collector.Fold(f.item.code))
 	}
 
-	f.hasSet = len(f.sets) > 0
-	f.noSet = !f.hasSet
-	if fields := strings.Fields(set); f.hasSet {
-		f.sets = a.orNumbered(f.sets, collector.Fold(set), fields[len(fields)-1], f.item.setEnds)
+	if f.noSet = !f.hasSet(); f.noSet {
+		return
 	}
+	fields := strings.Fields(set)
+	f.sets = a.orNumbered(f.sets, collector.Fold(set), fields[len(fields)-1], f.item.setEnds)
 
 	// The name of a set is told without its edition, which is one of the copy. In brackets it is of the
 	// set: "Base Set (1st Edition & Shadowless)".
-	if plain, _, _ := strings.Cut(set, "("); f.hasSet && strings.Contains(collector.Fold(plain), "1stedition") {
+	if plain, _, _ := strings.Cut(set, "("); strings.Contains(collector.Fold(plain), "1stedition") {
 		f.item.claim(ofWords, "1st edition")
 	}
 }
@@ -266,21 +293,16 @@ func (f *facts) readCode(a *Appraiser) {
 		code.kind = idle
 		code.suffix = true
 		number.suffix = true
-		f.suffix = true
-
-		if !f.hasNumber {
-			f.readNumber(a, number.raw)
-		}
+		f.readOnlyNumber(a, number.raw)
 
 		// A set that was given tells the card, and a code of another one contradicts it.
-		if f.item.Set != "" || f.hasSet {
+		if f.item.Set != "" || f.hasSet() {
 			f.item.claim(ofCode, code.raw)
 			continue
 		}
 
 		code.kind = ofSet
 		f.sets = sets
-		f.hasSet = true
 	}
 }
 
@@ -291,7 +313,7 @@ const longestDeckCode = 2
 // codes are words as well, so that they must be capitals among small letters, and the set must have the
 // number.
 func (f *facts) readDeckCode(a *Appraiser) {
-	if f.item.Set != "" || f.hasSet || !strings.ContainsFunc(f.item.Name, unicode.IsLower) {
+	if f.item.Set != "" || f.hasSet() || !strings.ContainsFunc(f.item.Name, unicode.IsLower) {
 		return
 	}
 
@@ -310,17 +332,10 @@ func (f *facts) readDeckCode(a *Appraiser) {
 				continue
 			}
 
-			for k := range run {
-				run[k].kind = ofSet
-			}
 			number.suffix = true
-			f.sets = sets
-			f.hasSet = true
-			f.setRun = run
+			f.takeSet(sets, run)
 			f.deck = true
-			if !f.hasNumber {
-				f.readNumber(a, number.raw)
-			}
+			f.readOnlyNumber(a, number.raw)
 			return
 		}
 	}
@@ -340,29 +355,21 @@ func (f *facts) readGluedCode(a *Appraiser, at int) bool {
 		return false
 	}
 
-	w.kind = ofSet
 	w.suffix = true
-	f.sets = sets
-	f.hasSet = true
-	f.setRun = f.words[at : at+1]
+	f.takeSet(sets, f.words[at:at+1])
 	f.deck = true
-	if !f.hasNumber {
-		f.readNumber(a, number)
-	}
+	f.readOnlyNumber(a, number)
 	return true
 }
 
 // deckSets are the sets that some words are a deck list's code of.
 func (f *facts) deckSets(a *Appraiser, run []word) []uint32 {
-	a.key = a.key[:0]
 	for k := range run {
-		w := &run[k]
-		if w.kind != told || w.group != 0 || w.raw != strings.ToUpper(w.raw) {
+		if w := &run[k]; w.kind != told || w.group != 0 || w.raw != strings.ToUpper(w.raw) {
 			return nil
 		}
-		a.key = append(a.key, w.text...)
 	}
-	return a.View.Index.SetNames().Coded(a.keyText())
+	return a.View.Index.SetNames().Coded(a.joined(run))
 }
 
 // havingNumber are some sets where a card of theirs has a number, else the parts of them that have one:
@@ -491,6 +498,15 @@ func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 	return (length > 1 || run[0].kind != asNumber) && len(a.View.Index.Facts().Cored(a.keyText())) > 0
 }
 
+// joined is the folded text of some words, which holds until the next one.
+func (a *Appraiser) joined(run []word) string {
+	a.key = a.key[:0]
+	for k := range run {
+		a.key = append(a.key, run[k].text...)
+	}
+	return a.keyText()
+}
+
 // keyText is the key at hand as a text, which holds until the next one.
 func (a *Appraiser) keyText() string { return unsafe.String(unsafe.SliceData(a.key), len(a.key)) }
 
@@ -505,10 +521,9 @@ func (f *facts) readNumbers(a *Appraiser) {
 
 		w.cards = a.numbered(w.raw)
 		sure := !w.isBare() || w.suffix && f.standsAlone(i)
-		if !f.hasNumber && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
+		if !f.hasNumber() && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
 			f.number = w.raw
 			f.numbered = w.cards
-			f.hasNumber = true
 		}
 	}
 }

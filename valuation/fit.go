@@ -24,7 +24,7 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 			}
 		}
 		// Set and number tell the card, and then it must have what the words say.
-		if len(a.fits) > 0 || f.near || !f.wishes || f.hasSet && f.hasNumber {
+		if len(a.fits) > 0 || f.near || !f.wishes || f.hasSet() && f.hasNumber() {
 			return a.fits
 		}
 		f.near = true
@@ -38,11 +38,11 @@ func (cs cards) passes(f *facts, card uint32) bool {
 	}
 
 	// A promo may name the set that it goes with, and be of another (decision 2206).
-	if f.hasSet && !cs.isIn(card, f.sets) && !cs.isAbout(f.setRun, card) {
+	if f.hasSet() && !cs.isIn(card, f.sets) && !cs.isAbout(f.setRun, card) {
 		return false
 	}
 
-	if f.hasNumber {
+	if f.hasNumber() {
 		if _, ok := slices.BinarySearch(f.numbered, card); !ok {
 			return false
 		}
@@ -99,7 +99,7 @@ func (cs cards) isOf(w *word, card uint32, sp *spelling, i int) bool {
 // in its name.
 func (cs cards) isPrinted(f *facts, card uint32) bool {
 	number := cs.view.Catalog.Cards.Number.At(int(card))
-	if f.hasNumber && collector.NumberKey(f.number) != collector.NumberKey(number) || !f.hasNumber && number != "" {
+	if f.hasNumber() && collector.NumberKey(f.number) != collector.NumberKey(number) || !f.hasNumber() && number != "" {
 		return false
 	}
 
@@ -178,7 +178,7 @@ func (cs cards) likenessOf(f *facts, card uint32) likeness {
 	like := likeness{card: card, plain: spare == 0, home: cs.view.Index.Facts().IsHome(card)}
 
 	// Among cards of one number the plainest is likeliest; of others search knows better.
-	if f.hasNumber {
+	if f.hasNumber() {
 		like.spare = spare
 	}
 	return like

@@ -20,11 +20,7 @@ func (cs cards) isLike(f *facts, card uint32) (like, named bool) {
 // isElsewhere reports whether a card of the line's set has the very name and another number: then the
 // line contradicts itself.
 func (a *Appraiser) isElsewhere(f *facts) bool {
-	given := f.hasNumber
-	f.hasNumber = false
-	named := len(a.fitting(f)) > 0
-	f.hasNumber = given
-	return named
+	return len(a.fitting(f.withoutNumber())) > 0
 }
 
 // searchWords is how many words of a query search reads; what else a longer name says, it does not
@@ -56,7 +52,7 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 	a.search(f, kept, false)
 
 	// The card of a common name may come behind a hundred others: set or number brings it up.
-	if len(a.matches) == mostMatches && (f.hasSet || f.hasNumber) {
+	if len(a.matches) == mostMatches && (f.hasSet() || f.hasNumber()) {
 		a.search(f, words, true)
 	}
 
@@ -87,7 +83,7 @@ func (a *Appraiser) search(f *facts, words []string, narrow bool) {
 		q.Filter.Number = f.number
 
 		// A set that was told by likeness alone has no name that search would know.
-		if f.hasSet && len(a.View.Index.SetNames().Named(f.item.Set)) > 0 {
+		if f.hasSet() && len(a.View.Index.SetNames().Named(f.item.Set)) > 0 {
 			q.Filter.Set = f.item.Set
 		}
 	}
@@ -231,15 +227,14 @@ func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 	r.Note = `no set is called "` + clip(f.item.Set) + `"` + a.nearestSets(f.item.Set)
 
 	// Without the set, the rest of the line still tells candidates.
-	f.noSet = false
-	if fits := a.fitting(f); len(fits) > 0 {
-		r.Ask = AskSet | a.askMore(f, fits)
+	rest := f.withoutSet()
+	if fits := a.fitting(rest); len(fits) > 0 {
+		r.Ask = AskSet | a.ask(rest, fits)
 		if card, ok := a.ofMisspelt(f.item.Set, fits); ok {
 			r.add([]uint32{card})
 		}
-		r.add(a.likeliest(f, fits))
+		r.add(a.likeliest(rest, fits))
 	}
-	f.noSet = true
 }
 
 // mostCompared is of how many cards the sets are compared with a misspelt name.
@@ -302,28 +297,24 @@ func (a *Appraiser) tellContradiction(r *Result, f *facts) {
 	r.Note = "no card fits all that the line says"
 
 	// One fact is left out at a time: where cards fit without it, it is the wrong one.
-	if f.hasNumber {
-		f.hasNumber = false
-		if fits := a.fitting(f); len(fits) > 0 {
-			r.Note = "no card of this name has the number " + clip(f.number)
-			r.Ask = AskNumber | a.askMore(f, fits)
-			r.add(a.likeliest(f, fits))
-		}
-		f.hasNumber = true
+	if f.hasNumber() {
+		a.tellFitting(r, f.withoutNumber(), AskNumber, "no card of this name has the number "+clip(f.number))
 	}
-
-	if f.hasSet && len(r.Candidates) == 0 {
-		f.hasSet = false
-		if fits := a.fitting(f); len(fits) > 0 {
-			r.Note = "no card of this name is in that set"
-			r.Ask = AskSet | a.askMore(f, fits)
-			r.add(a.likeliest(f, fits))
-		}
-		f.hasSet = true
+	if f.hasSet() && len(r.Candidates) == 0 {
+		a.tellFitting(r, f.withoutSet(), AskSet, "no card of this name is in that set")
 	}
 
 	if w := a.odd(f); w != nil && len(r.Candidates) == 0 {
 		r.Note += `: no card of this name has "` + clip(w.raw) + `"`
+	}
+}
+
+// tellFitting tells the cards that fit a line without one of its facts, what to ask for and why.
+func (a *Appraiser) tellFitting(r *Result, rest *facts, wrong Ask, note string) {
+	if fits := a.fitting(rest); len(fits) > 0 {
+		r.Note = note
+		r.Ask = wrong | a.ask(rest, fits)
+		r.add(a.likeliest(rest, fits))
 	}
 }
 
@@ -362,7 +353,7 @@ func (a *Appraiser) addNearest(r *Result, f *facts) {
 		r.add([]uint32{a.matches[i].Card})
 	}
 
-	if f.hasSet && f.hasNumber {
+	if f.hasSet() && f.hasNumber() {
 		if there := a.there(f); len(there) <= MaxCandidates {
 			r.add(there)
 		}
@@ -375,10 +366,10 @@ func (a *Appraiser) addNearest(r *Result, f *facts) {
 
 // agreement is how many of a line's set and number a card has.
 func (a *Appraiser) agreement(f *facts, card uint32) (n int) {
-	if f.hasSet && a.isIn(card, f.sets) {
+	if f.hasSet() && a.isIn(card, f.sets) {
 		n++
 	}
-	if _, ok := slices.BinarySearch(f.numbered, card); f.hasNumber && ok {
+	if _, ok := slices.BinarySearch(f.numbered, card); f.hasNumber() && ok {
 		n++
 	}
 	return n

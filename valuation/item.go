@@ -18,6 +18,9 @@ type Item struct {
 	Variant    string
 	Condition  string
 	Quantity   int64 // 0 is what Line says, else 1
+	// Picked says that somebody who saw the line chose ID and Variant for it. They know better than the
+	// line, but for how many copies there are.
+	Picked bool
 
 	// What exports say besides.
 	code    string // of the set, where its name is none

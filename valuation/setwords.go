@@ -10,7 +10,7 @@ import (
 // readSetWords takes the longest run of told words that is a set's name, and where the name has a core,
 // a set that some card of this core is of.
 func (f *facts) readSetWords(a *Appraiser) {
-	if f.item.Set != "" || f.hasSet {
+	if f.item.Set != "" || f.hasSet() {
 		return
 	}
 
@@ -22,12 +22,7 @@ func (f *facts) readSetWords(a *Appraiser) {
 				continue
 			}
 
-			a.key = a.key[:0]
-			for k := range run {
-				a.key = append(a.key, run[k].text...)
-			}
-
-			sets := a.View.Index.SetNames().Spelt(a.keyText())
+			sets := a.View.Index.SetNames().Spelt(a.joined(run))
 			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
 				sets = a.View.Index.SetNames().Named(run[0].raw)
 			}
@@ -38,12 +33,7 @@ func (f *facts) readSetWords(a *Appraiser) {
 			}
 
 			sets = a.orNumbered(sets, a.keyText(), run[len(run)-1].raw, f.item.amount)
-			f.sets = a.orRead(f, sets, i, length)
-			for k := range run {
-				run[k].kind = ofSet
-			}
-			f.hasSet = true
-			f.setRun = run
+			f.takeSet(a.orRead(f, sets, i, length), run)
 			return
 		}
 	}
@@ -58,7 +48,7 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 	if !ends {
 		at++
 	}
-	if f.core == "" || f.hasNumber || !f.isOnlyNumber(at) {
+	if f.core == "" || f.hasNumber() || !f.isOnlyNumber(at) {
 		return sets
 	}
 
@@ -66,11 +56,7 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 	run := f.words[from : from+length]
 	if ends {
 		run = run[:length-1]
-		a.key = a.key[:0]
-		for k := range run {
-			a.key = append(a.key, run[k].text...)
-		}
-		shorter = a.View.Index.SetNames().Spelt(a.keyText())
+		shorter = a.View.Index.SetNames().Spelt(a.joined(run))
 	}
 
 	numbered := a.numbered(f.words[at].raw)

@@ -7,6 +7,9 @@ type Range struct{ Min, Max int64 }
 // Has reports whether n is within the range.
 func (r Range) Has(n int64) bool { return r.Min <= n && n <= r.Max }
 
+// MaxSelections is how many selections a preview price batch has at most.
+const MaxSelections = 50
+
 // The bounds of all parameters, arguments and bodies. REST, the schemas of MCP and the OpenAPI
 // document have the same ones; a test holds the document against them.
 var (
@@ -30,9 +33,9 @@ var (
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
 
-	CardIDs    = Range{1, 200}  // ids and identifiers of a card batch, together
-	PriceIDs   = Range{1, 100}  // ids and identifiers of a live price batch, together
-	Selections = Range{1, 50}   // selections of a preview price batch
+	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
+	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
+	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation
 	ValueItems = Range{1, 100}  // items of a valuation over REST
 	ValueLine  = Range{1, 400}  // a line as an app wrote it: the longest rows of exports have 300

@@ -5,50 +5,20 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ninepocket/snapshot"
 )
-
-const hexDigits = "0123456789abcdef"
-
-// shortEscapes are what follows the backslash for bytes that have an escape of two characters.
-var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
 // backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	i := Plain(s)
-	plain := 0 // start of the run that needs no escape
-	for i < len(s) {
-		b := s[i]
-		if b >= utf8.RuneSelf {
-			r, width := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && width == 1 {
-				dst = append(dst, s[plain:i]...)
-				dst = append(dst, "\uFFFD"...)
-				plain = i + 1
-			}
-			i += width
-			continue
-		}
-
-		if b >= 0x20 && b != '"' && b != '\\' {
-			i++
-			continue
-		}
-
-		dst = append(dst, s[plain:i]...)
-		if short := shortEscapes[b]; short != 0 {
-			dst = append(dst, '\\', short)
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
-		}
-
-		i++
-		plain = i
+	if Plain(s) < len(s) {
+		dst, _ = jsontext.AppendQuote(dst, s) // the error tells of bytes that are not UTF-8
+		return dst
 	}
-
-	dst = append(dst, s[plain:]...)
+	dst = append(dst, '"')
+	dst = append(dst, s...)
 	return append(dst, '"')
 }
 

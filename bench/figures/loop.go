@@ -16,7 +16,7 @@ func loopCommand(s *settings) *cobra.Command {
 	var others []string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "loop", Short: "What 'ninepocket bench' shows, with net/http and others beside it", Args: cobra.NoArgs,
+		Use: "loop", Short: "What bench/drive shows, with net/http and others beside it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options.Self = s.options.Self
 			options.Serve = s.options.Serve

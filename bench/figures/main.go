@@ -5,8 +5,8 @@
 //	figures scale     how cost grows with the catalog, and docs/scaling.svg
 //	figures compare   other stacks beside ours
 //
-// It is run from the module's root by make bench-table, bench-plot and bench-compare. What 'ninepocket
-// bench' shows, with net/http and servers of anybody's beside it, is printed by
+// It is run from the module's root by make bench-table, bench-plot and bench-compare. What bench/drive
+// shows, with net/http and servers of anybody's beside it, is printed by
 //
 //	figures loop
 package main
@@ -43,6 +43,7 @@ func main() {
 // settings are common to all measurements.
 type settings struct {
 	binary   string // of ninepocket
+	driver   string // of bench/drive
 	document string
 	data     string // folder with the real catalogs
 	options  bench.Options
@@ -55,7 +56,7 @@ func ownFlags(arguments []string) []string {
 	var own []string
 	for i := 1; i < len(arguments); i++ {
 		switch arguments[i] {
-		case "--data", "--binary":
+		case "--data", "--binary", "--driver":
 			i++
 		default:
 			own = append(own, arguments[i])
@@ -89,6 +90,7 @@ func rootCommand() *cobra.Command {
 
 	f := root.PersistentFlags()
 	f.StringVar(&s.binary, "binary", "bin/ninepocket", "the ninepocket to measure")
+	f.StringVar(&s.driver, "driver", "bin/drive", "the program of ./bench/drive, which does what needs a process")
 	f.StringVar(&s.document, "document", "docs/PERFORMANCE.md", "the document to write into, \"\" to print only")
 	f.StringVar(&s.data, "data", "../shared/data", "folder of the real catalogs")
 	f.DurationVar(&s.options.Duration, "duration", time.Second, "of a round of one operation on one server")
@@ -103,14 +105,14 @@ func rootCommand() *cobra.Command {
 
 		// Taken before anything runs, because a measurement is a load by itself.
 		s.load = load()
-		s.options.Self = []string{s.binary, "bench", "task"}
+		s.options.Self = []string{s.driver, "task"}
 		s.options.Serve = []string{s.binary, "serve"}
 		s.options.Log = os.Stderr
 		return nil
 	}
 
 	root.AddCommand(budgetsCommand(s), scaleCommand(s), compareCommand(s), loopCommand(s))
-	root.AddCommand(bench.TaskCommand(rivals.Tasks(), func(_ int, _ string, err error) error { return err }))
+	root.AddCommand(bench.TaskCommand(rivals.Tasks()))
 	return root
 }
 

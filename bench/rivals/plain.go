@@ -17,10 +17,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/bench"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
+	"ninepocket/wire"
 )
 
 // plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same
@@ -93,13 +95,21 @@ type (
 
 // servePlain serves the store's current snapshot.
 func servePlain(ctx context.Context, task *bench.Task, _ io.Writer) error {
-	service, err := bench.OpenService(task.Store, task.State, "http://localhost")
+	now := time.Now()
+	eng := engine.New(snapshot.OpenDir(task.Store), engine.Options{
+		Site: wire.Site{URL: "http://localhost", ProductPrefix: "prd"},
+	})
+	defer eng.Close()
+	if err := eng.Open(now); err != nil {
+		return err
+	}
+	ring, err := bench.LoadKeys(task.State)
 	if err != nil {
 		return err
 	}
-	defer service.Engine.Close()
 
-	p := &plain{view: service.Engine.View(), gate: service.Gate, clock: service.Clock}
+	gate := access.NewGate(ring, access.NewMemory(access.MemoryOptions{}))
+	p := &plain{view: eng.View(), gate: gate, clock: access.StartClock(now)}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -148,7 +158,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		now := p.clock.At(time.Now())
 		// The clock is read once a request, as package server does.
 		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
-		if err != nil || principal.Kind != access.Live {
+		if err != nil || principal.Kind != keys.Live {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 )
@@ -71,8 +71,8 @@ func hintPlans(cmd *cobra.Command, c *settings.Layered) {
 	if c.Control != "" {
 		return
 	}
-	ring, err := access.OpenKeyRing(c.State, plans)
-	if errors.Is(err, access.ErrNoKeysFile) {
+	ring, err := keys.OpenRing(c.State, plans)
+	if errors.Is(err, keys.ErrNoFile) {
 		return // keys may come later
 	}
 	if err != nil {

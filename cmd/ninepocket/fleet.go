@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
 	"ninepocket/fleet/meter"
@@ -59,9 +61,7 @@ func (flags *controlFlags) define(cmd *cobra.Command) {
 
 // complete takes what was not given from the environment, and refuses what names no database.
 func (flags *controlFlags) complete(cmd *cobra.Command) error {
-	if !cmd.Flags().Changed("control") {
-		flags.control = os.Getenv(settings.EnvPrefix + "CONTROL")
-	}
+	orEnvironment(cmd, "control", &flags.control)
 	if flags.control == "" {
 		return errors.New(`required flag(s) "control" not set`)
 	}
@@ -89,9 +89,7 @@ func fleetCheck() *cobra.Command {
 		if err := flags.complete(cmd); err != nil {
 			return err
 		}
-		if !cmd.Flags().Changed("metering") {
-			rights.URL = os.Getenv(settings.EnvPrefix + "METERING")
-		}
+		orEnvironment(cmd, "metering", &rights.URL)
 		if rights.URL != "" {
 			if err := checkRights(&rights, acks); err != nil {
 				return fail(exitUsage, "", err)
@@ -228,9 +226,7 @@ func (rights *rightsFlags) add(cmd *cobra.Command) {
 
 // check completes the flags from the environment, and refuses what is wrong.
 func (rights *rightsFlags) check(cmd *cobra.Command) error {
-	if !cmd.Flags().Changed("metering") {
-		rights.URL = os.Getenv(settings.EnvPrefix + "METERING")
-	}
+	orEnvironment(cmd, "metering", &rights.URL)
 	if !settings.ValidPrefix(rights.Prefix) {
 		return fail(exitUsage, "", fmt.Errorf("cannot use --prefix %q: want 1 to %d letters, digits, - or _",
 			rights.Prefix, settings.LongestPrefix))
@@ -379,7 +375,7 @@ func fleetImport() *cobra.Command {
 
 func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported, err error) {
 	// All is read before anything is entered.
-	file, err := access.ReadKeys(state)
+	file, err := keys.Read(state)
 	if err != nil {
 		return out, err
 	}
@@ -391,7 +387,7 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 	if err != nil {
 		return out, err
 	}
-	out.Incarnation, err = access.Incarnation(state)
+	out.Incarnation, err = statedir.Incarnation(state)
 	if err != nil {
 		return out, err
 	}
@@ -417,4 +413,4 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 }
 
 // lastDay is after all others.
-const lastDay = access.Day(1<<31 - 1)
+const lastDay = calendar.Day(1<<31 - 1)

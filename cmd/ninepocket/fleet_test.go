@@ -20,8 +20,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/synth"
 	"ninepocket/node"
 )
@@ -227,7 +229,7 @@ func (c *club) billed(tenant string) (charged int64) {
 		}, &out, &c.heard) == exitOK
 	})
 
-	var report struct{ Totals []total }
+	var report struct{ Totals []registry.Total }
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		c.t.Fatal(err)
 	}
@@ -439,20 +441,20 @@ func charge(t *testing.T, state string) {
 	}
 	defer store.Close()
 
-	file, err := access.ReadKeys(state)
+	file, err := keys.Read(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans := access.DefaultPlans()
+	plans := keys.DefaultPlans()
 	for i, key := range file.Keys {
-		kind, _ := access.ParseKind(key.Surface)
-		p := &access.Principal{
+		kind, _ := keys.ParseKind(key.Surface)
+		p := &keys.Principal{
 			KeyID: key.ID, Tenant: key.Tenant, Kind: kind, Credits: 70,
 			Plan: plans[file.Tenants[key.Tenant].PlanOf(key.Surface)],
 		}
 
 		op := access.CardsGet
-		if kind == access.Preview {
+		if kind == keys.Preview {
 			op = access.ProductsList
 		}
 		for range 3 + i {

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	neturl "net/url"
 
+	"github.com/spf13/cobra"
+
 	"ninepocket/internal/settings"
 	"ninepocket/node"
-
-	"github.com/spf13/cobra"
 )
 
 func healthcheckCommand() *cobra.Command {

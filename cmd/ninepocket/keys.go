@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 )
 
@@ -28,8 +30,8 @@ type issuedKey struct {
 
 // issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's,
 // which may have had one before.
-func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string, error)) func(*access.KeyFile) error {
-	return func(file *access.KeyFile) error {
+func issuing(made *issuedKey, create func(*keys.File) (*keys.Key, string, error)) func(*keys.File) error {
+	return func(file *keys.File) error {
 		key, text, err := create(file)
 		if err == nil {
 			*made = issuedKey{
@@ -39,6 +41,12 @@ func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string,
 			}
 		}
 		return err
+	}
+}
+
+func (issued *issuedKey) change(command string, now time.Time) registry.Change {
+	return registry.Change{
+		At: now, Command: command, Tenant: issued.Tenant, Key: issued.ID, Surface: issued.Surface, Plan: issued.Plan,
 	}
 }
 
@@ -54,7 +62,7 @@ func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
 // createFlags are the flags of keys create.
 type createFlags struct {
 	registryFlags
-	access.NewKey
+	keys.NewKey
 	surface, expires string
 	config           string
 	scopes           []string
@@ -99,18 +107,18 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 
 	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
-	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
 		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
 		return err
 	}
 
-	if errors.Is(before, access.ErrNoKeysFile) {
+	if errors.Is(before, keys.ErrNoFile) {
 		// A key in a misspelt folder is one that no server knows.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
-	flags.record(cmd, made.entry("create", now))
+	flags.record(cmd, made.change("create", now))
 	return made.print(cmd, flags.asJSON)
 }
 
@@ -118,9 +126,9 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 func (flags *createFlags) read(now time.Time) error {
 	var wrong settings.Problems
 	var err error
-	flags.Kind, err = access.ParseKind(flags.surface)
+	flags.Kind, err = keys.ParseKind(flags.surface)
 	wrong.Add(err)
-	flags.Scopes, err = access.ParseScopes(flags.scopes)
+	flags.Scopes, err = keys.ParseScopes(flags.scopes)
 	wrong.Add(err)
 
 	if flags.expires != "" {
@@ -138,7 +146,7 @@ func (flags *createFlags) read(now time.Time) error {
 // checkPlan refuses a plan that the server's configuration does not have: its keys would be answered
 // 503. Without a configuration the built-in plans are all that is known.
 func (flags *createFlags) checkPlan() error {
-	plans := access.DefaultPlans()
+	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
 	if path := settings.File(flags.config); path != "" {
 		var err error
@@ -152,7 +160,7 @@ func (flags *createFlags) checkPlan() error {
 	if flags.Plan == "" {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
-	if flags.Kind != access.Sandbox && plans[flags.Plan] == nil {
+	if flags.Kind != keys.Sandbox && plans[flags.Plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
 			flags.Plan, where, strings.Join(plans.Names(), ", "))
 	}
@@ -160,7 +168,7 @@ func (flags *createFlags) checkPlan() error {
 }
 
 // update changes keys that are there: nothing but create begins a state directory.
-func (flags *registryFlags) update(ctx context.Context, change func(*access.KeyFile) error) error {
+func (flags *registryFlags) update(ctx context.Context, change func(*keys.File) error) error {
 	if _, err := flags.ReadKeys(ctx); err != nil {
 		return err
 	}
@@ -211,7 +219,7 @@ func keysList() *cobra.Command {
 					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
 					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
 				}
-				if key.Surface == access.Preview.String() {
+				if key.Surface == keys.Preview.String() {
 					row.Credits = file.Tenants[key.Tenant].Credits
 				}
 				if at, ok := used[key.ID]; ok {
@@ -242,7 +250,7 @@ func (r listedKey) cells() []any {
 	}
 
 	credits := ""
-	if r.Surface == access.Preview.String() {
+	if r.Surface == keys.Preview.String() {
 		credits = "plan's"
 	}
 	if r.Credits != nil {
@@ -258,16 +266,16 @@ func keysRevoke() *cobra.Command {
 	return flags.add(&cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var key *access.Key
+			var key *keys.Key
 			now := time.Now()
-			err := flags.update(cmd.Context(), func(file *access.KeyFile) (err error) {
+			err := flags.update(cmd.Context(), func(file *keys.File) (err error) {
 				key, err = file.Revoke(args[0], now)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			flags.record(cmd, keyEntry{
+			flags.record(cmd, registry.Change{
 				At: now, Command: "revoke", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface,
 			})
 
@@ -290,16 +298,16 @@ func keysRotate() *cobra.Command {
 
 			var made issuedKey
 			now := time.Now()
-			err := flags.update(cmd.Context(), issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+			err := flags.update(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
 				return file.Rotate(args[0], overlap, now)
 			}))
 			if err != nil {
 				return err
 			}
 
-			entry := made.entry("rotate", now)
-			entry.From = args[0]
-			flags.record(cmd, entry)
+			change := made.change("rotate", now)
+			change.From = args[0]
+			flags.record(cmd, change)
 			return made.print(cmd, flags.asJSON)
 		},
 	}
@@ -307,4 +315,36 @@ func keysRotate() *cobra.Command {
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
 	flags.add(cmd)
 	return cmd
+}
+
+func keysLog() *cobra.Command {
+	var flags registryFlags
+	return flags.add(&cobra.Command{
+		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			changes, odd, err := registry.Changes(cmd.Context(), flags.Registry)
+			if err != nil {
+				return err
+			}
+			for _, n := range odd {
+				cmd.PrintErrf("note: line %d of the record is none, and is passed over\n", n)
+			}
+
+			slices.Reverse(changes)
+			return list(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
+		},
+	})
+}
+
+func changeCells(change registry.Change) []any {
+	key := change.Key
+	if change.From != "" {
+		key = change.From + " to " + change.Key
+	}
+	command := change.Command
+	if change.What != "" {
+		command += " of " + change.What
+	}
+	at := change.At.Format(time.RFC3339)
+	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan}
 }

@@ -3,25 +3,23 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ninepocket/bench"
 	"ninepocket/collector"
 	"ninepocket/internal/settings"
-	"ninepocket/node"
+	"ninepocket/internal/term"
 	"ninepocket/snapshot"
 )
 
@@ -52,37 +50,6 @@ type failure struct {
 
 func (failed *failure) Error() string { return failed.err.Error() }
 func (failed *failure) Unwrap() error { return failed.err }
-
-func main() {
-	ctx, stop := untilSignal()
-	node.LimitMemory(memlimit.FromCgroup)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which drains. Before it
-// ends, signals have their usual effect again, so that a second one ends the process at once.
-func untilSignal() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-
-	// Room for a second one that comes before the first was dealt with.
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals)
-		select {
-		case second := <-signals:
-			if s, ok := second.(syscall.Signal); ok {
-				_ = syscall.Kill(os.Getpid(), s)
-			}
-		default:
-		}
-		cancel()
-	}()
-	return ctx, cancel
-}
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -150,7 +117,7 @@ func rootCommand() *cobra.Command {
 		usageCommand(), requestCommand(),
 		group("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(), stateRepair()),
 		fleetCommand())
-	root.AddCommand(bench.Command(fail), manCommand(), versionCommand(), unpackCommand())
+	root.AddCommand(versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong settings.Problems
@@ -246,4 +213,40 @@ func fail(code int, hint string, err error) error {
 		return nil
 	}
 	return &failure{err: err, code: code, hint: hint}
+}
+
+// show prints v as JSON, or what text prints for people.
+func show(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
+	if asJSON {
+		return term.JSON(cmd.OutOrStdout(), v)
+	}
+
+	// The writer keeps its first error, so that text need not look at any.
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	text(out)
+	return out.Flush()
+}
+
+// say prints v as JSON, or a line for people.
+func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
+	return show(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
+}
+
+// list prints rows as JSON, or the cells of each under a header.
+func list[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
+	return show(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
+}
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// shellWords spells words as they can be pasted into a shell.
+func shellWords(words []string) string {
+	quoted := slices.Clone(words)
+	for i, word := range words {
+		if !plainWord.MatchString(word) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
 }

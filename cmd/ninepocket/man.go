@@ -1,136 +1,21 @@
+//go:build man
+
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
-	"ninepocket/internal/settings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
+	"ninepocket/internal/manual"
 )
 
-func manCommand() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use: "man [COMMAND…]", Short: "Print the manual page of a command, or write all of them",
-		Example: "  ninepocket man serve | man -l -\n" +
-			"  ninepocket man --dir /usr/local/share/man/man1",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			root := cmd.Root()
-			root.InitDefaultCompletionCmd()
-			given := strings.Join(args, " ")
-			if dir != "" && given != "" {
-				return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", given))
-			}
-			if dir != "" {
-				return fail(exitFailure, "", writePages(root, dir))
-			}
-
-			// Without arguments this finds the program itself.
-			target, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				return fail(exitUsage, "run: ninepocket --help", fmt.Errorf("cannot find the command %q", given))
-			}
-
-			page, err := manPage(target)
-			if err == nil {
-				_, err = cmd.OutOrStdout().Write(page)
-			}
-			return err
-		},
+// main of a build with the tag man writes the manual pages of all commands into the folder that it is
+// given: what renders them is no part of the program.
+func main() {
+	root := rootCommand()
+	root.InitDefaultCompletionCmd()
+	if err := manual.Write(root, version, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "ninepocket:", err)
+		os.Exit(exitFailure)
 	}
-
-	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands into this `DIR`")
-	return cmd
 }
-
-// writePages writes the page of a command and of those below it, each under its name.
-func writePages(cmd *cobra.Command, dir string) error {
-	page, err := manPage(cmd)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755) //nolint:gosec // manual pages are public
-	}
-	if err == nil {
-		// Pages are named as man looks for them: ninepocket-keys-create.1.
-		path := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
-		err = os.WriteFile(path, page, 0o644) //nolint:gosec // manual pages are public
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write manual pages: %w", err)
-	}
-
-	for _, sub := range documented(cmd) {
-		if err := writePages(sub, dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// documented are the commands below cmd that have a page.
-func documented(cmd *cobra.Command) (subs []*cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
-			subs = append(subs, sub)
-		}
-	}
-	return subs
-}
-
-// manPage is the manual page of a command in roff, from what --help knows of it.
-func manPage(cmd *cobra.Command) ([]byte, error) {
-	// The page is made from a description in Markdown, which the command gets for as long as that
-	// takes.
-	long := cmd.Long
-	cmd.Long = description(cmd)
-	cmd.DisableAutoGenTag = true
-	defer func() { cmd.Long = long }()
-
-	var page bytes.Buffer
-	header := doc.GenManHeader{Date: &time.Time{}, Source: "ninepocket " + version}
-	if err := doc.GenMan(cmd, &header, &page); err != nil {
-		return nil, err
-	}
-
-	// Equal programs have equal pages, so a page has no date. A hyphen is to be shown as it is
-	// typed.
-	undated := strings.Replace(page.String(), time.Time{}.Format("Jan 2006"), "", 1)
-	return []byte(strings.ReplaceAll(undated, "-", `\-`)), nil
-}
-
-// description is what a command does, in Markdown, with the sections that only manual pages have.
-func description(cmd *cobra.Command) string {
-	var b strings.Builder
-	b.WriteString(markdown.Replace(cmp.Or(cmd.Long, cmd.Short+".")))
-
-	switch cmd.Name() {
-	case "ninepocket":
-		b.WriteString("\n\n# EXIT STATUS\n")
-		for code, meaning := range []string{
-			"success", "failure", "a mistake in the command line or the configuration",
-			"verification failed or a guard refused",
-			"serve lacks keys or a snapshot that loads",
-		} {
-			fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
-		}
-	case "serve":
-		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
-			"that win over them:\n\n")
-		for _, s := range settings.Settings {
-			help := strings.ReplaceAll(s.Help, "`", "")
-			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n",
-				markdown.Replace(s.Key), markdown.Replace(s.EnvName()), markdown.Replace(help))
-		}
-	}
-	return b.String()
-}
-
-// markdown escapes what Markdown would take for markup.
-var markdown = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)

@@ -160,7 +160,7 @@ func floodMemory(t *testing.T, path string) {
 	}
 	// The bodies that were read on had all the room that bodies may have. In a short time on a busy
 	// machine they may not come so far.
-	room := int64(min(limit/100*90/4, 64<<20))
+	room := min(int64(limit)/100*90/4, 64<<20)
 	if long() && peak-atFirst < room || peak > limit {
 		t.Errorf("%d bytes were used of %d, %d at first: %d more are bodies", peak, limit, atFirst, room)
 	}

@@ -121,24 +121,30 @@ func (flags *trustFlags) changed(cmd *cobra.Command, trust *mirror.Trust, key *m
 	return say(cmd, flags.asJSON, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
 }
 
-// change runs a change of TRUST that an existing key signs.
-func (flags *trustFlags) change(
-	cmd *cobra.Command, do func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key) (mirror.Trust, error),
-) error {
-	bucket, err := openBucket(flags.to)
-	if err != nil {
-		return err
-	}
-	key, err := readKey(flags.key)
-	if err != nil {
-		return err
-	}
+// trusting is what changes TRUST by the argument of a command, signed with a key that may sign already.
+type trusting func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error)
 
-	made, err := do(cmd.Context(), bucket, key)
-	if err != nil {
-		return err
+// addChange adds the flags to a command that changes TRUST.
+func (flags *trustFlags) addChange(cmd *cobra.Command, change trusting) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		bucket, err := openBucket(flags.to)
+		if err != nil {
+			return err
+		}
+		key, err := readKey(flags.key)
+		if err != nil {
+			return err
+		}
+
+		made, err := change(cmd.Context(), bucket, key, args[0])
+		if err != nil {
+			return err
+		}
+		return flags.changed(cmd, &made, key)
 	}
-	return flags.changed(cmd, &made, key)
+	flags.add(cmd)
+	require(cmd, "to")
+	return cmd
 }
 
 func trustInit() *cobra.Command {
@@ -181,42 +187,29 @@ func trustInit() *cobra.Command {
 
 func trustAdd() *cobra.Command {
 	var flags trustFlags
-	cmd := flags.add(&cobra.Command{
+	return flags.addChange(&cobra.Command{
 		Use: "add PUBLISHER --to URL --key FILE", Short: "Let one key more sign what is published",
 		Args: cobra.ExactArgs(1),
 		Long: "PUBLISHER is what `ninepocket snapshot trust init NAME --key OTHER` printed for the new key. --key\n" +
 			"is one that may sign already. Servers take the change up with the next publication.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			added, err := mirror.ParsePublisher(args[0])
-			if err != nil {
-				return fail(exitUsage, "give what `ninepocket snapshot trust init` printed", err)
-			}
-
-			return flags.change(cmd,
-				func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key) (mirror.Trust, error) {
-					return bucket.Add(ctx, key, added, time.Now())
-				})
-		},
+	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
+		added, err := mirror.ParsePublisher(arg)
+		if err != nil {
+			return mirror.Trust{}, fail(exitUsage, "give what `ninepocket snapshot trust init` printed", err)
+		}
+		return bucket.Add(ctx, key, added, time.Now())
 	})
-	require(cmd, "to")
-	return cmd
 }
 
 func trustRetire() *cobra.Command {
 	var flags trustFlags
-	cmd := flags.add(&cobra.Command{
+	return flags.addChange(&cobra.Command{
 		Use: "retire NAME --to URL --key FILE", Short: "Let a key sign no more", Args: cobra.ExactArgs(1),
 		Long: "The key that signed what is current is not retired: push with another one first. Take the retired\n" +
 			"key out of the publishers of the servers too: a server that begins without its cache trusts those.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return flags.change(cmd,
-				func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key) (mirror.Trust, error) {
-					return bucket.Retire(ctx, key, args[0], time.Now())
-				})
-		},
+	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
+		return bucket.Retire(ctx, key, arg, time.Now())
 	})
-	require(cmd, "to")
-	return cmd
 }
 
 // keyNamed reads the key of a name from a file, or makes it there.

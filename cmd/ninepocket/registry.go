@@ -1,85 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/fleet/ledger"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
-	"ninepocket/node"
 )
-
-// registry is where keys and bills are kept: the state directory of one machine, or the database of a
-// fleet.
-type registry interface {
-	ReadKeys(ctx context.Context) (*access.KeyFile, error)
-	UpdateKeys(ctx context.Context, change func(*access.KeyFile) error) error
-	ReadLedger(ctx context.Context, tenant string, since, until access.Day) ([]access.LedgerRow, error)
-	ReadLastUse(ctx context.Context) (map[string]time.Time, error)
-	// Note adds a line to the record of commands that changed keys; Notes is the record.
-	Note(ctx context.Context, line []byte) error
-	Notes(ctx context.Context) (io.ReadCloser, error)
-	Close()
-}
-
-// folder is the registry of one machine.
-type folder string
-
-func (f folder) ReadKeys(context.Context) (*access.KeyFile, error) { return access.ReadKeys(string(f)) }
-
-func (f folder) UpdateKeys(_ context.Context, change func(*access.KeyFile) error) error {
-	return access.UpdateKeys(string(f), change)
-}
-
-func (f folder) ReadLedger(_ context.Context, tenant string, since, until access.Day) ([]access.LedgerRow, error) {
-	return access.ReadLedger(string(f), tenant, since, until)
-}
-
-func (f folder) ReadLastUse(context.Context) (map[string]time.Time, error) {
-	return access.ReadLastUse(string(f))
-}
-
-func (f folder) Note(_ context.Context, line []byte) error {
-	return appendLine(filepath.Join(string(f), keyLogName), line)
-}
-
-func (f folder) Notes(context.Context) (io.ReadCloser, error) {
-	file, err := os.Open(filepath.Join(string(f), keyLogName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return io.NopCloser(bytes.NewReader(nil)), nil
-	}
-	return file, err
-}
-
-func (f folder) Close() {}
-
-// shared is the registry of a fleet.
-type shared struct{ *ledger.DB }
-
-// ReadKeys wants some to be there, as in a state directory.
-func (s shared) ReadKeys(ctx context.Context) (*access.KeyFile, error) {
-	file, err := s.DB.ReadKeys(ctx)
-	if err == nil && len(file.Keys) == 0 {
-		err = fmt.Errorf("cannot read keys from %s: %w", s.DB, node.ErrNoSharedKeys)
-	}
-	return file, err
-}
-
-func (s shared) Notes(ctx context.Context) (io.ReadCloser, error) {
-	lines, err := s.DB.Notes(ctx)
-	return io.NopCloser(bytes.NewReader(bytes.Join(lines, []byte("\n")))), err
-}
 
 // controlRemedies are for errors of the database of a fleet. FOLDER stands for its name.
 var controlRemedies = []remedy{
@@ -90,16 +24,16 @@ var controlRemedies = []remedy{
 	on(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later", ledger.ErrForm),
 	on(exitUsage, "--control wants postgres://USER@HOST/DATABASE", ledger.ErrURL),
 	on(exitFailure, "create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
-		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", node.ErrNoSharedKeys),
+		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
 	on(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
-	on(exitFailure, "run: ninepocket keys list --control FOLDER", access.ErrNoSuchKey, access.ErrNoSuchTenant),
+	on(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
 }
 
 // registryFlags are the flags of commands that work on the keys or bills of one machine or of a fleet.
 type registryFlags struct {
 	stateFlags
 	control string
-	registry
+	registry.Registry
 }
 
 // add adds the flags to a command, and what its errors mean. While the command runs, its registry is
@@ -115,7 +49,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		if flags.control == "" {
-			flags.registry = folder(flags.folder)
+			flags.Registry = registry.Folder(flags.folder)
 			return asFailure(run(cmd, args), stateRemedies, flags.folder)
 		}
 
@@ -124,7 +58,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		defer db.Close()
-		flags.registry = shared{db}
+		flags.Registry = registry.Fleet{DB: db}
 		return asFailure(run(cmd, args), slices.Concat(controlRemedies, stateRemedies), settings.Redact(flags.control))
 	}
 	return cmd
@@ -134,11 +68,11 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 // fleet goes before that of the machine.
 func (flags *registryFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
-	if !given("state") && !given("control") {
-		flags.control = os.Getenv(settings.EnvPrefix + "CONTROL")
-		if flags.control == "" {
-			flags.folder = os.Getenv(settings.EnvPrefix + "STATE")
-		}
+	if !given("state") {
+		orEnvironment(cmd, "control", &flags.control)
+	}
+	if flags.control == "" && !given("control") {
+		orEnvironment(cmd, "state", &flags.folder)
 	}
 
 	if flags.control != "" || given("control") {
@@ -159,4 +93,20 @@ func (flags *registryFlags) choose(cmd *cobra.Command) error {
 func openControl(ctx context.Context, url string) (*ledger.DB, error) {
 	db, err := ledger.Open(ctx, url)
 	return db, asFailure(err, controlRemedies, settings.Redact(url))
+}
+
+// orEnvironment takes the value of a flag that is not given from the environment.
+func orEnvironment(cmd *cobra.Command, name string, value *string) {
+	if !cmd.Flags().Changed(name) {
+		*value = os.Getenv(settings.EnvPrefix + strings.ToUpper(name))
+	}
+}
+
+// record notes what was done. The keys are changed by then, so that a record that cannot be written
+// is told and fails nothing.
+func (flags *registryFlags) record(cmd *cobra.Command, change registry.Change) {
+	change.By = who()
+	if err := registry.Record(cmd.Context(), flags.Registry, change); err != nil {
+		cmd.PrintErrf("note: the command is not in the record: %v\n", err)
+	}
 }

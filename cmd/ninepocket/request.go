@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"time"
 
-	"ninepocket/internal/accesslog"
-
 	"github.com/spf13/cobra"
+
+	"ninepocket/internal/accesslog"
 )
 
 func requestCommand() *cobra.Command {

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
@@ -85,11 +87,11 @@ func nodeOptions(cmd *cobra.Command, c settings.Config) node.Options {
 // serveFailure gives an error of a server its exit code and its hint, by the stage of the start.
 func serveFailure(err error, c *settings.Config) error {
 	failed, atStart := errors.AsType[*node.StartError](err)
-	if err != nil && !atStart {
-		return fail(exitFailure, "", fmt.Errorf("cannot serve: %w", err))
-	}
-	if err == nil {
-		return nil
+	if !atStart {
+		if err != nil {
+			err = fmt.Errorf("cannot serve: %w", err)
+		}
+		return fail(exitFailure, "", err)
 	}
 
 	switch failed.Stage {
@@ -113,6 +115,7 @@ func serveFailure(err error, c *settings.Config) error {
 		return stateFailure(err, c)
 	case node.StageMeter:
 		return fail(exitNotReady, "run: ninepocket fleet check --metering URL", err)
+	case node.StageCertificate, node.StagePublish, node.StageImages:
 	}
 	return asFailure(err, nil, "")
 }
@@ -120,28 +123,21 @@ func serveFailure(err error, c *settings.Config) error {
 // keysFailure is how a start ends that has no keys. A directory whose disk is not mounted yet looks
 // like one that was never used, so the hint speaks of both.
 func keysFailure(err error, c *settings.Config) error {
-	none := fmt.Errorf("cannot serve without keys: %w", err)
-	if c.Control != "" {
-		_, hint := remedyOf(err, controlRemedies, settings.Redact(c.Control))
-		return fail(exitNotReady, hint, none)
+	failed := stateFailure(err, c)
+	none := c.Control != ""
+	for _, known := range []error{node.ErrNoKeys, keys.ErrNoFile, keys.ErrShared} {
+		none = none || errors.Is(err, known)
 	}
-
-	_, hint := remedyOf(err, stateRemedies, c.State)
-	switch {
-	case errors.Is(err, node.ErrNoKeys):
-		hint = "run: ninepocket keys create --state " + c.State + " --tenant NAME --surface live --plan free"
-	case !errors.Is(err, access.ErrNoKeysFile) && !errors.Is(err, access.ErrKeysShared):
-		return asFailure(err, stateRemedies, c.State)
+	if none {
+		return fail(exitNotReady, hintOf(failed), fmt.Errorf("cannot serve without keys: %w", err))
 	}
-	return fail(exitNotReady, hint, none)
+	return failed
 }
 
 // stateFailure gives an error of the state directory its remedy, or of the database of the fleet.
 func stateFailure(err error, c *settings.Config) error {
-	for _, known := range controlRemedies {
-		if known.fits(err) {
-			return asFailure(err, controlRemedies, settings.Redact(c.Control))
-		}
+	if slices.ContainsFunc(controlRemedies, func(known remedy) bool { return known.fits(err) }) {
+		return asFailure(err, controlRemedies, settings.Redact(c.Control))
 	}
 	return asFailure(err, stateRemedies, c.State)
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 	"ninepocket/snapshot"
@@ -30,10 +33,10 @@ func TestFailuresOfAStart(t *testing.T) {
 	}
 
 	f(&fleet, node.StageControl, other, exitNotReady, "")
-	f(&fleet, node.StageKeys, node.ErrNoSharedKeys, exitNotReady, "keys create --control postgres://u:***@h/db")
+	f(&fleet, node.StageKeys, registry.ErrNoKeys, exitNotReady, "keys create --control postgres://u:***@h/db")
 	f(&c, node.StageKeys, node.ErrNoKeys, exitNotReady, "keys create --state state")
-	f(&c, node.StageKeys, access.ErrNoKeysFile, exitNotReady, "look at --state")
-	f(&c, node.StageKeys, access.ErrKeysDamaged, exitRefused, "restore keys.json")
+	f(&c, node.StageKeys, keys.ErrNoFile, exitNotReady, "look at --state")
+	f(&c, node.StageKeys, keys.ErrDamaged, exitRefused, "restore keys.json")
 	f(&c, node.StageCertificate, other, exitFailure, "")
 	f(&c, node.StagePorts, syscall.EADDRINUSE, exitFailure, "another program holds the port")
 	f(&c, node.StageAccessLog, other, exitFailure, "")
@@ -41,6 +44,6 @@ func TestFailuresOfAStart(t *testing.T) {
 	f(&c, node.StageSnapshot, snapshot.ErrDamaged, exitNotReady, "build the snapshot again")
 	f(&c, node.StageCursors, access.ErrCorrupt, exitRefused, "which removes it: the next start makes another")
 	f(&c, node.StageJournal, access.ErrCorrupt, exitRefused, "state verify")
-	f(&c, node.StageJournal, access.ErrLocked, exitFailure, "one state directory serves one process")
+	f(&c, node.StageJournal, statedir.ErrLocked, exitFailure, "one state directory serves one process")
 	f(&c, node.StageMeter, other, exitNotReady, "fleet check")
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
 	"ninepocket/node"
 )
 
@@ -26,15 +30,15 @@ func stateVerify() *cobra.Command {
 				return err
 			}
 
-			damage, err := node.CheckCursorKey(flags.folder)
-			if err != nil {
+			_, _, err = node.ReadCursorKey(flags.folder)
+			switch {
+			case errors.Is(err, access.ErrCorrupt):
+				report.Damage = append(report.Damage, err.Error())
+				report.Causes = append(report.Causes, errCursorKey)
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				return err
 			}
-			report.Damage = append(report.Damage, damage...)
-			for range damage {
-				report.Causes = append(report.Causes, errCursorKey)
-			}
-			if err := access.CheckIncarnation(flags.folder); err != nil {
+			if err := statedir.CheckIncarnation(flags.folder); err != nil {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}
@@ -60,7 +64,7 @@ var damageRemedies = []remedy{
 	on(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
 		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
 	on(exitRefused, "restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
-		"lists, and without it what this machine reported would be counted twice", access.ErrIncarnation),
+		"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
 	on(exitRefused, "a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
 		"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also takes the place of a "+
 		"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
@@ -72,8 +76,8 @@ func damageHint(folder string, causes ...error) string {
 	var hints []string
 	for _, err := range causes {
 		remedies := damageRemedies
-		if errors.Is(err, access.ErrKeysDamaged) || errors.Is(err, access.ErrKeysEdited) ||
-			errors.Is(err, access.ErrKeysGone) {
+		if errors.Is(err, keys.ErrDamaged) || errors.Is(err, keys.ErrEdited) ||
+			errors.Is(err, keys.ErrGone) {
 			remedies = stateRemedies
 		}
 		if _, hint := remedyOf(err, remedies, folder); !slices.Contains(hints, hint) {
@@ -137,11 +141,16 @@ func stateRepair() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(flags.folder, believe, time.Now())
-			if err == nil {
-				err = node.RepairCursorKey(flags.folder, &report)
-			}
 			if err != nil {
 				return err
+			}
+			removed, err := node.RepairCursorKey(flags.folder)
+			if err != nil {
+				return err
+			}
+			if removed {
+				const what = "the cursor key: the next start makes another, and clients begin their walks anew"
+				report.Dropped = append(report.Dropped, what)
 			}
 			return show(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
 		},
@@ -179,7 +188,7 @@ func tenantResetDay() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
-			reset := func(keys *access.KeyFile) error { return keys.ResetDay(args[0], credits, now) }
+			reset := func(keys *keys.File) error { return keys.ResetDay(args[0], credits, now) }
 			err := flags.update(cmd.Context(), reset)
 			if err != nil {
 				return err
@@ -189,7 +198,7 @@ func tenantResetDay() *cobra.Command {
 			if credits {
 				what = "credits"
 			}
-			flags.record(cmd, keyEntry{At: now, Command: "reset-day", Tenant: args[0], What: what})
+			flags.record(cmd, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			told := map[string]string{"tenant": args[0], "reset": what}
 			return say(cmd, flags.asJSON, told, "reset the %s of %s", what, args[0])
 		},

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
-	"ninepocket/node"
 )
 
 // usageFlags are the flags of usage.
@@ -52,13 +52,13 @@ func usageCommand() *cobra.Command {
 }
 
 // span reads the days, naming every problem.
-func (flags *usageFlags) span() (since, until access.Day, err error) {
+func (flags *usageFlags) span() (since, until calendar.Day, err error) {
 	var wrong settings.Problems
-	date := func(name, text string, none access.Day) access.Day {
+	date := func(name, text string, none calendar.Day) calendar.Day {
 		if text == "" {
 			return none
 		}
-		day, err := access.ParseDay(text)
+		day, err := calendar.ParseDay(text)
 		wrong.When(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
 		return day
 	}
@@ -87,40 +87,38 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	// No calls, or no state directory at all.
-	keys, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, node.ErrNoSharedKeys},
+	file, err := flags.ReadKeys(cmd.Context())
+	noKeys := slices.ContainsFunc([]error{keys.ErrNoFile, keys.ErrShared, registry.ErrNoKeys},
 		func(known error) bool { return errors.Is(err, known) })
 	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err
 	}
-	if keys == nil {
-		keys = access.NewKeyFile()
+	if file == nil {
+		file = keys.NewFile()
 	}
-	if flags.tenant != "" && keys.Tenants[flags.tenant] == nil && len(rows) == 0 {
-		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, access.ErrNoSuchTenant)
+	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
+		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
 
-	b := bill{keys: keys, plans: plans, rows: rows}
-	b.name()
-	return flags.print(cmd, &b)
+	return flags.print(cmd, &registry.Bill{Keys: file, Plans: plans, Rows: rows})
 }
 
 // print prints a bill in the form that is wanted.
-func (flags *usageFlags) print(cmd *cobra.Command, b *bill) error {
+func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 	header := []string{"TENANT", "KEY", "DATE", "OPERATION", "CALLS", "CHARGED"}
-	cells := b.lines()
+	cells := billLines(b)
 	if flags.totals {
 		header = []string{
 			"TENANT", "SURFACE", "PLAN", "PER_MINUTE", "PER_DAY", "CREDITS_A_PERIOD", "CALLS", "CHARGED", "CREDITS",
 		}
-		cells = b.totalLines()
+		cells = totalLines(b)
 	}
 
 	switch {
 	case flags.asJSON || flags.format == "json":
-		report := usageReport{LedgerReport: access.NewLedgerReport(b.rows)}
+		report := usageReport{LedgerReport: access.NewLedgerReport(b.Rows)}
 		if flags.totals {
-			report.Totals = b.totals()
+			report.Totals = b.Totals()
 		}
 		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
@@ -148,98 +146,19 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *bill) error {
 // usageReport is what usage prints as JSON.
 type usageReport struct {
 	access.LedgerReport
-	Totals []total `json:"totals,omitempty"`
+	Totals []registry.Total `json:"totals,omitempty"`
 }
 
-// bill is a part of the ledger with whose it is.
-type bill struct {
-	keys    *access.KeyFile
-	plans   access.Plans
-	rows    []access.LedgerRow
-	surface map[string]string // by key
-}
-
-// total is what a tenant did on a surface. Limits are those of today's plan, null where the
-// configuration does not have it.
-type total struct {
-	Tenant    string `json:"tenant"`
-	Surface   string `json:"surface"`
-	Plan      string `json:"plan"`
-	PerMinute *int   `json:"per_minute"`
-	PerDay    *int64 `json:"per_day"`
-	Allowance *int64 `json:"credits_a_period"` // preview
-	Calls     int64  `json:"calls"`
-	Charged   int64  `json:"charged"` // units of the daily quota, on live
-	Credits   int64  `json:"credits"` // on preview
-}
-
-// name finds the surfaces of the keys.
-func (b *bill) name() {
-	b.surface = map[string]string{}
-	for _, key := range b.keys.Keys {
-		b.surface[key.ID] = key.Surface
-	}
-}
-
-// lines are the rows as people read them: one an operation of a key on a day.
-func (b *bill) lines() (lines [][]any) {
-	for _, row := range b.rows {
+// billLines are the rows as people read them: one an operation of a key on a day.
+func billLines(b *registry.Bill) (lines [][]any) {
+	for _, row := range b.Rows {
 		lines = append(lines, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
 	}
 	return lines
 }
 
-// totals sum up each tenant and surface, in order.
-func (b *bill) totals() []total {
-	sums := map[[2]string]*total{}
-	for _, row := range b.rows {
-		surface := cmp.Or(b.surface[row.Key], "unknown")
-		at := [2]string{row.Tenant, surface}
-		sum := sums[at]
-		if sum == nil {
-			sum = &total{Tenant: row.Tenant, Surface: surface}
-			b.limits(sum)
-			sums[at] = sum
-		}
-
-		sum.Calls += row.Calls
-		if surface == access.Preview.String() {
-			sum.Credits += row.Charged
-		} else {
-			sum.Charged += row.Charged
-		}
-	}
-
-	all := []total{}
-	inOrder := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
-	for _, at := range slices.SortedFunc(maps.Keys(sums), inOrder) {
-		all = append(all, *sums[at])
-	}
-	return all
-}
-
-// limits fills in the plan of a tenant on a surface.
-func (b *bill) limits(sum *total) {
-	tenant := b.keys.Tenants[sum.Tenant]
-	if tenant == nil || sum.Surface == "unknown" {
-		return
-	}
-	sum.Plan = tenant.PlanOf(sum.Surface)
-	plan := b.plans[sum.Plan]
-	if plan == nil {
-		return
-	}
-
-	sum.PerMinute = &plan.PerMinute
-	if sum.Surface == access.Preview.String() {
-		sum.Allowance = cmp.Or(tenant.Credits, &plan.Credits)
-	} else {
-		sum.PerDay = &plan.PerDay
-	}
-}
-
-func (b *bill) totalLines() (lines [][]any) {
-	for _, sum := range b.totals() {
+func totalLines(b *registry.Bill) (lines [][]any) {
+	for _, sum := range b.Totals() {
 		lines = append(lines, []any{
 			sum.Tenant, sum.Surface, sum.Plan, orEmpty(sum.PerMinute), orEmpty(sum.PerDay), orEmpty(sum.Allowance),
 			sum.Calls, sum.Charged, sum.Credits,

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 const (
@@ -41,7 +41,7 @@ type Source interface {
 	// were last used.
 	Changed() ([]access.LedgerRow, map[string]time.Time, error)
 	// Totals returns the totals of all rows from a day on.
-	Totals(since access.Day) ([]access.LedgerRow, map[string]time.Time, error)
+	Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error)
 }
 
 // ExportOptions configure an Exporter. All but Report and Behind are required.
@@ -65,7 +65,7 @@ type Exporter struct {
 	options ExportOptions
 	session string
 
-	rolled  access.Day // days up to it are summed up: their rows are not sent again
+	rolled  calendar.Day // days up to it are summed up: their rows are not sent again
 	pending map[access.LedgerRow]access.Counts
 	sent    map[access.LedgerRow]access.Counts // of the rows that changed last
 	used    map[string]time.Time
@@ -142,7 +142,7 @@ func (ex *Exporter) compare(ctx context.Context, rows []access.LedgerRow) (diffe
 			less = append(less, name)
 		}
 	}
-	slices.SortFunc(less, inOrder)
+	slices.SortFunc(less, access.CompareRows)
 	return append(differ, less...), less, nil
 }
 
@@ -305,7 +305,7 @@ func (ex *Exporter) Export(ctx context.Context) error {
 		row.Counts = counts
 		names = append(names, row)
 	}
-	slices.SortFunc(names, inOrder)
+	slices.SortFunc(names, access.CompareRows)
 	for part := range slices.Chunk(names, chunk) {
 		if err := ex.send(ctx, part); err != nil {
 			return err
@@ -324,13 +324,7 @@ func (ex *Exporter) Export(ctx context.Context) error {
 		return nil
 	}
 	ex.looked = now
-	return ex.db.rollUp(ctx, access.DayOf(now.UnixMilli())-keptDays)
-}
-
-// inOrder is the order of the ledger's primary key.
-func inOrder(a, b access.LedgerRow) int {
-	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Key, b.Key),
-		cmp.Compare(a.Operation, b.Operation))
+	return ex.db.rollUp(ctx, calendar.DayOf(now.UnixMilli())-keptDays)
 }
 
 // send sends rows in one statement, with the last uses of their keys.
@@ -396,7 +390,7 @@ func (ex *Exporter) hold(ctx context.Context, tx pgx.Tx) error {
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && session != ex.session {
 		return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrTaken)
 	}
-	ex.rolled = max(ex.rolled, access.Day(rolled))
+	ex.rolled = max(ex.rolled, calendar.Day(rolled))
 	return err
 }
 

@@ -3,22 +3,17 @@ package meter
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 const (
-	// maxReply bounds one reply before compression.
-	maxReply = 4 << 20
 	// askAgain is when a caller that waits for another server's reply looks again.
 	askAgain = 40 * time.Millisecond
 	// commitFor is how long a commit whose answer was lost is sent again before the call is 503, in
@@ -53,8 +48,8 @@ type flight struct {
 	record string
 	body   access.BodyHash
 	done   chan struct{}
-	own    bool          // Redis said that it is ours, and its unit is reserved
-	period access.Period // that the unit is reserved in
+	own    bool            // Redis said that it is ours, and its unit is reserved
+	period calendar.Period // that the unit is reserved in
 }
 
 // unsure is a batch that is prepared and not decided.
@@ -72,8 +67,8 @@ func (cs *claims) begin(life string) {
 
 // nameRecord names an idempotency record inside a tenant.
 func nameRecord(op access.Operation, key string) string {
-	sum := sha256.Sum256([]byte(string(op) + "\x00" + key))
-	return hex.EncodeToString(sum[:16])
+	name := access.NameReply(op, key)
+	return hex.EncodeToString(name[:])
 }
 
 // take returns the flight of a record: a new one, or the one that is under way.
@@ -160,7 +155,7 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 	out, err := store.do(&command{
 		script: scriptBegin, keys: []string{f.record, n.times()},
 		args: []string{
-			f.claim, string(f.body[:]), number(claimMillis), number(replyMillis),
+			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
 			number(int64(store.options.RepliesMax)), number(int64(open)),
 		},
 	}, store.options.Timeout)
@@ -173,15 +168,15 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 	switch out.code(beginWait) {
 	case beginFresh:
 	case beginReplay:
-		plain, err := codec.expand([]byte(out.text))
+		plain, err := access.UnpackReply([]byte(out.text))
 		if err != nil {
-			return access.Claim{}, fmt.Errorf("%w: stored reply: %w", access.ErrUnavailable, err)
+			return access.Claim{}, err
 		}
 		return access.Claim{Outcome: access.Replay, Reply: plain}, nil
 	case beginConflict:
 		return access.Claim{Outcome: access.Conflict}, nil
 	case beginFull:
-		wait := min(max(1, out.at(1)), replyMillis)
+		wait := min(max(1, out.at(1)), access.ReplyMillis)
 		return access.Claim{}, &access.FullError{Kept: store.options.RepliesMax, RetryAfter: (wait + 999) / 1000}
 	case beginWait:
 		done := make(chan struct{})
@@ -221,10 +216,10 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 		return access.Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
 			string(t.Rule.Operation), access.ErrTicket)
 	}
-	if len(plain) > maxReply {
-		_, err := store.Abort(t, claim)
-		err = cmp.Or(err, access.ErrIdempotencyFull)
-		return access.Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), err)
+	packed, err := access.PackReply(plain)
+	if err != nil {
+		_, aborted := store.Abort(t, claim)
+		return access.Receipt{}, cmp.Or(aborted, err)
 	}
 
 	t.Period = f.period
@@ -234,10 +229,10 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 		return access.Receipt{}, err
 	}
 	defer store.claims.land(t.Principal.Tenant, f)
-	kept := string(codec.compress(plain))
+	kept := string(packed)
 	out, err := store.do(&command{
 		script: scriptCommit, keys: []string{record, n.times()},
-		args: []string{f.claim, number(t.At), kept, number(replyMillis)},
+		args: []string{f.claim, number(t.At), kept, number(access.ReplyMillis)},
 	}, store.options.commit)
 	if err == nil && out.code(1) < 0 {
 		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
@@ -289,7 +284,7 @@ func (store *Store) decidedLate(u unsure, kept bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for _, acc := range st.accounts {
-		if u.batch.Period == (access.Period{Start: acc.from, End: acc.till}) && acc.adopted > 0 {
+		if u.batch.Period == (calendar.Period{Start: acc.from, End: acc.till}) && acc.adopted > 0 {
 			acc.adopted--
 			if kept {
 				acc.charged++
@@ -325,7 +320,7 @@ func (store *Store) unsettled(tenant string, of span) (n int64) {
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	for _, u := range store.claims.lost {
-		period := access.Period{Start: of.from, End: of.till}
+		period := calendar.Period{Start: of.from, End: of.till}
 		if u.ticket == nil && u.batch.Tenant == tenant && u.batch.Period == period {
 			n++
 		}
@@ -427,28 +422,3 @@ func aborting(record, claim string) *command {
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// replyCodec compresses replies. It is safe for concurrent use.
-type replyCodec struct {
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
-}
-
-// codec serves every store: it keeps nothing from one reply to the next, and its tables take a megabyte.
-var codec = newReplyCodec()
-
-func newReplyCodec() replyCodec {
-	encoder, encodeErr := zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
-	decoder, decodeErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(2*maxReply))
-	if err := errors.Join(encodeErr, decodeErr); err != nil {
-		panic(err) // the options are constants
-	}
-	return replyCodec{encoder: encoder, decoder: decoder}
-}
-
-func (rc replyCodec) compress(plain []byte) []byte {
-	return rc.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
-}
-
-func (rc replyCodec) expand(data []byte) ([]byte, error) { return rc.decoder.DecodeAll(data, nil) }

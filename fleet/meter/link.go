@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 // Acks is what the answer of a script waits for.
@@ -46,8 +47,7 @@ var (
 	// errAway: no rights can be had at present.
 	errAway = fmt.Errorf("%w: no rights can be had from redis at present", access.ErrUnavailable)
 	// errLate: the answer did not come in time. What it grants goes back.
-	errLate   = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
-	errClosed = fmt.Errorf("store closed: %w", access.ErrUnavailable)
+	errLate = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
 
 	// errScript: a script failed, because of what one tenant has in Redis.
 	errScript = fmt.Errorf("%w: a script failed in redis", access.ErrUnavailable)
@@ -550,7 +550,7 @@ func (l *link) birth(ctx context.Context, conn rueidis.DedicatedClient, state *l
 	if _, err := fmt.Sscan(state.born, &state.bornAt); err != nil {
 		return fmt.Errorf("redis at %s: its %q is no time: %w", l.host, l.bornKey(), err)
 	}
-	if wait := state.bornAt + minuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
+	if wait := state.bornAt + calendar.MinuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
 		state.shut.Store(l.present().Mono + wait)
 	}
 	return nil
@@ -558,11 +558,11 @@ func (l *link) birth(ctx context.Context, conn rueidis.DedicatedClient, state *l
 
 // close ends the connection. Nobody sends any more.
 func (l *link) close() {
-	l.state.Swap(&linkState{err: errClosed}).end()
+	l.state.Swap(&linkState{err: access.ErrClosed}).end()
 	for {
 		select {
 		case s := <-l.queue:
-			s.done(reply{}, errClosed)
+			s.done(reply{}, access.ErrClosed)
 		default:
 			return
 		}

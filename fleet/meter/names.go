@@ -6,12 +6,10 @@ import (
 	"strings"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 const (
-	minuteMillis = int64(60_000)
-	// replyMillis is how long a reply is kept (decision 30).
-	replyMillis = int64(600_000)
 	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
 	claimMillis = int64(15_000)
 	// leaseRefusal is how long a window that is leased is taken for full, in milliseconds.
@@ -26,6 +24,8 @@ const (
 // The scripts. Each is named by its hash: old ones and new ones run side by side, so that what they
 // store may only grow.
 var (
+	//go:embed scripts/head.lua
+	headSource string
 	//go:embed scripts/take.lua
 	takeSource string
 	//go:embed scripts/lease.lua
@@ -58,7 +58,7 @@ const (
 
 func sources() [scriptCount]string {
 	return [...]string{
-		scriptTake: takeSource, scriptLease: leaseSource, scriptBegin: beginSource, scriptCommit: commitSource,
+		scriptTake: headSource + takeSource, scriptLease: headSource + leaseSource, scriptBegin: beginSource, scriptCommit: commitSource,
 		scriptAbort: abortSource, scriptRestore: restoreSource,
 		scriptOffer: offerSource,
 	}
@@ -89,12 +89,21 @@ func (n *names) keys(o *order) []string {
 	}
 }
 
-// command makes a command of take or lease. The script knows the incarnation by its first argument.
-func (n *names) command(which script, keys, args []string) command {
+// command makes a command of take or lease: what both are given, and what is the script's own.
+func (n *names) command(which script, keys []string, both, own []int64) command {
 	if which == scriptTake {
 		keys = keys[:4]
 	}
-	return command{script: which, keys: keys, args: append([]string{n.incarnation}, args...)}
+	args := make([]string, 1, len(both)+len(own)+2)
+	args[0] = n.incarnation
+	for _, figure := range both {
+		args = append(args, number(figure))
+	}
+	args = append(args, n.life)
+	for _, figure := range own {
+		args = append(args, number(figure))
+	}
+	return command{script: which, keys: keys, args: args}
 }
 
 // livesKey is the key that a server keeps in Redis while it reaches it.
@@ -108,7 +117,7 @@ func (n *names) times() string { return n.key("r") }
 
 // spanOf names the day or period that a principal's calls are charged to. What an operator reset has
 // a name of its own: all servers begin it at nothing.
-func spanOf(p *access.Principal, allowance access.Allowance, standing *access.Standing) span {
+func spanOf(p *keys.Principal, allowance access.Allowance, standing *access.Standing) span {
 	out := span{
 		name: "d" + strconv.FormatInt(int64(standing.Day), 10),
 		from: standing.Day.Start(), till: (standing.Day + 1).Start(),
@@ -124,7 +133,7 @@ func spanOf(p *access.Principal, allowance access.Allowance, standing *access.St
 }
 
 // resetOf is when an operator reset an allowance last; 0 = never.
-func resetOf(p *access.Principal, allowance access.Allowance) int64 {
+func resetOf(p *keys.Principal, allowance access.Allowance) int64 {
 	day, credits := p.Resets()
 	if allowance == access.PeriodCredits {
 		return credits
@@ -133,11 +142,11 @@ func resetOf(p *access.Principal, allowance access.Allowance) int64 {
 }
 
 // subjectOf names the window that a call passes: a key's, or one of its tenant.
-func subjectOf(p *access.Principal, rule *access.Rule) string {
+func subjectOf(p *keys.Principal, rule *access.Rule) string {
 	switch {
 	case rule.Window == access.UsageWindow:
 		return "u"
-	case p.Kind == access.Preview:
+	case p.Kind == keys.Preview:
 		return "t"
 	}
 	return p.KeyID

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/redistest"
 )
 
@@ -16,7 +17,7 @@ func TestKeptRepliesAreOffered(t *testing.T) {
 	r := redistest.Start(t)
 	age(t, r, "np")
 	s := startServer(t, r.URL(), "np", nil)
-	p := newTenants(t, access.Preview, access.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
+	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
 	for _, key := range []string{"kept", "taken"} {
 		call := s.admit(p, access.PricesBatch)
 		claim, err := s.Begin(call.Ticket, key, access.BodyHash{1}, s.now())
@@ -66,17 +67,17 @@ func TestOffersAreBounded(t *testing.T) {
 	f := &flight{claim: "c", record: "r"}
 
 	for i := range int64(100) {
-		os.keep(f, "times", i*replyMillis/50, "x")
+		os.keep(f, "times", i*access.ReplyMillis/50, "x")
 	}
 	if n := len(os.all); n != 50 {
 		t.Errorf("%d are kept, 50 are of ten minutes", n)
 	}
-	if n := len(os.commands(2*replyMillis + replyMillis/2)); n != 24 {
+	if n := len(os.commands(2*access.ReplyMillis + access.ReplyMillis/2)); n != 24 {
 		t.Errorf("%d are offered, 24 are of ten minutes", n)
 	}
 	big := strings.Repeat("x", offersMost/8)
 	for range 20 {
-		os.keep(f, "times", 3*replyMillis, big)
+		os.keep(f, "times", 3*access.ReplyMillis, big)
 	}
 	if n := len(os.all); n != 7 || os.size > offersMost {
 		t.Errorf("%d of an eighth are kept, %d bytes", n, os.size)

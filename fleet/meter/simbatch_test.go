@@ -1,6 +1,10 @@
 package meter
 
-import "fmt"
+import (
+	"fmt"
+
+	"ninepocket/access"
+)
 
 // A batch goes the way that Begin and Commit of Store go: claim, unit, work, prepared, kept, settled.
 
@@ -27,7 +31,7 @@ func (s *simServer) claim(key string, land func()) {
 
 	b := &simBatch{key: key, record: n.record(key), claim: fmt.Sprintf("%s.%s.%d", n.incarnation, n.life, s.number)}
 	c := &command{script: scriptBegin, keys: []string{b.record, n.times()}, args: []string{
-		b.claim, "body", number(w.claimFor), number(replyMillis), "100000", "0",
+		b.claim, "body", number(w.claimFor), number(access.ReplyMillis), "100000", "0",
 	}}
 	s.request(c, w.patience, func(out reply, known bool) {
 		switch {
@@ -83,7 +87,7 @@ func (s *simServer) commit(b *simBatch, c *call, done func()) {
 
 	n := s.names("org")
 	out := &command{script: scriptCommit, keys: []string{b.record, n.times()}, args: []string{
-		b.claim, number(c.at), "answer " + b.claim, number(replyMillis),
+		b.claim, number(c.at), "answer " + b.claim, number(access.ReplyMillis),
 	}}
 	s.request(out, 1_000_000, func(out reply, known bool) {
 		if !known {

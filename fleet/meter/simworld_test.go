@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"ninepocket/calendar"
 )
 
 // event is something that happens at a true time, in microseconds.
@@ -247,7 +249,7 @@ func (w *world) over() (n int) {
 	for _, times := range w.admissions {
 		slices.Sort(times)
 		for i := int(w.perMinute); i < len(times); i++ {
-			if times[i]/1000-times[i-int(w.perMinute)]/1000 < minuteMillis-skew {
+			if times[i]/1000-times[i-int(w.perMinute)]/1000 < calendar.MinuteMillis-skew {
 				n++
 			}
 		}

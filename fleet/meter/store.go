@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
-
-// unavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
-const unavailableRetry = 5
 
 // settleEvery is how often units that failed calls held are given back, and leases that ended settled.
 const settleEvery = 100 * time.Millisecond
@@ -150,7 +149,7 @@ func (store *Store) see(now access.Instant) {
 }
 
 // Admit implements [access.Store]. It waits for Redis, and no longer than the timeout.
-func (store *Store) Admit(p *access.Principal, rule access.Rule, now access.Instant) access.Decision {
+func (store *Store) Admit(p *keys.Principal, rule access.Rule, now access.Instant) access.Decision {
 	if store.Err() != nil {
 		return store.refuse(p, &rule, now, 0)
 	}
@@ -164,7 +163,7 @@ func (store *Store) Admit(p *access.Principal, rule access.Rule, now access.Inst
 		Allowance: access.NewPolicy(rule.Limit, rule.Limit-c.used, c.span.till-c.at, c.at),
 	}
 	if c.window {
-		decision.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
+		decision.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
 	switch c.fate {
 	case admitted:
@@ -193,9 +192,9 @@ func exhausted(c *call) access.Policy {
 }
 
 // refuse answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
-func (store *Store) refuse(p *access.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
+func (store *Store) refuse(p *keys.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
 	store.meters.results[resultUnavailable].Add(1)
-	retry := int64(unavailableRetry)
+	retry := access.UnavailableRetry
 	if wait > 0 {
 		retry = (wait + 999) / 1000
 	}
@@ -239,7 +238,7 @@ func (o *order) fit(why purpose, rule *access.Rule) {
 
 // decide waits until a call is decided.
 func (store *Store) decide(
-	p *access.Principal, rule *access.Rule, now access.Instant, why purpose,
+	p *keys.Principal, rule *access.Rule, now access.Instant, why purpose,
 ) (call, access.Standing, error) {
 	store.see(now)
 	when := now
@@ -472,7 +471,7 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 func (store *Store) tellBroken(err error) {
 	now := store.now().Mono
 	last := store.toldBroken.Load()
-	if (last == 0 || now-last >= minuteMillis) && store.toldBroken.CompareAndSwap(last, max(1, now)) {
+	if (last == 0 || now-last >= calendar.MinuteMillis) && store.toldBroken.CompareAndSwap(last, max(1, now)) {
 		store.options.Report(err)
 	}
 }
@@ -532,12 +531,12 @@ func (store *Store) ended(t *access.Ticket, held, charged int64, err error) (acc
 }
 
 // Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
-func (store *Store) Usage(p *access.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
+func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
-		return access.Usage{}, errClosed
+		return access.Usage{}, access.ErrClosed
 	}
 	asked := rule
-	if p.Kind == access.Live {
+	if p.Kind == keys.Live {
 		asked.Window = access.KeyWindow
 		asked.PerMinute = p.Plan.PerMinute
 	}
@@ -551,16 +550,16 @@ func (store *Store) Usage(p *access.Principal, rule access.Rule, now access.Inst
 		Remaining: max(0, rule.Limit-c.used), PerMinute: p.Plan.PerMinute,
 	}
 	if rule.Allowance == access.DayQuota {
-		usage.Period = access.Period{Start: c.span.from, End: c.span.till}
-		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
+		usage.Period = calendar.Period{Start: c.span.from, End: c.span.till}
+		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
 	return usage, nil
 }
 
 // Ledger implements [access.Store]: what this server recorded.
-func (store *Store) Ledger(tenant string, since access.Day) ([]access.LedgerRow, error) {
+func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
 	if store.closed.Load() {
-		return nil, errClosed
+		return nil, access.ErrClosed
 	}
 	return store.journal.Ledger(tenant, since)
 }
@@ -572,7 +571,7 @@ func (store *Store) Stats() access.StoreStats { return store.journal.Stats() }
 // server from being ready, or all of them would leave a balancer at once. See [Store.Away].
 func (store *Store) Err() error {
 	if store.closed.Load() {
-		return errClosed
+		return access.ErrClosed
 	}
 	return store.journal.Err()
 }

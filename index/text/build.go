@@ -427,9 +427,11 @@ func (b *builder) finish() *Index {
 	}
 
 	// A word that only ever came of joining others can still be split.
-	ix.joined = make([]bool, len(rank))
+	ix.uses = make([]use, len(rank))
 	for i, w := range rank {
-		ix.joined[w] = !b.single[i]
+		if !b.single[i] {
+			ix.uses[w] = onlyJoined
+		}
 	}
 
 	b.step()

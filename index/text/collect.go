@@ -9,8 +9,26 @@ import (
 
 // collect finds out which words of the query each title and set has. Titles that lack more than
 // limit words need not be found.
-func (s *search) collect(e effort, limit int) {
+func (s *search) collect(limit int) {
+	s.begin()
+	s.collectSets()
+
+	// Titles are found by their rarest words alone, and then looked at with all of them.
+	rare, size := s.rarest(limit)
+	if size >= thinFrom && len(s.query.units) >= thinUnits {
+		s.thin(rare, limit)
+	} else {
+		s.touch(rare)
+	}
+	s.hitTitles()
+}
+
+// begin forgets what the round before found.
+func (s *search) begin() {
+	s.start = allMissing(len(s.query.units))
+	s.thinned = false
 	s.stamp++
+
 	// The counter went round: old stamps would look new.
 	if s.stamp == 0 {
 		clear(s.titles)
@@ -20,21 +38,10 @@ func (s *search) collect(e effort, limit int) {
 
 	s.touched = s.touched[:0]
 	s.inSets = s.inSets[:0]
-	s.collectSets(e)
-	// Titles are found by their rarest words alone, and then looked at with all of them.
-	rare, size := s.rarest(limit)
-	s.thinned = !s.plain && size >= s.thinFrom && len(s.query.units) >= thinUnits
-	if s.thinned {
-		s.mark()
-		s.thin(rare, limit)
-	} else {
-		for i := range s.readings {
-			if r := &s.readings[i]; r.bits&rare != 0 {
-				s.touch(r)
-			}
-		}
-	}
+}
 
+// hitTitles notes all readings, and the words beyond the units, in the titles found.
+func (s *search) hitTitles() {
 	for i := range s.readings {
 		s.hitNames(&s.readings[i])
 	}
@@ -62,10 +69,6 @@ func (s *search) rarest(limit int) (rare uint8, postings int) {
 			n += size[bits.TrailingZeros8(units)]
 		}
 		return n
-	}
-	all := uint8(1<<len(s.query.units) - 1)
-	if s.plain {
-		return all, sum(all)
 	}
 
 	rare = s.heavier(limit, &size)
@@ -120,7 +123,6 @@ func (s *search) mark() {
 	names := &s.ix.names
 	for i := range s.readings {
 		r := &s.readings[i]
-		s.steps += names.size(r.lo, r.hi)
 		if r.second != none {
 			names.adjacent(r.lo, r.second, func(t, _ uint32) { s.may[t] |= r.bits })
 			continue
@@ -136,6 +138,8 @@ func (s *search) mark() {
 // are found as and whatever sets add. Those that need a number besides are found by it: few cards
 // have it.
 func (s *search) thin(rare uint8, limit int) {
+	s.thinned = true
+	s.mark()
 	s.fillNeed()
 	numbers := s.numberBits()
 	optional := s.query.optional
@@ -194,17 +198,22 @@ func (s *search) numberBits() (numbers uint8) {
 	return numbers
 }
 
-// touch counts the titles of a reading among those found.
-func (s *search) touch(r *reading) {
+// touch counts the titles of the readings of rare words among those found.
+func (s *search) touch(rare uint8) {
 	names := &s.ix.names
-	s.steps += names.size(r.lo, r.hi)
-	if r.second != none {
-		names.adjacent(r.lo, r.second, func(t, _ uint32) { s.title(t) })
-		return
-	}
+	for i := range s.readings {
+		r := &s.readings[i]
+		if r.bits&rare == 0 {
+			continue
+		}
+		if r.second != none {
+			names.adjacent(r.lo, r.second, func(t, _ uint32) { s.title(t) })
+			continue
+		}
 
-	for i := names.start[r.lo]; i < names.start[r.hi]; i++ {
-		s.title(names.holder[i])
+		for _, t := range names.holder[names.start[r.lo]:names.start[r.hi]] {
+			s.title(t)
+		}
 	}
 }
 
@@ -213,7 +222,6 @@ func (s *search) touch(r *reading) {
 func (s *search) hitNames(r *reading) {
 	names := &s.ix.names
 	held := &s.ix.held
-	s.steps += min(names.size(r.lo, r.hi), 2*len(s.touched))
 	switch {
 	case r.second != none:
 		names.adjacent(r.lo, r.second, func(t, mask uint32) { s.hitName(t, r, mask) })
@@ -255,7 +263,8 @@ func (s *search) title(t uint32) {
 
 // collectSets finds out which words of the query each set has. Until words are respelled, sets
 // count by their whole names only.
-func (s *search) collectSets(e effort) {
+func (s *search) collectSets() {
+	e := s.by.effort
 	for i := range s.readings {
 		r := &s.readings[i]
 		sets := &s.ix.sets
@@ -280,7 +289,7 @@ func (s *search) collectSets(e effort) {
 			set := codes.holder[i]
 			mask := uint32(0)
 			// A code names the set; alone, or where names have it, it may be a word like any other.
-			if r.class == exactName && (e > asTyped || len(s.query.units) > 1) && !s.ix.inNames(r.lo) {
+			if r.class == exactName && (e > asTyped || len(s.query.units) > 1) && !s.ix.isUsed(r.lo, inName) {
 				mask = s.ix.setWords[set].core
 			}
 			s.hitSet(set, r, mask)
@@ -296,7 +305,7 @@ func (s *search) collectSets(e effort) {
 		}
 	}
 
-	s.finishSets(e)
+	s.finishSets()
 }
 
 func (s *search) hitSet(set uint32, r *reading, mask uint32) {
@@ -310,7 +319,7 @@ func (s *search) hitSet(set uint32, r *reading, mask uint32) {
 
 // finishSets drops the sets that do not count yet, gives the word "set" to those that do, and notes
 // which words can come from sets and numbers.
-func (s *search) finishSets(e effort) {
+func (s *search) finishSets() {
 	s.aided = 0
 	word := s.unitOf(s.ix.setWord)
 	kept := s.inSets[:0]
@@ -319,7 +328,7 @@ func (s *search) finishSets(e effort) {
 		core := s.ix.setWords[set].core
 		// Part of a set's name is no set yet where nothing stands beside it: "base" alone is a word
 		// like any other.
-		if e == asTyped && f.cover&core != core && !s.longNumber(f) && !s.mayNarrow(f) {
+		if s.by.effort == asTyped && f.cover&core != core && !s.longNumber(f) && !s.mayNarrow(f) {
 			f.stamp = s.stamp - 1
 			continue
 		}

@@ -11,7 +11,6 @@ func (s *search) gather(limit int) {
 	s.games = 0
 	s.byNumber = s.numberCards() < len(s.touched)
 	// The titles that may be best go first, so that the others are soon out of the question.
-	s.steps += 3 * len(s.touched)
 	own := n
 	first := 0 // the titles that lack own
 	known := s.start
@@ -92,7 +91,7 @@ func (s *search) gatherTitle(t uint32) {
 
 		// Nothing but the name speaks for these cards, so that all of them score alike, but for
 		// preferences.
-		score := s.query.score(f.costs, lost, 0, title, f, nil, false, noNumber)
+		score := s.query.score(&evidence{all: f.costs, lost: lost, number: noNumber}, 0, title, f)
 		wishes := len(s.query.wishes) > 0
 		for _, card := range s.ix.titleCard.of(t) {
 			unmet := uint64(0)
@@ -173,9 +172,18 @@ func (s *search) setOf(card uint32) *finding {
 	return &s.sets[set]
 }
 
-// gatherCard offers a card whose title was found as f, nil for not at all, with what its set and
-// number add.
-func (s *search) gatherCard(card uint32, f *finding) {
+// evidence is what a card has of a query.
+type evidence struct {
+	all      costs
+	lost     int      // what the missing words weigh
+	set      *finding // nil where its set was not found
+	wholeSet bool     // the query has the set's whole name, or a word of its own
+	number   uint64   // how well its number is the one asked for
+	numbers  uint8    // the units that are its number
+}
+
+// weighCard finds out what a card has whose title was found as f, nil for not at all.
+func (s *search) weighCard(card uint32, f *finding) (ev evidence) {
 	all := s.start
 	if f != nil {
 		all = f.costs
@@ -186,7 +194,7 @@ func (s *search) gatherCard(card uint32, f *finding) {
 	}
 
 	// The best number counts: "4/102" is the number itself, "4" a bare one.
-	number := noNumber
+	ev.number = noNumber
 	for i := range s.query.numbers {
 		wanted := &s.query.numbers[i]
 		level := s.numberLevel(card, wanted)
@@ -201,35 +209,47 @@ func (s *search) gatherCard(card uint32, f *finding) {
 			all = all.improve(wanted.bits, wanted.class)
 		}
 
+		ev.numbers |= wanted.bits
 		if wanted.class != bareNumber {
-			number = min(number, level)
+			ev.number = min(ev.number, level)
 		}
 	}
 
-	set := s.setOf(card)
-	wholeSet := false
-	own := all
-	if set != nil {
-		all = own.best(set.costs)
-		wholeSet = s.isWhole(uint32(s.ix.setOf[card]), set)
+	ev.set = s.setOf(card)
+	ev.all = all
+	if ev.set != nil {
+		ev.all = all.best(ev.set.costs)
+		ev.wholeSet = s.isWhole(uint32(s.ix.setOf[card]), ev.set)
 	}
 
-	lost := s.query.lost(all)
-	if lost > 0 && set != nil && !wholeSet {
+	ev.lost = s.query.lost(ev.all)
+	if ev.lost > 0 && ev.set != nil && !ev.wholeSet {
 		// Where words are missing, everyday words of a part of a set's name tell nothing.
-		all = own.best(set.costs | s.query.everyday)
-		lost = s.query.lost(all)
+		ev.all = all.best(ev.set.costs | s.query.everyday)
+		ev.lost = s.query.lost(ev.all)
+	}
+	return ev
+}
+
+// gatherCard offers a card whose title was found as f, nil for not at all, with what its set and
+// number add.
+func (s *search) gatherCard(card uint32, f *finding) {
+	ev := s.weighCard(card, f)
+	if ev.lost > s.level {
+		return
 	}
 
 	t := &s.ix.titles[s.ix.titleOf[card]]
-	if lost > s.level || lost > 0 && f != nil && set == nil && number == noNumber && isScrap(t, f) {
-		return
-	}
-	if lost > 0 && number == noNumber && (!wholeSet || !s.hasSetName(card)) && s.query.isVague(all, t, f) {
-		return
+	if ev.lost > 0 && ev.number == noNumber {
+		if f != nil && ev.set == nil && isScrap(t, f) {
+			return
+		}
+		if (!ev.wholeSet || !s.hasSetName(card)) && s.query.isVague(ev.all, t, f) {
+			return
+		}
 	}
 
-	s.offer(card, lost, s.query.score(all, lost, s.unmet(card), t, f, set, wholeSet, number))
+	s.offer(card, ev.lost, s.query.score(&ev, s.unmet(card), t, f))
 }
 
 // isScrap says whether less than a third of a name was found: where words of the query are missing
@@ -301,7 +321,7 @@ func (s *search) numberLevel(card uint32, number *numberReading) uint64 {
 	total := ix.totalOf[card]
 	// A total that is known must agree.
 	if total != 0 && total != number.total {
-		if s.effort >= respelled {
+		if s.by.effort >= respelled {
 			return numberOff
 		}
 		return noNumber
@@ -334,7 +354,6 @@ func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
 // offer takes a card that lacks so much: it counts for what the query means, and is a hit
 // when it is kept and no card lacks less.
 func (s *search) offer(card uint32, lost int, score uint64) {
-	s.steps++
 	game := uint64(1) << min(s.ix.gameOf[card], 63)
 	if game&s.query.games == 0 {
 		return
@@ -359,5 +378,5 @@ func (s *search) offer(card uint32, lost int, score uint64) {
 		s.dst = s.dst[:s.base]
 	}
 
-	s.dst = append(s.dst, Hit{Card: card, Score: score})
+	s.dst = append(s.dst, Hit{Card: card, by: s.by, Score: score})
 }

@@ -43,11 +43,11 @@ type Corpus struct {
 //
 // Cards with the same words in their names share a title; words point to titles, titles to cards.
 type Index struct {
-	words  vocabulary
-	joined []bool   // by word: it is only the joined form of several
-	names  postings // by word: the titles that hold it
-	sets   postings // by word: the sets that hold it
-	codes  postings // by word: the sets that are called so
+	words vocabulary
+	uses  []use    // by word
+	names postings // by word: the titles that hold it
+	sets  postings // by word: the sets that hold it
+	codes postings // by word: the sets that are called so
 
 	held      forward // by title: the words it holds, the names turned round
 	titles    []title
@@ -71,17 +71,28 @@ type Index struct {
 	gameOf     []uint8
 	traits     []collector.Traits // by card
 	phrasebook
-	phraseWord []bool           // by word: the phrasebook has it
-	wholes     vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
-	aliases    map[string]alias // by folded phrase
-	weights    []uint8          // by word: what it costs where it is missing
-	sounds     sounds
+	wholes  vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
+	aliases map[string]alias // by folded phrase
+	weights []uint8          // by word: what it costs where it is missing
+	sounds  sounds
 
 	expander expander
 	setWord  uint32 // the word "set"
 	unpriced bool   // no card has a price
 	scratch  sync.Pool
 }
+
+// A use is how the catalog uses a word.
+type use uint8
+
+const (
+	onlyJoined use = 1 << iota // it is only the joined form of several
+	ofPhrase                   // the phrasebook has it
+	inName                     // it is part of a name itself
+	asNote                     // it qualifies names, and is part of few
+)
+
+func (ix *Index) isUsed(word uint32, as use) bool { return ix.uses[word]&as != 0 }
 
 // A title is what the cards of one name share.
 type title struct {

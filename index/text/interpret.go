@@ -1,7 +1,5 @@
 package text
 
-import "slices"
-
 // A NoteKind says what was done to words of a query.
 type NoteKind uint8
 
@@ -15,6 +13,7 @@ const (
 	AsNumber                  // the words are the card's number
 	Preferred                 // cards that have this rarity, finish, edition or year come first
 	InGame                    // the game that was meant
+	asName                    // the word is the card's name; never told
 )
 
 // A Note tells what was done to words of a query.
@@ -23,58 +22,28 @@ type Note struct {
 	From, To string // To is what the words were taken for, where that is something else
 }
 
-// Interpret appends what was done to the words of a query whose first hit is card; nothing where all
-// words are the card's name (docs/SEARCH.md, What the answer tells).
-func (ix *Index) Interpret(dst []Note, query string, card uint32) []Note {
+// Interpret appends what was done to the words of a query that found a hit; nothing where all words are
+// the card's name (docs/SEARCH.md, What the answer tells).
+func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	s := ix.take()
 	defer ix.scratch.Put(s)
 	q := &s.query
-	q.parse(ix, query)
-	if q.rewrote && !q.wholly {
-		// As in Search: words that a card has as they were typed are meant.
+	if hit.by.asTyped {
 		q.parseAsTyped(ix, query)
-		if !ix.hasAll(q, card) {
-			q.parse(ix, query)
-		}
+	} else {
+		q.parse(ix, query)
 	}
 
 	if q.rewrote {
-		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.typedText()})
+		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.spaced(0, len(q.norm.tokens))})
 	}
-
-	dst = ix.noteMarks(dst, q, card)
-	numbers := uint8(0)
-	for i := range q.numbers {
-		if number := &q.numbers[i]; ix.hasNumber(card, number) {
-			numbers |= number.bits
-		}
-	}
-
-	for i := range q.units {
-		// Words that are one number together are told together: "swsh 039".
-		if numbers>>i&1 != 0 && ix.joinsNumber(q, i, card) {
-			last := &dst[len(dst)-1]
-			last.From += " " + string(q.units[i].text)
-			continue
-		}
-		dst = ix.noteUnit(dst, q, i, numbers, card)
-	}
-
-	return dst
+	return s.noteUnits(ix.noteMarks(dst, q, hit.Card), hit)
 }
 
-// joinsNumber says whether unit i goes on with a number of a card that the one before it begins.
-func (ix *Index) joinsNumber(q *query, i int, card uint32) bool {
-	return i > 0 && !ix.holds(card, q.units[i].id) && !ix.holds(card, q.units[i-1].id) &&
-		slices.ContainsFunc(q.numbers, func(number numberReading) bool {
-			return number.bits>>(i-1)&3 == 3 && ix.hasNumber(card, &number)
-		})
-}
-
-// typedText is the query as it was read, with spaces.
-func (q *query) typedText() string {
+// spaced are the words of some tokens, with spaces.
+func (q *query) spaced(from, til int) string {
 	var text []byte
-	for i, tok := range q.norm.tokens {
+	for i, tok := range q.norm.tokens[from:til] {
 		if i > 0 {
 			text = append(text, ' ')
 		}
@@ -91,26 +60,18 @@ func (ix *Index) noteMarks(dst []Note, q *query, card uint32) []Note {
 			til++
 		}
 
-		var text []byte
-		for k := i; k < til; k++ {
-			if k > i {
-				text = append(text, ' ')
-			}
-			text = append(text, q.norm.word(q.norm.tokens[k])...)
-		}
-
 		switch q.marks[i].kind {
 		case markQuiet, markGrade:
-			dst = append(dst, Note{Kind: LeftOut, From: string(text)})
+			dst = append(dst, Note{Kind: LeftOut, From: q.spaced(i, til)})
 		case markWish:
 			// Where the first hit does not come near it, none does.
 			kind := Preferred
 			if wish := q.marks[i].wish; !ix.comesNear(card, wish) {
 				kind = Missing
 			}
-			dst = append(dst, Note{Kind: kind, From: string(text)})
+			dst = append(dst, Note{Kind: kind, From: q.spaced(i, til)})
 		case markGame:
-			dst = append(dst, Note{Kind: InGame, From: string(text)})
+			dst = append(dst, Note{Kind: InGame, From: q.spaced(i, til)})
 		case markPlain, markYear:
 		}
 
@@ -120,106 +81,100 @@ func (ix *Index) noteMarks(dst []Note, q *query, card uint32) []Note {
 	return dst
 }
 
-// noteUnit tells what unit i is to a card, unless it is a word of its name.
-func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint32) []Note {
-	u := &q.units[i]
-	switch {
-	case ix.holds(card, u.id), u.stem > 0 && ix.hasWord(card, u.text[:u.stem]):
-		return dst
-	case numbers>>i&1 != 0:
-		return append(dst, Note{Kind: AsNumber, From: string(u.text)})
-	case ix.setHolds(card, u.id), isNumberWord(u.text) && ix.setHas(card, q.numberKey(u.first, u.til)):
-		return append(dst, Note{Kind: AsSet, From: string(u.text)})
-	case q.optional>>i&1 != 0 && ix.isOfYear(card, u):
-		return append(dst, Note{Kind: Preferred, From: string(u.text)})
-	case q.optional>>i&1 != 0:
-		// Where the first hit is not of the year, none that fits as well is.
-		return append(dst, Note{Kind: Missing, From: string(u.text)})
-	case i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
-		return dst
-	case ix.holds(card, q.joined(ix, i, i+1)), ix.holds(card, q.joined(ix, i-1, i)):
-		return dst
-	case q.joinsInSet(ix, i, i+1, card), q.joinsInSet(ix, i-1, i, card):
-		return append(dst, Note{Kind: AsSet, From: string(u.text)})
-	}
+// noteUnits makes the round again that found a hit, for this card alone, and tells what each unit was
+// found as, unless it is a word of the card's name.
+func (s *search) noteUnits(dst []Note, hit Hit) []Note {
+	s.expand(hit.by.effort, hit.by.lacking)
+	s.begin()
+	s.collectSets()
+	t := s.ix.titleOf[hit.Card]
+	s.title(t)
+	s.hitTitles()
+	name := &s.titles[t]
+	ev := s.weighCard(hit.Card, name)
 
-	for _, near := range ix.expander.expand(u.text, typos) {
-		if ix.holds(card, near.id) || ix.setHolds(card, near.id) {
-			return append(dst, Note{Kind: Respelt, From: string(u.text), To: string(ix.words.word(near.id))})
+	number := uint8(0) // the units of the number that was told last
+	for i := range s.query.units {
+		text := s.query.units[i].text
+		note := Note{}
+		c := ev.all.at(i)
+		switch {
+		case name.costs.at(i) <= exactBeside:
+			continue
+		case ev.numbers>>i&1 != 0:
+			// Words that are one number together are told together: "swsh 039".
+			if number>>i&1 != 0 {
+				dst[len(dst)-1].From += " " + string(text)
+				continue
+			}
+			note.Kind = AsNumber
+			number = s.numberOf(hit.Card, i)
+		case ev.set != nil && ev.set.costs.at(i) <= exactBeside && c != missing:
+			note.Kind = AsSet
+		case c == missing:
+			note.Kind = Missing
+		case s.query.optional>>i&1 != 0:
+			note.Kind = Preferred
+		default:
+			note.Kind, note.To = s.foundAs(hit.Card, i, ev.all)
 		}
-	}
-
-	if ix.beginsWord(card, u.text) {
-		return dst
-	}
-	if word := ix.soundsIn(card, u.text); word != nil {
-		return append(dst, Note{Kind: Respelt, From: string(u.text), To: string(word)})
-	}
-	return append(dst, Note{Kind: Missing, From: string(u.text)})
-}
-
-// isOfYear says whether the set of a card was released in the year that a unit is.
-func (ix *Index) isOfYear(card uint32, u *unit) bool {
-	set := ix.setOf[card]
-	return set >= 0 && ix.setYear[set] != 0 && trailingInt(string(u.text)) == ix.setYear[set]
-}
-
-// joined is the word that two units are which were typed apart, none where nobody knows it: "mew two".
-func (q *query) joined(ix *Index, i, next int) uint32 {
-	if i < 0 || next >= len(q.units) || q.units[i].end != q.units[next].start {
-		return none
-	}
-	return ix.words.find(q.norm.text[q.units[i].start:q.units[next].end])
-}
-
-// joinsInSet says whether two units that were typed apart are one word of a card's set: "op-05".
-func (q *query) joinsInSet(ix *Index, i, next int, card uint32) bool {
-	return ix.setHolds(card, q.joined(ix, i, next))
-}
-
-// soundsIn returns the word of a card's name that another sounds like, nil for none.
-func (ix *Index) soundsIn(card uint32, w []byte) []byte {
-	if !isLetters(w) || len(w) < shortestSound || len(w) > longestSound {
-		return nil
-	}
-
-	wanted := appendRuns(nil, appendSound(nil, w))
-	t := ix.titleOf[card]
-	for _, id := range ix.held.word[ix.held.start[t]:ix.held.start[t+1]] {
-		word := ix.words.word(id)
-		if !isLetters(word) || len(word) < shortestSound {
+		if note.Kind == asName {
 			continue
 		}
+		note.From = string(text)
+		dst = append(dst, note)
+	}
 
-		runs := appendRuns(nil, appendSound(nil, word))
-		shared := 0
-		for _, run := range wanted {
-			if slices.Contains(runs, run) {
-				shared++
-			}
+	return dst
+}
+
+// numberOf are the units of the numbers that a card has, as which unit i was read.
+func (s *search) numberOf(card uint32, i int) (units uint8) {
+	for k := range s.query.numbers {
+		number := &s.query.numbers[k]
+		if number.bits>>i&1 != 0 && s.numberLevel(card, number) != noNumber {
+			units |= number.bits
 		}
-		if 2*shared >= len(runs)+len(wanted)-shared {
-			return word
+	}
+	return units
+}
+
+// foundAs says what unit i was found as that no card has as it was typed, and as which word. What was heard
+// together with a word that is found by itself is missing: "monkey ld" sounds like Monkey.
+func (s *search) foundAs(card uint32, i int, all costs) (NoteKind, string) {
+	begins := all.at(i) <= prefixBeside
+	for k := range s.readings {
+		r := &s.readings[k]
+		alone := r.bits == 1<<i
+		switch {
+		case r.bits>>i&1 == 0 || !s.ix.holds(card, r.lo) && !s.ix.setHolds(card, r.lo):
+		case begins && !alone && r.class == prefixName:
+			return AsSet, "" // a code that stands apart: "swsh 07"
+
+		// A beginning is told where it may as well be a misspelling, but at the end, where it may go on.
+		case begins && (r.class != typoName && r.class != typosName || i == len(s.query.units)-1):
+		case r.class >= typoName && (alone || r.bits&^all.heard() == 0):
+			return Respelt, string(s.ix.words.word(r.lo))
 		}
 	}
 
-	return nil
+	if begins {
+		return asName, ""
+	}
+	return Missing, ""
 }
 
-// hasAll says whether a card has every unit of a query as it was typed.
-func (ix *Index) hasAll(q *query, card uint32) bool {
-	for i := range q.units {
-		if !ix.hasWord(card, q.units[i].text) && !ix.setHas(card, q.units[i].text) {
-			return false
+// heard are the words that were found by their sound.
+func (cs costs) heard() (units uint8) {
+	for word := range maxUnits {
+		if c := cs.at(word); c == soundName || c == soundBeside {
+			units |= 1 << word
 		}
 	}
-	return true
+	return units
 }
 
-// hasWord says whether a word is part of a card's name or of what qualifies it.
-func (ix *Index) hasWord(card uint32, w []byte) bool { return ix.holds(card, ix.words.find(w)) }
-
-// holds is hasWord of a word's number.
+// holds says whether a word is part of a card's name or of what qualifies it.
 func (ix *Index) holds(card, id uint32) bool {
 	if id == none {
 		return false
@@ -234,36 +189,7 @@ func (ix *Index) holds(card, id uint32) bool {
 	return false
 }
 
-// beginsWord says whether a word of a card's name or set begins so.
-func (ix *Index) beginsWord(card uint32, w []byte) bool {
-	lo, hi := ix.words.prefix(w)
-	t := ix.titleOf[card]
-	for i := ix.held.start[t]; i < ix.held.start[t+1]; i++ {
-		if id := ix.held.word[i]; id >= lo && id < hi {
-			return true
-		}
-	}
-
-	return ix.ofSet(card, &ix.sets, lo, hi)
-}
-
-// isJoined says whether a word is two neighbours of a card's name, or a part of one.
-func (ix *Index) isJoined(card uint32, w []byte) bool {
-	if len(w) < 5 {
-		return false
-	}
-	for at := 1; at < len(w); at++ {
-		if ix.hasWord(card, w[:at]) && ix.hasWord(card, w[at:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// setHas says whether a word is of a card's set: of its name, or a code.
-func (ix *Index) setHas(card uint32, w []byte) bool { return ix.setHolds(card, ix.words.find(w)) }
-
-// setHolds is setHas of a word's number.
+// setHolds says whether a word is of a card's set: of its name, or a code.
 func (ix *Index) setHolds(card, id uint32) bool {
 	return id != none && (ix.ofSet(card, &ix.sets, id, id+1) || ix.ofSet(card, &ix.codes, id, id+1))
 }
@@ -280,12 +206,6 @@ func (ix *Index) ofSet(card uint32, ps *postings, lo, hi uint32) bool {
 		}
 	}
 	return false
-}
-
-// hasNumber says whether a card's number is the one that a reading asks for.
-func (ix *Index) hasNumber(card uint32, number *numberReading) bool {
-	return ix.numberOf[card] != none && (ix.numberOf[card] == number.exact || ix.baseOf[card] == number.exact ||
-		number.tail != none && ix.tailOf[card] == number.tail)
 }
 
 // NumberGroup is a number that cards of one collector number, parallels included, have in common;

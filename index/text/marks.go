@@ -102,7 +102,7 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 	// Most words are known, and of known ones is known whether they are more than words.
 	word := q.norm.word(tokens[i])
 	id := q.marks[i].id
-	more := id == none || ix.phraseWord[id]
+	more := id == none || ix.isUsed(id, ofPhrase)
 	if !more && !collector.IsDigit(word[len(word)-1]) {
 		return 1, mark{}
 	}

@@ -3,11 +3,13 @@ package text
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"ninepocket/collector"
+	"ninepocket/internal/depth"
 )
 
 // TestNoiseAlone holds that a word that is left out, or weighs little, counts when it is typed alone:
@@ -339,7 +341,7 @@ func TestPartsOfNames(t *testing.T) {
 		if len(hits) == 0 || hits[0].Card != want {
 			t.Fatalf("%q finds %v, want %d", q, hits, want)
 		}
-		told := slices.ContainsFunc(ix.Interpret(nil, q, want), func(n Note) bool { return n.Kind == ReadAs })
+		told := slices.ContainsFunc(ix.Interpret(nil, q, hits[0]), func(n Note) bool { return n.Kind == ReadAs })
 		if told != readAs {
 			t.Errorf("%q was read as other words: %t", q, told)
 		}
@@ -357,7 +359,12 @@ func TestInterpret(t *testing.T) {
 	ix := shelf(t, []Alias{{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1}}, shelved...)
 	f := func(q string, card uint32, want ...Note) {
 		t.Helper()
-		if got := ix.Interpret(nil, q, card); !slices.Equal(got, want) {
+		hits := ix.Search(nil, q, nil)
+		at := slices.IndexFunc(hits, func(hit Hit) bool { return hit.Card == card })
+		if at < 0 {
+			t.Fatalf("%q does not find %d", q, card)
+		}
+		if got := ix.Interpret(nil, q, hits[at]); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", q, got, want)
 		}
 	}
@@ -382,4 +389,48 @@ func TestInterpret(t *testing.T) {
 	f("swsh-07 umbreon", 8, Note{AsSet, "swsh", ""}, Note{AsSet, "07", ""})
 	f("dragon ite", 7)
 	f("dragonight", 7, Note{Respelt, "dragonight", "dragonite"})
+	f("drogon", 7, Note{Respelt, "drogon", "dragonite"})
+}
+
+// TestNotesAreTheSearch holds that notes and score say the same: the words that are told as missing weigh what the
+// first hit lacks.
+func TestNotesAreTheSearch(t *testing.T) {
+	c := officialCatalog(t)
+	rng := rand.New(rand.NewPCG(12, 12))
+	lacking := 0
+	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
+		hits := sorted(c.index.Search(nil, q, nil))
+		if len(hits) == 0 {
+			continue
+		}
+
+		var parsed query
+		parsed.parse(c.index, q)
+		notes := c.index.Interpret(nil, q, hits[0])
+		if parsed.rewrote && !slices.ContainsFunc(notes, func(n Note) bool { return n.Kind == ReadAs }) {
+			parsed.parseAsTyped(c.index, q)
+		}
+		weight := 0
+		for i := range parsed.units {
+			told := Note{Kind: Missing, From: string(parsed.units[i].text)}
+			if parsed.optional>>i&1 == 0 && slices.Contains(notes, told) {
+				weight += int(parsed.weight[i])
+			}
+		}
+
+		// What sounds like a name together with a word of it is no word of the card, and yet costs nothing.
+		lacks := FitOf(hits[0].Score).Missing
+		if hits[0].by.effort == sounded {
+			weight = min(weight, lacks)
+		}
+		if lacks != weight {
+			t.Errorf("%q: the hit lacks %d, what is told as missing weighs %d: %v", q, lacks, weight, notes)
+		}
+		if weight > 0 {
+			lacking++
+		}
+	}
+	if lacking < 10 {
+		t.Errorf("only %d queries have a word that is missing", lacking)
+	}
 }

@@ -224,28 +224,52 @@ func TestOrderOfCards(t *testing.T) {
 }
 
 // TestNarrow holds that looking only at the names with the rarest word, and thinning them, changes no
-// answer.
+// round of a search.
 func TestNarrow(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(11, 11))
-	wide := newSearch(c.index)
-	wide.plain = true
-	thin := newSearch(c.index)
-	thin.thinFrom = 0
+	s := newSearch(c.index)
+	thinned := 0
 
-	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
-		got := sorted(thin.find(nil, q, nil))
-		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {
+	for _, q := range someQueries(rng, c, 1500/depth.Every(10)) {
+		if s.query.parse(c.index, q); len(s.query.units) == 0 {
 			continue
 		}
+		for e := asTyped; e <= sounded; e++ {
+			for _, limit := range []int{0, s.query.total / 2} {
+				if !s.expand(e, limit > 0) {
+					continue
+				}
 
-		// A query with another name in it is answered both ways, as Search does.
-		answer := wide.answer
-		if wide.query.rewrote && !wide.query.wholly {
-			answer = func(dst []Hit, keep func(uint32) bool) []Hit { return wide.answerEither(dst, q, keep) }
-		}
-		if want := sorted(answer(nil, nil)); !slices.Equal(got, want) {
-			t.Fatalf("%q: %d hits, %d the wide way", q, len(got), len(want))
+				all := s.hitsIn(limit, func(uint8) { s.touch(^uint8(0)) })
+				if narrow := s.hitsIn(limit, s.touch); !slices.Equal(narrow, all) {
+					t.Fatalf("%q, effort %d, limit %d: %d hits, %d the wide way", q, e, limit, len(narrow), len(all))
+				}
+				thin := s.hitsIn(limit, func(rare uint8) { s.thin(rare, limit) })
+				if !slices.Equal(thin, all) {
+					t.Fatalf("%q, effort %d, limit %d: %d hits thinned, %d else", q, e, limit, len(thin), len(all))
+				}
+				if len(thin) > 0 {
+					thinned++
+				}
+			}
 		}
 	}
+	if thinned < 50 {
+		t.Errorf("only %d rounds find anything", thinned)
+	}
+}
+
+// hitsIn are the hits of the round at hand among the titles that a function finds.
+func (s *search) hitsIn(limit int, titles func(rare uint8)) []Hit {
+	s.only = ^uint64(0)
+	s.dst = nil
+	s.base = 0
+	s.begin()
+	s.collectSets()
+	rare, _ := s.rarest(limit)
+	titles(rare)
+	s.hitTitles()
+	s.gather(limit)
+	return sorted(s.dst)
 }

@@ -120,7 +120,7 @@ func (q *query) readUnits(ix *Index) {
 			u.id = ix.words.find(u.text)
 		}
 		u.year = q.marks[i].kind == markYear
-		if u.id == none || ix.phraseWord[u.id] || ix.weights[u.id] == 0 {
+		if u.id == none || ix.isUsed(u.id, ofPhrase) || ix.weights[u.id] == 0 {
 			u.noise = noises[string(u.text)]
 		}
 

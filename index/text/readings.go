@@ -37,7 +37,9 @@ const maxSplits = 4
 
 // expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, Expand).
 // It says whether the effort can find more than the one before.
-func (s *search) expand(e effort) bool {
+func (s *search) expand(e effort, lacking bool) bool {
+	s.by.effort = e
+	s.by.lacking = lacking
 	s.readings = s.readings[:0]
 	units := s.query.units
 	if e == guessed && !s.query.mayGuess() || e == sounded && !s.query.maySound() {
@@ -55,7 +57,7 @@ func (s *search) expand(e effort) bool {
 		}
 
 		// And what was typed as one may be two: "darkcharizard".
-		if id == none || s.ix.joined[id] {
+		if id == none || s.ix.isUsed(id, onlyJoined) {
 			s.expandSplit(bit, u.text)
 		}
 
@@ -67,7 +69,7 @@ func (s *search) expand(e effort) bool {
 		}
 
 		// Where words may be missing besides, three letters are too few to guess by.
-		if i == len(units)-1 || e >= respelled && (s.limit == 0 || len(u.text) > 3) {
+		if i == len(units)-1 || e >= respelled && (!lacking || len(u.text) > 3) {
 			s.expandPrefix(bit, u.text, id)
 		}
 
@@ -122,7 +124,7 @@ func (s *search) expandJoined(i int) {
 	id := s.ix.words.find(s.query.norm.text[u.start:next.end])
 	switch {
 	case id == none:
-	case s.query.norm.tokens[next.first].before == ' ' && collector.IsInteger(next.text) && !s.ix.inNames(id):
+	case s.query.norm.tokens[next.first].before == ' ' && collector.IsInteger(next.text) && !s.ix.isUsed(id, inName):
 		// A set and a number behind a space are rather these than a code: "charizard base 4".
 		s.add(3<<i, prefixName, id)
 	default:

@@ -207,17 +207,14 @@ func (t *title) extraBits() uint32 {
 	return 1<<(n+int(t.extra)) - 1<<n
 }
 
-// score packs the levels for a card of title t found as f, in a set found as set (nil: not found),
-// with its number found as number. all are the costs of the card: f's, improved by set and number;
-// lost is the weight of what is missing, and unmet what it lacks of the preferences.
-func (q *query) score(
-	all costs, lost int, unmet uint64, t *title, f, set *finding, wholeSet bool, number uint64,
-) uint64 {
-	further := q.furtherMissing(f, set)
+// score packs the levels for a card of title t found as f (nil: not found). unmet is what it lacks of
+// the preferences.
+func (q *query) score(ev *evidence, unmet uint64, t *title, f *finding) uint64 {
+	further := q.furtherMissing(f, ev.set)
 	var drop, typos, borrowed, inexact, worst uint64
 	aside := false // a word stands beside the name as it was typed
 	for word := range q.units {
-		c := all.at(word)
+		c := ev.all.at(word)
 		if q.optional>>word&1 != 0 {
 			if c == missing {
 				unmet += 2
@@ -238,24 +235,24 @@ func (q *query) score(
 		worst = max(worst, uint64(c))
 	}
 
-	score := uint64(min(lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt |
+	score := uint64(min(ev.lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt |
 		min(further, 15)<<furtherAt | min(unmet, 15)<<unmetAt |
-		borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
-	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
-	if wholeSet && set.named {
+		borrowed<<borrowAt | ev.number<<numberAt | inexact<<inexactAt
+	full := ev.lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
+	if ev.wholeSet && ev.set.named {
 		full = true
 	}
 	if full && aside {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
-		full = wholeSet || set == nil && (f.cover|t.soft)&^t.core == t.extraBits()
+		full = ev.wholeSet || ev.set == nil && (f.cover|t.soft)&^t.core == t.extraBits()
 	}
 
 	if !full {
 		score |= 1 << partAt
 	}
 
-	if !wholeSet || !aside {
+	if !ev.wholeSet || !aside {
 		score |= 1 << setAt
 	}
 

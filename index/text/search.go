@@ -7,7 +7,15 @@ import "ninepocket/collector"
 // scores fit equally well; their order is the catalog's (decision 22).
 type Hit struct {
 	Card  uint32
+	by    round
 	Score uint64
+}
+
+// A round is how a search looks for hits: by one effort, at all cards that lack no more than a limit.
+type round struct {
+	effort  effort
+	lacking bool // the limit is more than nothing
+	asTyped bool // no word was read as another name
 }
 
 // Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not:
@@ -101,8 +109,7 @@ type search struct {
 	need     [1 << maxUnits]int // by the units that a title may have: what a card lacks at least
 
 	// What it makes of that: gather.
-	effort   effort
-	limit    int // the most that a card may lack in this round
+	by       round
 	keep     func(card uint32) bool
 	dst      []Hit
 	base     int    // where the round's hits begin in dst
@@ -112,24 +119,20 @@ type search struct {
 	games    uint64 // games of the cards that lack least
 	only     uint64 // games to which hits are restricted
 
-	thinFrom int    // as the constant, but in tests
-	most     effort // that is made
-
-	best  int  // the least that a card lacks in any round of the query
-	plain bool // for tests: leave nothing out that cannot matter
-	steps int  // for tests: postings and cards looked at
+	most effort // that is made
+	best int    // the least that a card lacks in any round of the query
 }
 
 func newSearch(ix *Index) *search {
 	return &search{
-		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), thinFrom: thinFrom,
-		most: sounded,
+		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), most: sounded,
 	}
 }
 
 // answer runs the query, in the games that it names; where these have nothing, in all.
 func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 	begin := len(dst)
+	s.by = round{}
 	s.keep = keep
 	s.dst = dst
 
@@ -157,7 +160,7 @@ func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 func (s *search) answerEither(dst []Hit, text string, keep func(card uint32) bool) []Hit {
 	begin := len(dst)
 	s.query.parseAsTyped(s.ix, text)
-	s.start = allMissing(len(s.query.units))
+	s.by.asTyped = true
 	s.keep = keep
 	s.dst = dst
 	if s.round(asTyped, 0, begin) && s.least == 0 && len(s.dst) > begin {
@@ -173,7 +176,6 @@ func (s *search) answerEither(dst []Hit, text string, keep func(card uint32) boo
 // finds cards that lack less.
 func (s *search) run() {
 	begin := len(s.dst)
-	s.start = allMissing(len(s.query.units))
 	s.best = s.query.total + 1
 	for e := asTyped; e <= s.most; e++ {
 		if !s.round(e, 0, begin) {
@@ -247,18 +249,21 @@ func (s *search) allRespelt(begin int) bool {
 // round makes one effort, its hits behind base. It says false, having done nothing, where the
 // effort is the same as the one before.
 func (s *search) round(e effort, limit, base int) bool {
-	s.limit = limit
-	if !s.expand(e) {
+	if !s.expand(e, limit > 0) {
 		return false
 	}
 
+	s.only = ^uint64(0)
+	s.look(limit, base)
+	return true
+}
+
+// look finds the hits of the round at hand, behind base.
+func (s *search) look(limit, base int) {
 	s.dst = s.dst[:base]
 	s.base = base
-	s.only = ^uint64(0)
-	s.effort = e
-	s.collect(e, limit)
+	s.collect(limit)
 	s.gather(limit)
-	return true
 }
 
 // widen looks for other hits where keep left none of the best ones, which effort e found. A word
@@ -281,14 +286,9 @@ func (s *search) widen(e effort, begin int) {
 	}
 
 	limit := s.query.total / 2
-	s.effort = e
-	s.limit = limit
-	s.dst = s.dst[:begin]
-	s.base = begin
 	s.only = games
-	s.expand(e)
-	s.collect(e, limit)
-	s.gather(limit)
+	s.expand(e, limit > 0)
+	s.look(limit, begin)
 }
 
 // knowsAll says whether each unit is a word that stands alone somewhere, or a number.
@@ -296,7 +296,7 @@ func (s *search) knowsAll() bool {
 	for i := range s.query.units {
 		u := &s.query.units[i]
 		id := s.ix.words.find(u.text)
-		if !u.number && !collector.IsInteger(u.text) && (id == none || s.ix.joined[id]) {
+		if !u.number && !collector.IsInteger(u.text) && (id == none || s.ix.isUsed(id, onlyJoined)) {
 			return false
 		}
 	}

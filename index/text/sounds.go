@@ -37,7 +37,8 @@ func newSounds(ix *Index, step func()) sounds {
 	for w := range uint32(ix.words.len()) {
 		every(step, int(w))
 		word := ix.words.word(w)
-		if ix.joined[w] || len(word) < shortestSound || len(word) > longestSound || !isLetters(word) || !ix.inNames(w) {
+		if ix.uses[w]&(onlyJoined|inName) != inName || len(word) < shortestSound || len(word) > longestSound ||
+			!isLetters(word) {
 			continue
 		}
 
@@ -68,17 +69,6 @@ func newSounds(ix *Index, step func()) sounds {
 
 	out.start = append(out.start, uint32(len(pairs)))
 	return out
-}
-
-// inNames says whether a word is part of a name itself.
-func (ix *Index) inNames(w uint32) bool {
-	lo, hi := ix.names.of(w)
-	for i := lo; i < hi; i++ {
-		if ix.names.mask[i]&beside == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func isLetters(w []byte) bool {

@@ -179,7 +179,7 @@ func (q *query) notes(ix *Index) (notes uint8) {
 	others := false
 	for i := range q.units {
 		u := &q.units[i]
-		if u.id != none && !u.number && !collector.IsInteger(u.text) && ix.isNote(u.id) {
+		if u.id != none && !u.number && !collector.IsInteger(u.text) && ix.isUsed(u.id, asNote) {
 			notes |= 1 << i
 		} else {
 			others = true
@@ -202,21 +202,6 @@ func (q *query) lighten(units uint8) (limit int) {
 		limit++
 	}
 	return min(limit, weightCommonest-1)
-}
-
-// isNote says whether a word qualifies names, and is part of few.
-func (ix *Index) isNote(w uint32) bool {
-	core := 0
-	aside := 0
-	lo, hi := ix.names.of(w)
-	for _, mask := range ix.names.mask[lo:hi] {
-		if mask&beside != 0 {
-			aside++
-		} else {
-			core++
-		}
-	}
-	return aside > 3*core
 }
 
 // rankOf says how late a unit is chosen: numbers, words of names, words of sets, the rest.
@@ -244,7 +229,7 @@ func (ix *Index) findOwnWords() {
 	ix.setOwn = make([]uint32, len(ix.setWords))
 	for w := range uint32(ix.words.len()) {
 		lo, hi := ix.sets.of(w)
-		if hi != lo+1 || ix.joined[w] || noises[string(ix.words.word(w))] != telling {
+		if hi != lo+1 || ix.isUsed(w, onlyJoined) || noises[string(ix.words.word(w))] != telling {
 			continue
 		}
 		set := ix.sets.holder[lo]
@@ -256,7 +241,6 @@ func (ix *Index) findOwnWords() {
 // part of, the more.
 func (ix *Index) weighWords(step func()) {
 	ix.weights = make([]uint8, ix.words.len())
-	ix.phraseWord = make([]bool, ix.words.len())
 	suffix := map[string]bool{}
 	for _, text := range suffixes {
 		suffix[text] = true
@@ -276,7 +260,16 @@ func (ix *Index) weighWords(step func()) {
 		}
 
 		word := ix.words.word(w)
-		_, ix.phraseWord[w] = ix.phrases[string(word)]
+		if _, known := ix.phrases[string(word)]; known {
+			ix.uses[w] |= ofPhrase
+		}
+		if core > 0 {
+			ix.uses[w] |= inName
+		}
+		if aside > 3*core {
+			ix.uses[w] |= asNote
+		}
+
 		switch {
 		case suffix[string(word)]:
 			ix.weights[w] = weightSuffix

@@ -34,6 +34,12 @@ type Log struct {
 	seen    atomic.Uint64
 	dropped atomic.Uint64
 	reopen  chan struct{}
+
+	// What Run alone touches.
+	out    io.WriteCloser
+	buffer *bufio.Writer
+	held   uint64 // lines in the buffer
+	told   bool   // that it cannot be written
 }
 
 // Open opens an access log at path, - for stdout, with a line for one request in every; errors of the
@@ -123,77 +129,68 @@ func (l *Log) Turn() {
 
 // Run writes until done is closed, and then what still waits.
 func (l *Log) Run(done <-chan struct{}) {
-	file := &logFile{Log: l}
-	file.turn()
+	l.turn()
 	flush := time.NewTicker(flushLines)
 	defer flush.Stop()
 
 	for {
 		select {
 		case line := <-l.lines:
-			file.write(line)
+			l.write(line)
 		case <-flush.C:
-			file.flush()
+			l.flush()
 		case <-l.reopen:
-			file.turn()
+			l.turn()
 		case <-done:
+			// Nobody adds any more.
 			for len(l.lines) > 0 {
-				file.write(<-l.lines)
+				l.write(<-l.lines)
 			}
-			file.flush()
-			_ = file.out.Close()
+			l.flush()
+			_ = l.out.Close()
 			return
 		}
 	}
 }
 
-// logFile is the file that lines go to.
-type logFile struct {
-	*Log
-	out    io.WriteCloser
-	buffer *bufio.Writer
-	held   uint64 // lines in the buffer
-	told   bool   // that it cannot be written
-}
-
 // turn opens the file anew.
-func (f *logFile) turn() {
-	if f.out != nil {
-		f.flush()
-		_ = f.out.Close()
+func (l *Log) turn() {
+	if l.out != nil {
+		l.flush()
+		_ = l.out.Close()
 	}
 
 	var err error
-	f.out, err = f.open()
+	l.out, err = l.open()
 	if err != nil {
-		f.log.Error("the access log cannot be opened: its lines are dropped until a SIGHUP", slog.Any("cause", err))
-		f.out = stdoutLog{io.Discard}
+		l.log.Error("the access log cannot be opened: its lines are dropped until a SIGHUP", slog.Any("cause", err))
+		l.out = stdoutLog{io.Discard}
 	}
-	f.buffer = bufio.NewWriterSize(f.out, 1<<16)
-	f.told = false
+	l.buffer = bufio.NewWriterSize(l.out, 1<<16)
+	l.told = false
 }
 
-func (f *logFile) write(line []byte) {
-	if f.buffer.Available() < len(line) {
-		f.flush()
+func (l *Log) write(line []byte) {
+	if l.buffer.Available() < len(line) {
+		l.flush()
 	}
-	f.held++
-	_, _ = f.buffer.Write(line) // an error stays for the flush
-	f.free.Put(line)            //nolint:staticcheck // as above
+	l.held++
+	_, _ = l.buffer.Write(line) // an error stays for the flush
+	l.free.Put(line)            //nolint:staticcheck // as above
 }
 
 // flush writes what is held. What a full disk does not take is dropped, and the next line is a new
 // try.
-func (f *logFile) flush() {
-	err := f.buffer.Flush()
+func (l *Log) flush() {
+	err := l.buffer.Flush()
 	if err != nil {
-		f.dropped.Add(f.held)
-		f.buffer.Reset(f.out)
+		l.dropped.Add(l.held)
+		l.buffer.Reset(l.out)
 	}
-	f.held = 0
+	l.held = 0
 
-	if err != nil && !f.told {
-		f.told = true
-		f.log.Error("the access log cannot be written: its lines are dropped", slog.Any("cause", err))
+	if err != nil && !l.told {
+		l.told = true
+		l.log.Error("the access log cannot be written: its lines are dropped", slog.Any("cause", err))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/feed"
 	"ninepocket/fleet/mirror"
 	"ninepocket/snapshot/guard"
@@ -278,15 +279,15 @@ func validPrefix(s string) bool {
 }
 
 // PlanTable is the default plans with the configured changes; the error joins every problem.
-func (c *Config) PlanTable() (access.Plans, error) {
-	plans := access.DefaultPlans()
+func (c *Config) PlanTable() (keys.Plans, error) {
+	plans := keys.DefaultPlans()
 	var wrong Problems
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		plan := c.Plans[name]
-		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
+		window, ok := map[string]int{"": 0, "none": keys.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
 		wrong.When(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
 
-		plans.Set(name, access.Plan{
+		plans.Set(name, keys.Plan{
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
 			HistoryDays: plan.HistoryDays, StatsWindow: window,
 		})

@@ -1,10 +1,12 @@
 package settings
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ninepocket/fleet/meter"
 )
@@ -18,8 +20,9 @@ func TestFleetSettings(t *testing.T) {
 		URL: "redis://cache", Acks: meter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
 		RepliesMax: c.RepliesMax,
 	}
-	if err != nil || !reflect.DeepEqual(got, want) || export != 5*time.Second {
-		t.Errorf("the defaults without leases are %+v, reported every %s, %v, want %+v", got, export, err, want)
+	diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(meter.Options{}))
+	if err != nil || diff != "" || export != 5*time.Second {
+		t.Errorf("the defaults without leases, reported every %s, %v: %s", export, err, diff)
 	}
 
 	// Every problem is named, not the first one.

@@ -14,7 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // EnvPrefix begins the environment variables that are settings; levels are joined by __.
@@ -42,7 +42,7 @@ func (c *Layered) Override(s *Setting, from *Config, origin string) {
 func File(given string) string { return cmp.Or(given, os.Getenv(EnvPrefix+"CONFIG")) }
 
 // Plans are the plans of the file and the environment, the built-in ones without either.
-func Plans(given string) (access.Plans, error) {
+func Plans(given string) (keys.Plans, error) {
 	configured, err := ReadHere(given)
 	if err != nil {
 		return nil, err

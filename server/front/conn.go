@@ -75,7 +75,7 @@ func (open *Connections) Guard(inner net.Conn) *Conn {
 	if open.Welcome != nil {
 		guarded.guard.Welcome = func() bool { return open.Welcome(guarded) }
 	}
-	guarded.guard.Room = guarded.takeRoom
+	guarded.guard.Room = guarded.TakeRoom
 
 	open.mu.Lock()
 	defer open.mu.Unlock()
@@ -119,6 +119,7 @@ type Conn struct {
 	guard strict.Guard
 	err   error  // of the last read
 	held  []byte // of a request that is not whole: see Read
+	rest  []byte // of a body that was refused, what had come: see Content
 	open  *Connections
 	over  atomic.Bool // nobody waits for an answer: the line ended or failed, or it was idle
 
@@ -150,7 +151,7 @@ func (conn *Conn) Received(at time.Time) {
 func (conn *Conn) released() {
 	// What came with it may be a part of the next body.
 	conn.giveRoom(&conn.whole)
-	if !conn.guard.InBody() {
+	if !conn.guard.InBody() || conn.guard.Fault() != nil {
 		conn.giveRoom(&conn.reading)
 	}
 }
@@ -159,8 +160,8 @@ func (conn *Conn) released() {
 // when the request was whole.
 func (conn *Conn) Answered(at time.Time) { conn.served = at }
 
-// takeRoom takes room for a body of n bytes, if there is some.
-func (conn *Conn) takeRoom(n int) bool {
+// TakeRoom takes room for n bytes of a body until its request has been dealt with, if there is some.
+func (conn *Conn) TakeRoom(n int) bool {
 	open := conn.open
 	if open.Room == 0 {
 		return true
@@ -245,9 +246,12 @@ func (conn *Conn) Read(p []byte) (int, error) {
 	}
 
 	// What the guard refuses never reaches the parser.
-	n, fault := conn.guard.Check(p[:n])
+	came := p[:n]
+	n, fault := conn.guard.Check(came)
 	if fault != nil {
 		err = fault
+		at, _ := conn.guard.Content()
+		conn.rest = bytes.Clone(came[at:])
 	}
 	conn.err = err
 
@@ -256,6 +260,17 @@ func (conn *Conn) Read(p []byte) (int, error) {
 		n = begun
 	}
 	return n, err
+}
+
+// Content is the body of the request that ended the connection's requests by its length, for whoever reads it
+// all the same, until the request's deadline; nil where another request was refused, or one without a
+// length.
+func (conn *Conn) Content() io.Reader {
+	_, length := conn.guard.Content()
+	if length == 0 {
+		return nil
+	}
+	return io.LimitReader(io.MultiReader(bytes.NewReader(conn.rest), conn.Conn), int64(length))
 }
 
 // awaitRequest sets the deadline of the next read. A request has its time from its first bytes on,

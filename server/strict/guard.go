@@ -51,6 +51,7 @@ type Guard struct {
 
 	state   state
 	begun   int // see Begun
+	content int // see Content
 	fault   *Fault
 	request request // whose head is being read, or was read last
 	body    body
@@ -93,6 +94,7 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 			begun = at
 			at += g.head(p[at:])
 			if g.fault != nil {
+				g.content = at
 				p[begun] = placeholder
 				return begun + 1, g.fault
 			}
@@ -127,6 +129,15 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 // Begun is where in the bytes of the last Check the request begins that is being read; 0 when it began
 // in earlier ones.
 func (g *Guard) Begun() int { return g.begun }
+
+// Content is where in the bytes of the last Check the body begins of a request that was refused for its
+// length, and that length; 0 for requests that were refused for something else.
+func (g *Guard) Content() (at, length int) {
+	if g.fault == nil || g.state != inContent {
+		return 0, 0
+	}
+	return g.content, g.request.length
+}
 
 // Idle reports whether the connection is between two requests: nothing of another one has come.
 func (g *Guard) Idle() bool { return g.state == inHead && len(g.kept) == 0 }

@@ -166,6 +166,71 @@ visit('a chart answers the pointer, the arrow keys and a finger, and compares va
   await check(page, 'a chart with two lines')
 })
 
+// reads is what a chart says of the first, the middle and the last row of its table, and at its ends by the keys, with what
+// it should say: a day and a price.
+const reads = page => page.evaluate(() => {
+  const chart = document.getElementById('chart')
+  if (!chart) return []
+  const svg = chart.querySelector('svg'), reading = chart.querySelector('.reading')
+  const days = +chart.dataset.days, first = +chart.dataset.first, box = svg.getBoundingClientRect()
+  const said = () => {
+    const [, day, price] = /^(\d+ \w+ \d{4}): .*?(\$[\d,.]+)$/.exec(reading.textContent) ?? []
+    return new Date(day + ' UTC').toISOString().slice(0, 10) + ' ' + price
+  }
+  const rows = [...document.querySelectorAll('details tbody tr')].map(row => [...row.cells].map(cell => cell.textContent.trim()))
+  const all = []
+  for (const row of [rows[0], rows[rows.length >> 1], rows.at(-1)]) {
+    const day = Date.parse(row[0]) / 864e5 - first
+    svg.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + day / (days - 1) * box.width }))
+    all.push([row.join(' '), said()])
+  }
+  const key = key => svg.dispatchEvent(new KeyboardEvent('keydown', { key }))
+  key('End')
+  all.push([rows[0].join(' '), said()])
+  if (days <= 30) { // the table has every day
+    key('Home')
+    all.push([rows.at(-1).join(' '), said()])
+  }
+  return all
+})
+
+visit('a chart tells each day its own price, on 60 cards, in every range, and so do lines that are switched on', {}, async page => {
+  const cards = new Set()
+  for (let n = 1; cards.size < 60; n++) {
+    await open(page, '/search?sort=price&view=list&page=' + n)
+    for (const link of await page.locator('.cards a').evaluateAll(all => all.map(a => a.getAttribute('href')))) cards.add(link)
+  }
+  let readings = 0, lines = 0
+  for (const card of [...cards].slice(0, 60)) {
+    for (const days of [7, 30, 90, 365]) {
+      await page.goto(BASE + card + '?days=' + days, { waitUntil: 'domcontentloaded' })
+      for (const [want, got] of await reads(page)) {
+        assert.equal(got, want, page.url())
+        readings++
+      }
+    }
+
+    // The line of another variant says what the table of its own page does.
+    const others = page.locator('.lines label:not(:has(:checked)):not(:has(:disabled))')
+    if (lines >= 20 || !(await others.count())) continue
+    const variant = (await others.first().textContent()).trim()
+    const url = page.url()
+    await page.locator('.lines :checked').uncheck()
+    await page.getByLabel(variant, { exact: true }).check()
+    assert.ok(await page.locator('.chart path.line').evaluate(path => path.getBBox().x >= 0), url + ' is drawn out of the axis')
+    await page.locator('.chart svg').focus()
+    await page.keyboard.press('End')
+    const last = await page.locator('.reading').textContent()
+    await page.getByRole('navigation', { name: 'Variant' }).getByRole('link', { name: variant, exact: true }).click()
+    await page.waitForURL('**variant=**')
+    const row = await page.locator('details tbody tr').first().locator('td').allTextContents()
+    const day = new Date(row[0]).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+    assert.equal(last, `${day}: ${variant} ${row[1].trim()}`, url)
+    lines++
+  }
+  assert.ok(readings > 500 && lines > 5, `${readings} readings and ${lines} lines were held against tables`)
+})
+
 visit('suggestions: sets and cards as links, all of them, another word, the slash', {}, async (page, complaints) => {
   await open(page, '/sets')
   await page.keyboard.press('/')
@@ -225,6 +290,58 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByText('1 line of 1 priced').waitFor()
   })
 }
+
+visit('back from a card to the list that was valued', {}, async page => {
+  await open(page, '/value')
+  await page.getByLabel('One card a line').fill('2x Charizard Kanto Classic 4/102\n'.repeat(100))
+  await page.getByRole('button', { name: 'Value it' }).click()
+  await page.locator('.valued a').first().click()
+  await page.waitForURL('**/cards/**')
+  await page.goBack()
+  assert.equal(page.url(), BASE + '/value')
+  assert.equal(await page.locator('.total .amount').textContent(), '$90,000.00')
+})
+
+visit('a list that is too long is refused with its size', {}, async (page, complaints) => {
+  await open(page, '/value')
+  const rows = 'Charizard,1,Kanto Classic,4/102,a long note of the owner of this card\r\n'.repeat(5000)
+  await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(rows) })
+  await page.getByRole('button', { name: 'Value it' }).click()
+  await page.getByText(`This list has 5,000 rows and ${rows.length.toLocaleString('en-US')} bytes.`).waitFor()
+  await check(page, '/value that is refused')
+  for (const complaint of complaints.splice(0)) assert.match(complaint, /413/)
+})
+
+// links are those of a PDF, with the sheet that each is on and its place there.
+function links(pdf) {
+  const text = pdf.toString('latin1')
+  const objects = new Map([...text.matchAll(/(\d+) 0 obj\s([\s\S]*?)endobj/g)].map(([, n, body]) => [n, body]))
+  const sheets = [...objects.values()].filter(body => /\/Type \/Page\b/.test(body))
+  return sheets.flatMap((body, sheet) => {
+    const annotations = /\/Annots (\[[^\]]*\])/.exec(body)?.[1] ?? ''
+    return [...annotations.matchAll(/(\d+) 0 R/g)].map(([, n]) => {
+      const link = objects.get(n)
+      const [left, bottom, right, top] = /\/Rect\s*\[([^\]]*)\]/.exec(link)[1].trim().split(/\s+/).map(Number)
+      return { sheet, left, bottom, right, top, to: /\/URI \(([^)]*)\)/.exec(link)?.[1] ?? '' }
+    })
+  })
+}
+
+visit('a binder is printed with no pocket cut and none over another', {}, async page => {
+  await open(page, '/sets/kanto-classic')
+  const wanted = await page.locator('.pockets a').evaluateAll(all => all.map(a => a.href))
+  const above = await page.locator('main a[href*="/cards/"]:not(.pockets a)').count()
+  const printed = links(await page.pdf({ format: 'A4' })).filter(link => link.to.includes('/cards/')).slice(above)
+  assert.deepEqual(printed.map(link => link.to), wanted, 'every pocket is on one sheet')
+  const tall = Math.max(...printed.map(link => link.top - link.bottom))
+  for (const [i, one] of printed.entries()) {
+    assert.ok(one.bottom >= 0 && one.top - one.bottom > tall * .8, `${one.to} is cut on sheet ${one.sheet + 1}`)
+    for (const other of printed.slice(0, i)) {
+      const apart = one.sheet !== other.sheet || one.left >= other.right || other.left >= one.right || one.bottom >= other.top || other.bottom >= one.top
+      assert.ok(apart, `${one.to} is printed over ${other.to} on sheet ${one.sheet + 1}`)
+    }
+  }
+})
 
 visit('a small card in a frame of another page', {}, async page => {
   await open(page, '/embed/kanto-classic-charizard-4-102')

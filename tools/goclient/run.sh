@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Generates a Go client from the OpenAPI document, with preview and without, with no option but what to make, and compiles it.
+# Generates a Go client from the OpenAPI document, with preview and without, with no option but what to make, compiles it,
+# and asks a server of the demo catalog for prices with it.
 set -euo pipefail
 cd "$(dirname "$0")"
 go=${GO:-go}
@@ -13,4 +14,6 @@ for document in preview live; do
     "goclient/generated/documents/openapi-$document.json")
 done
 (cd .. && "$go" build ./goclient/...)
-echo 'oapi-codegen: the generated Go clients compile'
+(cd ../.. && CGO_ENABLED=0 "$go" build -o tools/goclient/generated/ninepocket ./cmd/ninepocket)
+(cd .. && NINEPOCKET=$PWD/goclient/generated/ninepocket "$go" test -count=1 -tags generated ./goclient)
+echo 'oapi-codegen: the generated Go clients compile and read prices'

@@ -46,8 +46,7 @@ type sized struct {
 }
 
 // measureAir counts one file.
-func measureAir(f *file) (counted air, functions []sized, methods map[string]int) {
-	methods = map[string]int{}
+func measureAir(f *file) (counted air, functions []sized) {
 	counted.allLines = len(f.lines)
 	for _, l := range f.lines {
 		if l.columns > widest {
@@ -61,12 +60,9 @@ func measureAir(f *file) (counted air, functions []sized, methods map[string]int
 			continue
 		}
 
-		// A method counts for its type, wherever in the package it stands.
 		name := function.Name.Name
 		if function.Recv != nil {
-			receiver := receiverName(function.Recv.List[0].Type)
-			methods[f.folder+"."+receiver]++
-			name = receiver + "." + name
+			name = receiverName(function.Recv.List[0].Type) + "." + name
 		}
 		if function.Body != nil {
 			body := f.body(function.Body)
@@ -74,7 +70,7 @@ func measureAir(f *file) (counted air, functions []sized, methods map[string]int
 			functions = append(functions, sized{f.name + " " + name, body.lines})
 		}
 	}
-	return counted, functions, methods
+	return counted, functions
 }
 
 // body counts the lines and statements of one body.
@@ -145,20 +141,16 @@ func receiverName(of ast.Expr) string {
 func printAir(files []*file, verbose bool, out *bufio.Writer) {
 	total := air{}
 	packages := map[string]*air{}
-	methods := map[string]int{}
 	var functions []sized
 	// Packages are folders: a test kit in a folder of its own is a package of its own.
 	for _, f := range files {
-		counted, in, of := measureAir(f)
+		counted, in := measureAir(f)
 		total.add(counted)
 		if packages[f.folder] == nil {
 			packages[f.folder] = &air{}
 		}
 		packages[f.folder].add(counted)
 		functions = append(functions, in...)
-		for name, n := range of {
-			methods[name] += n
-		}
 	}
 
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -171,16 +163,10 @@ func printAir(files []*file, verbose bool, out *bufio.Writer) {
 	printRow(table, &total, "total")
 	_ = table.Flush()
 
-	var types []sized
-	for name, n := range methods {
-		types = append(types, sized{name, n})
-	}
-
 	shown := top
 	if verbose {
 		shown *= 3
 	}
-	printLargest(out, "methods of the largest types", types, top)
 	printLargest(out, "lines of the longest functions", functions, shown)
 }
 

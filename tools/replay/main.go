@@ -85,7 +85,8 @@ func start(program, listen string, cards int) (*demo, error) {
 
 	ready := filepath.Join(folder, "ready.json")
 	//nolint:gosec // the two programs that the caller names
-	d := &demo{command: exec.Command(program, "demo", "--cards", fmt.Sprint(cards), "--seed", "1", "--date", "2026-08-22",
+	d := &demo{command: exec.Command(program, "demo", "--cards", fmt.Sprint(cards), "--seed", "1", "--date",
+		"2026-08-22",
 		"--listen", listen, "--admin", "127.0.0.1:0", "--ready-file", ready)}
 	d.command.Stderr = os.Stderr
 	if err := d.command.Start(); err != nil {
@@ -105,9 +106,11 @@ func start(program, listen string, cards int) (*demo, error) {
 // compare prints the answers that differ and returns how many of them nobody expected.
 func compare(before, after []exchange, expected string, shown int) int {
 	may := regexp.MustCompile(expected)
-	unexpected, named := 0, 0
+	unexpected := 0
+	named := 0
 	if len(before) != len(after) {
-		fmt.Fprintf(os.Stdout, "%d requests were made of the old program, %d of the new one\n", len(before), len(after))
+		fmt.Fprintf(os.Stdout, "%d requests were made of the old program, %d of the new one\n", len(before),
+			len(after))
 		unexpected++
 	}
 
@@ -127,7 +130,8 @@ func compare(before, after []exchange, expected string, shown int) int {
 			fmt.Fprintf(os.Stdout, "%s\n%s\n", before[i].name, what)
 		}
 	}
-	fmt.Fprintf(os.Stdout, "%d requests, by status %v: %d answers differ as expected, %d otherwise\n", len(before), statuses, named,
+	fmt.Fprintf(os.Stdout, "%d requests, by status %v: %d answers differ as expected, %d otherwise\n",
+		len(before), statuses, named,
 		unexpected)
 	return unexpected
 }
@@ -149,7 +153,8 @@ func difference(a, b exchange) string {
 	for at < min(len(a.body), len(b.body)) && a.body[at] == b.body[at] {
 		at++
 	}
-	return fmt.Sprintf("  byte %d of %d, now of %d\n  %s\n  %s", at, len(a.body), len(b.body), around(a.body, at), around(b.body, at))
+	return fmt.Sprintf("  byte %d of %d, now of %d\n  %s\n  %s", at, len(a.body), len(b.body),
+		around(a.body, at), around(b.body, at))
 }
 
 // around is what stands near a place of a text, on one line.

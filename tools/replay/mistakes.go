@@ -42,16 +42,24 @@ func (a *asker) mistakes(cards []card) {
 
 	for _, target := range []string{
 		"/v1/games", "/v1/cards", "/v1/cards/" + cards[0].ID, "/v1/cards/batch", "/v1/prices/batch", "/v1/sets",
-		"/v1/usage", "/v1/valuations", "/v1/facets", "/v1/market/movers", "/v1/products", "/v1/products/prd_x", "/mcp", "/openapi.json",
-		"/healthz", "/nowhere", "/v1/nowhere", "/v1/cards/", "/v1/cards/nothing", "/v1/sets/nothing", "/value", "/errors", "/docs",
+		"/v1/usage", "/v1/valuations", "/v1/facets", "/v1/market/movers", "/v1/products",
+		"/v1/products/prd_x", "/mcp", "/openapi.json",
+		"/healthz", "/nowhere", "/v1/nowhere", "/v1/cards/", "/v1/cards/nothing", "/v1/sets/nothing",
+		"/value", "/errors", "/docs",
 	} {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 			for _, key := range []string{"-", "bench", "preview_bench"} {
 				a.send(request{key: key, method: method, target: target})
 			}
 		}
-		a.send(request{key: "bench", method: "POST", target: target, body: "{", header: []string{"Content-Type: application/json"}})
-		a.send(request{key: "bench", method: "POST", target: target, body: "x", header: []string{"Content-Type: text/plain"}})
+		a.send(request{
+			key: "bench", method: "POST", target: target, body: "{",
+			header: []string{"Content-Type: application/json"},
+		})
+		a.send(request{
+			key: "bench", method: "POST", target: target, body: "x",
+			header: []string{"Content-Type: text/plain"},
+		})
 		a.send(request{key: "bench", method: "OPTIONS", target: target, header: []string{
 			"Origin: https://app.example",
 			"Access-Control-Request-Method: GET", "Access-Control-Request-Headers: X-API-Key",
@@ -60,7 +68,7 @@ func (a *asker) mistakes(cards []card) {
 
 	// The last unit of a minute, on each surface.
 	for range 70 {
-		a.send(request{key: "free", method: "GET", target: "/v1/games"})
+		a.one("free", "/v1/games")
 	}
 }
 
@@ -77,16 +85,19 @@ func (a *asker) tool(name string, arguments map[string]any) {
 }
 
 // meta is what each request of the last era says of itself.
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
 func (a *asker) tools(random *rand.Rand, cards []card) {
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2024-11-05", "2026-07-28"} {
 		for _, message := range []string{
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
 				`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 			`{"jsonrpc":"2.0","id":3,"method":"ping"}`, `{"jsonrpc":"2.0","id":4,"method":"resources/list"}`,
-			`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"none"}}`, `[]`, `{`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
+			`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"none"}}`, `[]`, `{`,
+			`{"jsonrpc":"1.0","id":1,"method":"ping"}`,
 			`{"jsonrpc":"2.0","id":6,"method":"tools/list","params":{` + meta + `}}`,
 			`{"jsonrpc":"2.0","id":7,"method":"server/discover","params":{` + meta + `}}`,
 		} {
@@ -101,10 +112,19 @@ func (a *asker) tools(random *rand.Rand, cards []card) {
 	for i := range 50 {
 		c := cards[random.IntN(len(cards))]
 		form := []string{"concise", "detailed"}[i%2]
-		a.tool("catalog_search_cards", map[string]any{"query": phrasings(random, &c)[i%16], "limit": 1 + i%9, "response_format": form})
-		a.tool("catalog_search_cards", map[string]any{"set": c.Set.Name, "rarity": c.Rarity, "sort": "price_desc", "response_format": form})
+		a.tool("catalog_search_cards", map[string]any{
+			"query": phrasings(random, &c)[i%16],
+			"limit": 1 + i%9, "response_format": form,
+		})
+		a.tool("catalog_search_cards", map[string]any{
+			"set": c.Set.Name, "rarity": c.Rarity,
+			"sort": "price_desc", "response_format": form,
+		})
 		a.tool("catalog_get_card", map[string]any{"id": []string{c.ID, c.slug()}[i%2], "response_format": form})
-		a.tool("catalog_get_price_history", map[string]any{"id": c.ID, "days": []int{7, 30, 90, 365}[i%4], "response_format": form})
+		a.tool("catalog_get_price_history", map[string]any{
+			"id": c.ID, "days": []int{7, 30, 90, 365}[i%4],
+			"response_format": form,
+		})
 		a.tool("catalog_browse_sets", map[string]any{"set": c.Set.ID, "top": i % 6, "response_format": form})
 		a.tool("catalog_browse_sets", map[string]any{"query": c.Set.Name, "response_format": form})
 		a.tool("catalog_get_market_movers", map[string]any{
@@ -141,10 +161,12 @@ func (a *asker) tools(random *rand.Rand, cards []card) {
 	// The same calls in the last era, whose headers say what the body says.
 	for i := range 20 {
 		c := cards[random.IntN(len(cards))]
-		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"catalog_get_card","arguments":{"id":%q},%s}}`,
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"catalog_get_card",`+
+			`"arguments":{"id":%q},%s}}`,
 			i, c.ID, meta)
 		a.send(request{key: "bench", method: "POST", target: "/mcp", body: body, header: []string{
-			"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call",
+			"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28",
+			"Mcp-Method: tools/call",
 			"Mcp-Name: catalog_get_card",
 		}})
 	}
@@ -153,21 +175,23 @@ func (a *asker) tools(random *rand.Rand, cards []card) {
 func (a *asker) sitePages(random *rand.Rand, cards []card) {
 	for _, target := range []string{
 		"/", "/sets", "/movers", "/movers?direction=down", "/value", "/docs", "/errors", "/llms.txt", "/robots.txt",
-		"/sitemap.xml", "/openapi.json", "/healthz", "/nowhere", "/search", "/search?game=pokemon", "/search?sort=newest&page=2",
+		"/sitemap.xml", "/openapi.json", "/healthz", "/nowhere", "/search", "/search?game=pokemon",
+		"/search?sort=newest&page=2",
 		"/assets/nothing.css", "/favicon.ico", "/sets/251", "/search?page=99&q=pikachu",
 	} {
 		a.get("-", target)
-		a.send(request{key: "-", method: "GET", target: target, header: []string{"Accept: text/html"}})
+		a.one("-", target, "Accept: text/html")
 	}
+
 	for range 60 {
 		c := cards[random.IntN(len(cards))]
 		a.get("-", "/cards/"+c.slug())
-		a.send(request{key: "-", method: "GET", target: "/cards/" + c.ID})
-		a.send(request{key: "-", method: "GET", target: fmt.Sprintf("/cards/%s?days=%d", c.slug(), []int{7, 30, 90, 365}[random.IntN(4)])})
-		_, header := a.send(request{key: "-", method: "GET", target: "/sets/" + c.Set.ID})
+		a.one("-", "/cards/"+c.ID)
+		a.one("-", fmt.Sprintf("/cards/%s?days=%d", c.slug(), []int{7, 30, 90, 365}[random.IntN(4)]))
+		_, header := a.one("-", "/sets/"+c.Set.ID)
 		if at := strings.Index(header.Get("Location"), "/sets/"); at >= 0 {
-			a.send(request{key: "-", method: "GET", target: header.Get("Location")[at:]})
+			a.one("-", header.Get("Location")[at:])
 		}
-		a.send(request{key: "-", method: "GET", target: "/search?q=" + url.QueryEscape(c.Name+" "+c.Set.Name)})
+		a.one("-", "/search?q="+url.QueryEscape(c.Name+" "+c.Set.Name))
 	}
 }

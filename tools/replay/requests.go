@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -40,11 +41,21 @@ func (a *asker) everything() {
 
 // get asks for a target with a live key, and once more with the validator of the answer.
 func (a *asker) get(key, target string) string {
-	body, header := a.send(request{key: key, method: "GET", target: target})
+	body, header := a.one(key, target)
 	if tag := header.Get("ETag"); tag != "" {
-		a.send(request{key: key, method: "GET", target: target, header: []string{"If-None-Match: " + tag}})
+		a.one(key, target, "If-None-Match: "+tag)
 	}
 	return body
+}
+
+// one asks for a target once.
+func (a *asker) one(key, target string, lines ...string) (body string, header http.Header) {
+	return a.send(request{key: key, method: "GET", target: target, header: lines})
+}
+
+// post sends a body, which is JSON where no header says otherwise.
+func (a *asker) post(key, target, body string, header ...string) {
+	a.send(request{key: key, method: "POST", target: target, body: body, header: header})
 }
 
 // walk follows the cursors of a list for some pages and returns its cards.
@@ -83,7 +94,7 @@ func misspell(random *rand.Rand, text string) string {
 		letters = append(letters[:at+1], letters[at:]...)
 	default:
 		if at > 0 {
-			letters[at-1], letters[at] = letters[at], letters[at-1]
+			letters[at-1], letters[at] = letters[at], letters[at-1] // air: a swap
 		}
 	}
 	return string(letters)
@@ -95,32 +106,40 @@ func phrasings(random *rand.Rand, c *card) []string {
 	return []string{
 		c.Name, strings.ToLower(c.Name), misspell(random, c.Name), string(half[:(len(half)+1)/2]),
 		c.Name + " " + c.Set.Name, c.Set.Name + " " + c.Name, c.Name + " " + c.Number, c.Number,
-		c.Name + " " + c.Rarity, c.Name + " #" + strings.Split(c.Number, "/")[0], misspell(random, c.Name) + " " + c.Number,
-		c.Set.Name + " " + strings.Split(c.Number, "/")[0], strings.ReplaceAll(c.Name, " ", ""), c.Name + " holo psa 10",
+		c.Name + " " + c.Rarity, c.Name + " #" + strings.Split(c.Number, "/")[0], misspell(random,
+			c.Name) + " " + c.Number,
+		c.Set.Name + " " + strings.Split(c.Number, "/")[0], strings.ReplaceAll(c.Name, " ", ""),
+		c.Name + " holo psa 10",
 		c.Name + " first edition near mint", c.Name + " booster box",
 	}
 }
 
 // queries are words that no card of the demo is needed for.
 var queries = []string{
-	"charizard", "glurak", "リザードン", "dracaufeu", "umbreon sir", "pikachu promo", "cheapest charizard", "cards over $100",
-	"top 10", "luffy leader", "zoro alt art", "ace", "op01", "gg44", "4/102", "201/165", "tg20", "151", "base set", "jungle",
-	"reverse holo", "full art trainer", "gold star", "shiny", "mewtwo secret rare", "psa 10", "japanese charizard", "ex", "gx",
-	"v", "vmax", "vstar", "tag team", "delta species", "nidoran", "nidoran ♀", "farfetch'd", "mr mime", "porygon z", "ho-oh",
-	"flabébé", "a", "zzzzzz", "charizrad", "pikachuu", "mewto", "booster box evolving skies", "the", "100%", "\"quoted\"", "🙂",
-	"ｐｉｋａｃｈｕ", "nika luffy", "gear 5", "straw hat crew", "don!!", "st01-001", "eb01", "prb01", "white beard", "shanks manga",
+	"charizard", "glurak", "リザードン", "dracaufeu", "umbreon sir", "pikachu promo", "cheapest charizard",
+	"cards over $100",
+	"top 10", "luffy leader", "zoro alt art", "ace", "op01", "gg44", "4/102", "201/165", "tg20", "151",
+	"base set", "jungle",
+	"reverse holo", "full art trainer", "gold star", "shiny", "mewtwo secret rare", "psa 10",
+	"japanese charizard", "ex", "gx",
+	"v", "vmax",
+	"vstar", "tag team", "delta species", "nidoran", "nidoran ♀", "farfetch'd", "mr mime", "porygon z", "ho-oh",
+	"flabébé", "a", "zzzzzz", "charizrad", "pikachuu", "mewto", "booster box evolving skies", "the", "100%",
+	"\"quoted\"", "🙂",
+	"ｐｉｋａｃｈｕ", "nika luffy", "gear 5", "straw hat crew", "don!!", "st01-001", "eb01", "prb01",
+	"white beard", "shanks manga",
 }
 
 func (a *asker) searches(random *rand.Rand, cards []card) {
 	for _, q := range queries {
 		a.get("bench", "/v1/cards?q="+url.QueryEscape(q))
-		a.send(request{key: "-", method: "GET", target: "/search?q=" + url.QueryEscape(q)})
-		a.send(request{key: "-", method: "GET", target: "/search/suggest?q=" + url.QueryEscape(q)})
+		a.one("-", "/search?q="+url.QueryEscape(q))
+		a.one("-", "/search/suggest?q="+url.QueryEscape(q))
 	}
 	for range 40 {
 		c := cards[random.IntN(len(cards))]
 		for _, q := range phrasings(random, &c) {
-			a.send(request{key: "bench", method: "GET", target: "/v1/cards?limit=5&q=" + url.QueryEscape(q)})
+			a.one("bench", "/v1/cards?limit=5&q="+url.QueryEscape(q))
 		}
 	}
 
@@ -128,9 +147,11 @@ func (a *asker) searches(random *rand.Rand, cards []card) {
 		return []string{
 			"game=" + c.Game, "game=Pok%C3%A9mon", "set=" + c.Set.ID, "set=" + url.QueryEscape(c.Set.Name),
 			"number=" + url.QueryEscape(c.Number), "number=" + strings.Split(c.Number, "/")[0],
-			"rarity=" + url.QueryEscape(c.Rarity), "variant=holofoil", "variant=reverse_holofoil", "min_price_cents=500",
+			"rarity=" + url.QueryEscape(c.Rarity), "variant=holofoil", "variant=reverse_holofoil",
+			"min_price_cents=500",
 			"max_price_cents=20000", "released_after=2020-01-01", "released_before=2023-12-31",
-			"updated_since=2026-08-20T00:00:00Z", "sort=price_desc", "sort=price_asc", "sort=newest", "sort=relevance",
+			"updated_since=2026-08-20T00:00:00Z", "sort=price_desc", "sort=price_asc", "sort=newest",
+			"sort=relevance",
 			"limit=50", "limit=1", "q=" + url.QueryEscape(c.Name), "unknown=1", "identifier=tcgplayer:42382",
 		}
 	}
@@ -141,7 +162,7 @@ func (a *asker) searches(random *rand.Rand, cards []card) {
 		for range 1 + random.IntN(4) {
 			picked = append(picked, all[random.IntN(len(all))])
 		}
-		a.send(request{key: "bench", method: "GET", target: "/v1/cards?" + strings.Join(picked, "&")})
+		a.one("bench", "/v1/cards?"+strings.Join(picked, "&"))
 	}
 	for _, sort := range []string{"price_desc", "price_asc", "newest"} {
 		a.walk("/v1/cards?limit=20&game=one-piece&sort="+sort, 5)
@@ -159,27 +180,38 @@ func (a *asker) singleCards(random *rand.Rand, cards []card) {
 		a.get("bench", "/v1/cards/"+ref)
 		a.send(request{key: "bench", method: "HEAD", target: "/v1/cards/" + ref})
 		a.get("bench", fmt.Sprintf("/v1/cards/%s/prices?days=%d", ref, []int{7, 30, 90, 365}[i%4]))
-		a.get("bench", fmt.Sprintf("/v1/cards/%s/price-stats?window=%s", ref, []string{"7d", "30d", "90d", "365d"}[i%4]))
-		a.send(request{key: "bench", method: "GET", target: "/v1/cards/" + ref, header: []string{"Accept-Encoding: gzip"}})
+		a.get("bench", fmt.Sprintf("/v1/cards/%s/price-stats?window=%s", ref, []string{
+			"7d", "30d", "90d",
+			"365d",
+		}[i%4]))
+		a.one("bench", "/v1/cards/"+ref, "Accept-Encoding: gzip")
 	}
-	for _, key := range []string{"free", "starter", "pro", "business", "sandbox", "revoked", "preview", "-", "npk_live_nobody"} {
+
+	for _, key := range []string{
+		"free", "starter", "pro", "business", "sandbox", "revoked", "preview", "-",
+		"npk_live_nobody",
+	} {
 		c := cards[1]
-		a.send(request{key: key, method: "GET", target: "/v1/cards/" + c.ID})
-		a.send(request{key: key, method: "GET", target: "/v1/cards/" + c.ID + "/prices?days=365"})
-		a.send(request{key: key, method: "GET", target: "/v1/cards/" + c.ID + "/price-stats?window=90d"})
-		a.send(request{key: key, method: "GET", target: "/v1/usage"})
+		a.one(key, "/v1/cards/"+c.ID)
+		a.one(key, "/v1/cards/"+c.ID+"/prices?days=365")
+		a.one(key, "/v1/cards/"+c.ID+"/price-stats?window=90d")
+		a.one(key, "/v1/usage")
 	}
 }
 
 func (a *asker) sets(random *rand.Rand, cards []card) {
 	a.get("bench", "/v1/games")
 	a.get("bench", "/v1/facets")
-	for _, target := range []string{"", "?limit=50", "?q=base", "?q=jungel", "?series=Base", "?game=one-piece", "?game=pokemon&limit=5"} {
+	for _, target := range []string{
+		"", "?limit=50", "?q=base", "?q=jungel", "?series=Base",
+		"?game=one-piece", "?game=pokemon&limit=5",
+	} {
 		a.get("bench", "/v1/sets"+target)
 	}
 	for range 25 {
 		a.get("bench", "/v1/sets/"+cards[random.IntN(len(cards))].Set.ID)
 	}
+
 	for _, direction := range []string{"up", "down"} {
 		for _, rest := range []string{
 			"", "&period=1", "&period=7", "&period=30", "&game=pokemon", "&min_price_cents=1000", "&limit=50",
@@ -202,8 +234,8 @@ func (a *asker) batches(random *rand.Rand, cards []card) {
 		ids[n/2] = "nothing"
 		body, _ := json.Marshal(map[string]any{"ids": ids})
 		for _, target := range []string{"/v1/cards/batch", "/v1/prices/batch"} {
-			a.send(request{key: "bench", method: "POST", target: target, body: string(body)})
-			a.send(request{key: "free", method: "POST", target: target, body: string(body)})
+			a.post("bench", target, string(body))
+			a.post("free", target, string(body))
 		}
 	}
 
@@ -218,24 +250,37 @@ func (a *asker) batches(random *rand.Rand, cards []card) {
 		for range 1 + random.IntN(6) {
 			id := products[random.IntN(len(products))]
 			variant := []string{"normal", "holofoil", "reverse_holofoil", "unlimited_holofoil"}[random.IntN(4)]
-			items = append(items, fmt.Sprintf(`{"kind":"card","product_id":%q,"variant":%q,"condition":%q}`, id, variant,
-				[]string{"near_mint", "ungraded", "lightly_played"}[random.IntN(3)]), fmt.Sprintf(`{"kind":"sealed","product_id":%q}`, sealed[random.IntN(len(sealed))]))
+			items = append(items, fmt.Sprintf(`{"kind":"card","product_id":%q,"variant":%q,"condition":%q}`,
+				id, variant,
+				[]string{"near_mint", "ungraded", "lightly_played"}[random.IntN(3)]),
+				fmt.Sprintf(`{"kind":"sealed","product_id":%q}`, sealed[random.IntN(len(sealed))]))
 		}
 		body := `{"items":[` + strings.Join(items, ",") + `]}`
 		key := fmt.Sprintf("Idempotency-Key: k%d", i)
 		for range 2 { // the second is a replay
-			a.send(request{key: "preview_bench", method: "POST", target: "/v1/prices/batch", header: []string{key}, body: body})
+			a.send(request{
+				key: "preview_bench", method: "POST", target: "/v1/prices/batch",
+				header: []string{key}, body: body,
+			})
 		}
-		a.send(request{key: "preview_bench", method: "POST", target: "/v1/prices/batch", header: []string{key}, body: `{"items":[]}`})
-		a.send(request{key: "preview_small", method: "POST", target: "/v1/prices/batch", header: []string{key}, body: body})
+		a.send(request{
+			key: "preview_bench", method: "POST", target: "/v1/prices/batch",
+			header: []string{key}, body: `{"items":[]}`,
+		})
+		a.send(request{
+			key: "preview_small", method: "POST", target: "/v1/prices/batch",
+			header: []string{key}, body: body,
+		})
 	}
 }
 
 func (a *asker) valuations(random *rand.Rand, cards []card) {
 	line := func(c *card) string {
 		forms := []string{
-			c.Name + " " + c.Number, "2x " + c.Name + " (" + c.Set.Name + ") " + c.Number + " NM", c.Name, c.Name + " reverse holo x3",
-			"4 " + c.Name + " " + c.Set.Name, misspell(random, c.Name) + " " + c.Number, c.Name + " 1st edition psa 9",
+			c.Name + " " + c.Number, "2x " + c.Name + " (" + c.Set.Name + ") " + c.Number + " NM", c.Name,
+			c.Name + " reverse holo x3",
+			"4 " + c.Name + " " + c.Set.Name, misspell(random, c.Name) + " " + c.Number,
+			c.Name + " 1st edition psa 9",
 			c.Number + " " + c.Set.Name, c.Name + " booster box", "??? " + c.Name,
 		}
 		return forms[random.IntN(len(forms))]
@@ -243,7 +288,8 @@ func (a *asker) valuations(random *rand.Rand, cards []card) {
 	for range 60 {
 		var items, lines []map[string]any
 		var text, exported strings.Builder
-		exported.WriteString("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU\n")
+		exported.WriteString("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language," +
+			"Rarity,Product ID,SKU\n")
 		for range 1 + random.IntN(8) {
 			c := cards[random.IntN(len(cards))]
 			items = append(items, map[string]any{"line": line(&c)}, map[string]any{
@@ -252,12 +298,13 @@ func (a *asker) valuations(random *rand.Rand, cards []card) {
 			}, map[string]any{"id": c.ID})
 			lines = append(lines, map[string]any{"name": line(&c), "quantity": 1 + random.IntN(3)})
 			text.WriteString(line(&c) + "\n")
-			fmt.Fprintf(&exported, "%d,%s,%[2]s,%s,%s,,Normal,Near Mint,English,%s,,\n", 1+random.IntN(4), quoted(c.Name), quoted(c.Set.Name),
+			fmt.Fprintf(&exported, "%d,%s,%[2]s,%s,%s,,Normal,Near Mint,English,%s,,\n", 1+random.IntN(4),
+				quoted(c.Name), quoted(c.Set.Name),
 				c.Number, c.Rarity)
 		}
 
 		body, _ := json.Marshal(map[string]any{"items": items})
-		a.send(request{key: "bench", method: "POST", target: "/v1/valuations", body: string(body)})
+		a.post("bench", "/v1/valuations", string(body))
 		a.send(request{
 			key: "bench", method: "POST", target: "/v1/valuations", body: exported.String(),
 			header: []string{"Content-Type: text/csv"},
@@ -269,8 +316,9 @@ func (a *asker) valuations(random *rand.Rand, cards []card) {
 			})
 		}
 		a.send(request{
-			key: "-", method: "POST", target: "/value", header: []string{"Content-Type: application/x-www-form-urlencoded"},
-			body: url.Values{"lines": {text.String()}, "as": {"csv"}}.Encode(),
+			key: "-", method: "POST", target: "/value",
+			header: []string{"Content-Type: application/x-www-form-urlencoded"},
+			body:   url.Values{"lines": {text.String()}, "as": {"csv"}}.Encode(),
 		})
 		a.tool("catalog_value_cards", map[string]any{"cards": lines})
 	}
@@ -310,9 +358,12 @@ func (a *asker) productIDs(kind string) (ids []string) {
 }
 
 func (a *asker) products() {
-	for _, rest := range []string{"?kind=sealed", "?kind=card", "?game=pokemon", "?game=one_piece", "?partner_id=42382", "?limit=201", "?x=1"} {
+	for _, rest := range []string{
+		"?kind=sealed", "?kind=card", "?game=pokemon", "?game=one_piece",
+		"?partner_id=42382", "?limit=201", "?x=1",
+	} {
 		for _, key := range []string{"preview_bench", "preview_catalog", "preview_rival", "bench", "-"} {
-			a.send(request{key: key, method: "GET", target: "/v1/products" + rest})
+			a.one(key, "/v1/products"+rest)
 		}
 	}
 }

@@ -57,7 +57,10 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		editions = append(editions, game.Editions...)
 	}
 
-	r := rendering{preview: preview, dropped: map[string]bool{}, instead: map[jsontext.Pointer]jsonwalk.Value{}}
+	r := rendering{
+		preview: preview, dropped: map[string]bool{}, left: map[string]jsonwalk.Value{},
+		instead: map[jsontext.Pointer]jsonwalk.Value{},
+	}
 	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
 	for at, with := range map[jsontext.Pointer]any{"/servers": servers, gameCodes: codes, gameEditions: editions} {
 		r.instead[at], err = json.Marshal(with, json.Deterministic(true))
@@ -75,6 +78,14 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 				}
 			}
 		}
+
+		// A component that is a choice of one is that one, wherever it is referred to.
+		for name, component := range written.Member("components").Member("schemas").Members() {
+			choice := r.value(component, "")
+			if component.Member("oneOf") != nil && choice != nil && choice.Member("$ref") != nil {
+				r.left["#/components/schemas/"+name.Text()] = choice
+			}
+		}
 	}
 
 	return r.value(written, ""), nil
@@ -90,6 +101,7 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 type rendering struct {
 	preview bool
 	dropped map[string]bool                     // references to components of the preview contract
+	left    map[string]jsonwalk.Value           // what stands for a reference to a choice of one
 	instead map[jsontext.Pointer]jsonwalk.Value // values to render in place of those that are written
 }
 
@@ -133,9 +145,19 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 	all, named := members(object)
 
 	// What belongs to the preview contract is left out, and so is a reference to it.
-	ref := named("$ref")
-	dropped := named("x-surface").Is("preview") || ref.Kind() == '"' && r.dropped[ref.Text()]
+	ref := ""
+	if to := named("$ref"); to.Kind() == '"' {
+		ref = to.Text()
+	}
+	dropped := named("x-surface").Is("preview") || r.dropped[ref]
 	if dropped && !r.preview {
+		return nil
+	}
+
+	if left := r.left[ref]; left != nil {
+		return left
+	}
+	if r.left["#"+string(at)] != nil {
 		return nil
 	}
 

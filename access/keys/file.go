@@ -1,0 +1,459 @@
+package keys
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/internal/wal"
+)
+
+// File is the content of the keys file: tenants, and the hashes of their keys. It is a plain
+// value; use [Update] to change the one of a state directory.
+type File struct {
+	Version int                `json:"version"`
+	Tenants map[string]*Tenant `json:"tenants"`
+	Keys    []*Key             `json:"keys"`
+	// SHA256 is of the file as it is without this member, in hexadecimal. A file without it is of an
+	// earlier version, or was edited; the next change adds it.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Tenant is an organization: plans and credits belong to it, not to a key (decision 14).
+type Tenant struct {
+	Plan string `json:"plan"` // of each surface that has none of its own
+	// Plans are those of surfaces, by name (decision 1765).
+	Plans       map[string]string `json:"plans,omitempty"`
+	Credits     *int64            `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
+	PeriodStart *time.Time        `json:"period_start,omitempty"` // both or neither; absent: the UTC calendar month.
+	PeriodEnd   *time.Time        `json:"period_end,omitempty"`   // After the end, periods of the same length follow.
+
+	// What was used before these instants does not count any more (decision 1757).
+	DayResetAt     *time.Time `json:"day_reset_at,omitempty"`
+	CreditsResetAt *time.Time `json:"credits_reset_at,omitempty"`
+}
+
+// PlanOf returns the plan of a tenant on a surface.
+func (tenant *Tenant) PlanOf(surface string) string {
+	return cmp.Or(tenant.Plans[surface], tenant.Plan)
+}
+
+// Key is what is kept of a key. The key itself is not.
+type Key struct {
+	ID        string     `json:"id"` // public, key_…
+	Tenant    string     `json:"tenant"`
+	Name      string     `json:"name,omitempty"`
+	Surface   string     `json:"surface"` // live, preview or sandbox
+	Hash      string     `json:"hash"`    // SHA-256 in hexadecimal
+	Scopes    []string   `json:"scopes,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	RotatedTo string     `json:"rotated_to,omitempty"` // id of the key that follows it
+}
+
+// Status returns active, revoked or expired at a time.
+func (key *Key) Status(now time.Time) string {
+	switch {
+	case key.RevokedAt != nil:
+		return "revoked"
+	case key.ExpiresAt != nil && !now.Before(*key.ExpiresAt):
+		return "expired"
+	}
+	return "active"
+}
+
+const fileVersion = 1
+
+// NewFile returns an empty key file.
+func NewFile() *File { return &File{Version: fileVersion, Tenants: map[string]*Tenant{}} }
+
+// NewKey is what [File.Create] needs to know.
+type NewKey struct {
+	Tenant     string
+	Kind       Kind
+	Plan       string     // "" = the tenant's
+	ChangePlan bool       // let Plan, Credits and Period replace the tenant's
+	Scopes     Scope      // preview; 0 = all
+	Name       string     // free text, at most 100 characters
+	Expires    *time.Time // nil = never
+	Credits    *int64     // preview; nil = leave as is
+	Period     *[2]time.Time
+}
+
+// Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
+// text. A plan other than the tenant's is ErrPlanDiffers, other credits are ErrCreditsDiffer. The
+// caller checks that the plan is configured.
+func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
+	// Nothing changes before everything was judged.
+	if err := want.Validate(now); err != nil {
+		return nil, "", err
+	}
+	if err := f.enter(want); err != nil {
+		return nil, "", err
+	}
+
+	key := &Key{
+		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Kind.String(),
+		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
+	}
+	if want.Kind == Preview {
+		key.Scopes = cmp.Or(want.Scopes, AllScopes).Names()
+	}
+	return key, f.add(key, want.Kind), nil
+}
+
+// add mints the text of a key record, stores its hash and returns the text.
+func (f *File) add(key *Key, kind Kind) string {
+	text := Mint(kind)
+	sum := hashKey(text)
+	key.Hash = hex.EncodeToString(sum[:])
+	f.Keys = append(f.Keys, key)
+	return text
+}
+
+// Validate says what is wrong with the request for a key at an instant, whatever keys there are.
+func (want NewKey) Validate(now time.Time) error {
+	var problems []error
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf("cannot "+format, args...))
+		}
+	}
+
+	refuse(!validName(want.Tenant), "create a key for tenant %q: want %s", want.Tenant, nameRule)
+	refuse(want.Plan != "" && !validName(want.Plan), "create a key of plan %q: want %s", want.Plan, nameRule)
+	refuse(want.Kind == NoKind || want.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
+
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	refuse(len(want.Name) > 100 || strings.ContainsFunc(want.Name, control),
+		"name a key %q: want at most 100 bytes without control characters", want.Name)
+
+	other := want.Kind != Preview
+	refuse(other && want.Scopes != 0, "create a %s key with scopes: only preview keys have them", want.Kind)
+	refuse(other && (want.Credits != nil || want.Period != nil),
+		"create a %s key with credits or a period: only preview tenants have them", want.Kind)
+
+	if want.Credits != nil {
+		refuse(*want.Credits < 0, "give %d credits: want 0 or more", *want.Credits)
+	}
+	if want.Expires != nil {
+		refuse(!want.Expires.After(now),
+			"create a key that expires at %s: want a time to come", want.Expires.UTC().Format(time.RFC3339))
+	}
+	if want.Period != nil {
+		refuse(!want.Period[1].After(want.Period[0]),
+			"use a period that ends at %s: want an end after its start", want.Period[1].UTC().Format(time.RFC3339))
+	}
+	return errors.Join(problems...)
+}
+
+// enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
+func (f *File) enter(want NewKey) error {
+	tenant := f.Tenants[want.Tenant]
+	surface := want.Kind.String()
+
+	if f.has(want.Tenant, surface) && !want.ChangePlan && !tenant.agrees(&want) {
+		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
+			want.Tenant, ErrCreditsDiffer)
+	}
+
+	switch {
+	case tenant == nil && want.Plan == "":
+		return fmt.Errorf("cannot create tenant %q: want a plan", want.Tenant)
+	case tenant == nil:
+		tenant = &Tenant{Plan: want.Plan}
+		f.Tenants[want.Tenant] = tenant
+	case want.Plan == "" || want.Plan == tenant.PlanOf(surface):
+	case f.has(want.Tenant, surface) && !want.ChangePlan:
+		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
+			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
+	default:
+		if tenant.Plans == nil {
+			tenant.Plans = map[string]string{}
+		}
+		tenant.Plans[surface] = want.Plan
+	}
+
+	// What is not given stays as it is.
+	if want.Credits != nil {
+		tenant.Credits = new(*want.Credits)
+	}
+	if want.Period != nil {
+		tenant.PeriodStart = utcPointer(&want.Period[0])
+		tenant.PeriodEnd = utcPointer(&want.Period[1])
+	}
+	return nil
+}
+
+// agrees reports whether a tenant has the credits and the period that a new key wants, where it wants
+// any.
+func (tenant *Tenant) agrees(want *NewKey) bool {
+	if want.Credits != nil && (tenant.Credits == nil || *tenant.Credits != *want.Credits) {
+		return false
+	}
+	return want.Period == nil || tenant.PeriodStart != nil && tenant.PeriodEnd != nil &&
+		tenant.PeriodStart.Equal(want.Period[0]) && tenant.PeriodEnd.Equal(want.Period[1])
+}
+
+// has reports whether a tenant has a key of a surface.
+func (f *File) has(tenant, surface string) bool {
+	return slices.ContainsFunc(f.Keys, func(key *Key) bool { return key.Tenant == tenant && key.Surface == surface })
+}
+
+// ResetDay makes the day's quota of a tenant whole again, or the credits of its period. What was
+// called stays in the ledger.
+func (f *File) ResetDay(tenant string, credits bool, now time.Time) error {
+	found := f.Tenants[tenant]
+	if found == nil {
+		return fmt.Errorf("cannot reset the day of tenant %q: %w", tenant, ErrNoSuchTenant)
+	}
+
+	// A second reset within a millisecond, or by a clock that was set back, is one more all the same.
+	next := func(was *time.Time) *time.Time {
+		reset := now.UTC().Truncate(time.Millisecond)
+		if was != nil && !reset.After(*was) {
+			reset = was.Add(time.Millisecond)
+		}
+		return &reset
+	}
+
+	if credits {
+		found.CreditsResetAt = next(found.CreditsResetAt)
+	} else {
+		found.DayResetAt = next(found.DayResetAt)
+	}
+	return nil
+}
+
+// find returns the key with an id, or ErrNoSuchKey.
+func (f *File) find(id string) (*Key, error) {
+	for _, key := range f.Keys {
+		if key.ID == id {
+			return key, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot find key %q: %w", id, ErrNoSuchKey)
+}
+
+// Revoke ends a key at once. Revoking a revoked key changes nothing.
+func (f *File) Revoke(id string, now time.Time) (*Key, error) {
+	key, err := f.find(id)
+	if err != nil {
+		return nil, err
+	}
+
+	// When a key ended must not change because it is revoked again.
+	if key.RevokedAt == nil {
+		key.RevokedAt = new(utcSeconds(now))
+	}
+	return key, nil
+}
+
+// Rotate makes a key that follows an active one: same tenant, name, surface, scopes and expiry. The
+// old key expires after overlap, or earlier if it did already. It returns the new record and, once,
+// its text.
+func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, string, error) {
+	old, err := f.find(id)
+	if err != nil {
+		return nil, "", err
+	}
+	if status := old.Status(now); status != "active" {
+		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
+	}
+	if old.RotatedTo != "" {
+		return nil, "", fmt.Errorf("cannot rotate key %q: it was rotated to %q already", id, old.RotatedTo)
+	}
+	if overlap < 0 {
+		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
+	}
+
+	kind, err := ParseKind(old.Surface)
+	if err != nil {
+		return nil, "", err
+	}
+
+	key := *old
+	key.ID = mintID()
+	key.CreatedAt = utcSeconds(now)
+	key.Scopes = slices.Clone(old.Scopes)
+
+	text := f.add(&key, kind)
+
+	// The overlap shortens the old key's life and never lengthens it.
+	old.RotatedTo = key.ID
+	if end := now.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
+		old.ExpiresAt = &end
+	}
+	return &key, text, nil
+}
+
+// parseFile reads a keys file. Anything out of place is an error that wraps wal.ErrCorrupt: a
+// damaged file is never half believed.
+func parseFile(data []byte) (*File, error) {
+	f, err := decodeFile(data)
+	if err == nil && f.SHA256 != "" && f.SHA256 != f.sum() {
+		return nil, fmt.Errorf("%w: %w", wal.ErrCorrupt, ErrEdited)
+	}
+	return f, err
+}
+
+// ErrDamaged is an wal.ErrCorrupt of the keys file, and not of what meters.
+var ErrDamaged = fmt.Errorf("%w", wal.ErrCorrupt)
+
+// ErrEdited means: the keys file was changed by something else than this program, or by damage.
+var ErrEdited = errors.New("its sha256 member does not fit the rest")
+
+// decodeFile reads a keys file whatever its checksum says.
+func decodeFile(data []byte) (*File, error) {
+	f := &File{Tenants: map[string]*Tenant{}}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
+
+	// A second document behind the first would go unnoticed, too.
+	err := decoder.Decode(f)
+	if _, more := decoder.Token(); err == nil && more != io.EOF {
+		err = errors.New("text after the end")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+
+	if f.Version != fileVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d", ErrDamaged, f.Version, fileVersion)
+	}
+	if f.Tenants == nil {
+		f.Tenants = map[string]*Tenant{}
+	}
+
+	if err := f.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return f, nil
+}
+
+// encode returns the keys file as stored.
+func (f *File) encode() ([]byte, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+
+	whole := *f
+	whole.SHA256 = f.sum()
+	data, err := json.MarshalIndent(whole, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(data, '\n'), nil
+}
+
+// sum is the SHA-256 of what the file says, spelt as it is written.
+func (f *File) sum() string {
+	bare := *f
+	bare.SHA256 = ""
+	data, err := json.Marshal(bare)
+	if err != nil {
+		return "cannot be spelt" // which no file says
+	}
+
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Validate says what is out of place, naming every problem.
+func (f *File) Validate() error {
+	var problems []error
+	for name, tenant := range f.Tenants {
+		if err := tenant.validate(name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+
+	// Two keys of one hash would be one key of two tenants.
+	ids := map[string]bool{}
+	hashes := map[string]bool{}
+	for i, key := range f.Keys {
+		if key == nil {
+			problems = append(problems, fmt.Errorf("key %d: null", i))
+			continue
+		}
+		if err := key.validate(f); err != nil {
+			problems = append(problems, fmt.Errorf("key %d: %w", i, err))
+		}
+		if ids[key.ID] || hashes[key.Hash] {
+			problems = append(problems, fmt.Errorf("key %d: id or hash occurs twice", i))
+		}
+		ids[key.ID] = true
+		hashes[key.Hash] = true
+	}
+	return errors.Join(problems...)
+}
+
+func (tenant *Tenant) validate(name string) error {
+	switch {
+	case !validName(name):
+		return fmt.Errorf("tenant %q: not a name", name)
+	case tenant == nil:
+		return fmt.Errorf("tenant %q: null", name)
+	}
+
+	switch {
+	case !validName(tenant.Plan):
+		return fmt.Errorf("tenant %q: plan %q is not a name", name, tenant.Plan)
+	case !tenant.validPlans():
+		return fmt.Errorf("tenant %q: plans %v are not names by surface", name, tenant.Plans)
+	case tenant.Credits != nil && *tenant.Credits < 0:
+		return fmt.Errorf("tenant %q: negative credits", name)
+	case (tenant.PeriodStart == nil) != (tenant.PeriodEnd == nil):
+		return fmt.Errorf("tenant %q: half a period", name)
+	case tenant.PeriodStart != nil && tenant.PeriodEnd.UnixMilli() <= tenant.PeriodStart.UnixMilli():
+		return fmt.Errorf("tenant %q: period ends before it starts", name)
+	}
+	return nil
+}
+
+func (tenant *Tenant) validPlans() bool {
+	for surface, plan := range tenant.Plans {
+		if _, err := ParseKind(surface); err != nil || !validName(plan) {
+			return false
+		}
+	}
+	return true
+}
+
+func (key *Key) validate(f *File) error {
+	if !validName(key.ID) {
+		return errors.New("id is not a name")
+	}
+	if f.Tenants[key.Tenant] == nil {
+		return fmt.Errorf("%q: tenant %q does not exist", key.ID, key.Tenant)
+	}
+	if _, err := ParseKind(key.Surface); err != nil {
+		return fmt.Errorf("%q: %w", key.ID, err)
+	}
+	if sum, err := hex.DecodeString(key.Hash); err != nil || len(sum) != sha256.Size {
+		return fmt.Errorf("%q: hash is not a SHA-256", key.ID)
+	}
+
+	if _, err := ParseScopes(key.Scopes); err != nil {
+		return fmt.Errorf("%q: %w", key.ID, err)
+	}
+	return nil
+}
+
+func utcSeconds(when time.Time) time.Time { return when.UTC().Truncate(time.Second) }
+
+func utcPointer(when *time.Time) *time.Time {
+	if when == nil {
+		return nil
+	}
+	return new(when.UTC())
+}

@@ -1,0 +1,144 @@
+package keys
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+)
+
+// Kind is what a key is for, visible in its prefix (decision 1).
+type Kind uint8
+
+const (
+	// NoKind is the zero Kind: the text has no known prefix.
+	NoKind Kind = iota
+	// Live keys open the live surface and MCP.
+	Live
+	// Sandbox keys open nothing; the live surface answers 403.
+	Sandbox
+	// Preview keys open the preview surface.
+	Preview
+)
+
+var kindNames = [...]string{NoKind: "", Live: "live", Sandbox: "sandbox", Preview: "preview"}
+
+var kindPrefixes = [...]string{NoKind: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
+
+// String returns live, sandbox, preview, or "" for NoKind.
+func (kind Kind) String() string {
+	if int(kind) >= len(kindNames) {
+		return ""
+	}
+	return kindNames[kind]
+}
+
+// ParseKind reads live, sandbox or preview.
+func ParseKind(s string) (Kind, error) {
+	k := slices.Index(kindNames[:], s)
+	if k <= int(NoKind) {
+		return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
+	}
+	return Kind(k), nil
+}
+
+const (
+	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	prefixLength = 9
+	bodyLength   = 22 // 131 bits of randomness
+	checkLength  = 6
+	keyLength    = prefixLength + bodyLength + checkLength
+)
+
+var checksums = crc32.MakeTable(crc32.Castagnoli)
+
+var isBase62 = func() (table [256]bool) {
+	for i := range len(base62) {
+		table[base62[i]] = true
+	}
+	return table
+}()
+
+// KindOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
+// selects the envelope of an invalid key (decision 1).
+func KindOf[T string | []byte](raw T) Kind {
+	if len(raw) < prefixLength {
+		return NoKind
+	}
+	for kind := Live; kind <= Preview; kind++ {
+		if string(raw[:prefixLength]) == kindPrefixes[kind] {
+			return kind
+		}
+	}
+	return NoKind
+}
+
+// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters and the six
+// characters of their CRC (decision 2). It returns ErrNoKey for an empty key and ErrInvalid
+// otherwise. It does not allocate when given bytes.
+func checkKey[T string | []byte](raw T) (Kind, error) {
+	if len(raw) == 0 {
+		return NoKind, ErrNoKey
+	}
+	kind := KindOf(raw)
+	text := []byte(raw)
+	if kind == NoKind || len(text) != keyLength {
+		return NoKind, ErrInvalid
+	}
+	body := text[:keyLength-checkLength]
+	check := text[keyLength-checkLength:]
+
+	for _, c := range body[prefixLength:] {
+		if !isBase62[c] {
+			return NoKind, ErrInvalid
+		}
+	}
+
+	// The checksum refuses typing errors before any key is looked up.
+	if checksum(body) != [checkLength]byte(check) {
+		return NoKind, ErrInvalid
+	}
+	return kind, nil
+}
+
+// Mint returns a new random key of a kind. The text is a secret: show it once, keep only its
+// hashKey.
+func Mint(kind Kind) string {
+	text := kindPrefixes[kind] + randomBase62(bodyLength)
+	sum := checksum([]byte(text))
+	return text + string(sum[:])
+}
+
+// hashKey returns what is stored of a key.
+func hashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
+
+// mintID returns a new public key id.
+func mintID() string { return "key_" + strings.ToLower(randomBase62(16)) }
+
+// checksum spells the CRC-32C of text in six base62 characters.
+func checksum(text []byte) (out [checkLength]byte) {
+	sum := crc32.Checksum(text, checksums)
+	for i := checkLength - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return out
+}
+
+// randomBase62 returns n characters, each equally likely.
+func randomBase62(n int) string {
+	out := make([]byte, 0, n)
+	var noise [64]byte
+	for len(out) < n {
+		rand.Read(noise[:]) // never fails: the runtime aborts instead
+		for _, b := range noise {
+			// 4 × 62 is the largest multiple of 62 in a byte: what lies above would favour some.
+			if b < 4*62 && len(out) < n {
+				out = append(out, base62[b%62])
+			}
+		}
+	}
+	return string(out)
+}

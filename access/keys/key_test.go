@@ -1,0 +1,121 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestKeyFormat(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for kind := Live; kind <= Preview; kind++ {
+		for range 200 {
+			text := Mint(kind)
+			if len(text) != keyLength || !strings.HasPrefix(text, kindPrefixes[kind]) || seen[text] {
+				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
+			}
+			seen[text] = true
+
+			if got, err := checkKey(text); err != nil || got != kind {
+				t.Fatalf("check: %v %v", got, err)
+			}
+			if got, err := checkKey([]byte(text)); err != nil || got != kind {
+				t.Fatalf("check bytes: %v %v", got, err)
+			}
+		}
+	}
+}
+
+// TestKeyMutations changes, drops and doubles every character of a key.
+func TestKeyMutations(t *testing.T) {
+	t.Parallel()
+	text := Mint(Live)
+	f := func(mutant string) {
+		t.Helper()
+		if mutant == text {
+			return
+		}
+		if _, err := checkKey(mutant); !errors.Is(err, ErrInvalid) {
+			t.Fatalf("mutant accepted: %v", err)
+		}
+	}
+
+	for i := range len(text) {
+		for c := range 256 {
+			f(text[:i] + string([]byte{byte(c)}) + text[i+1:])
+		}
+
+		f(text[:i] + text[i+1:])
+		f(text[:i] + text[i:i+1] + text[i:])
+		if i+1 < len(text) && text[i] != text[i+1] {
+			f(text[:i] + text[i+1:i+2] + text[i:i+1] + text[i+2:])
+		}
+	}
+
+	f(text + text)
+	f(" " + text)
+	f(text + "\n")
+	if _, err := checkKey(""); !errors.Is(err, ErrNoKey) {
+		t.Fatalf("empty key: %v", err)
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	t.Parallel()
+	f := func(raw string, want Kind) {
+		t.Helper()
+		if got := KindOf(raw); got != want {
+			t.Fatalf("KindOf(%q) = %v, want %v", raw, got, want)
+		}
+	}
+
+	f("", NoKind)
+	f("npk_", NoKind)
+	f("npk_live", NoKind)
+	f("npk_live_", Live)
+	f("npk_live_garbage", Live)
+	f("npk_test_x", Sandbox)
+	f("npk_prev_!", Preview)
+	f("NPK_LIVE_x", NoKind)
+	for _, kind := range []Kind{Live, Sandbox, Preview} {
+		if got, err := ParseKind(kind.String()); err != nil || got != kind {
+			t.Fatalf("ParseKind(%q): %v %v", kind, got, err)
+		}
+	}
+
+	if _, err := ParseKind(""); err == nil {
+		t.Fatal("empty kind parsed")
+	}
+}
+
+// TestKeyFixed keeps the format: keys in customers' hands must stay valid.
+const fixedChecksum = "218OAY"
+
+func TestKeyFixed(t *testing.T) {
+	t.Parallel()
+	const fixed = "npk_live_0123456789ABCDEFGHIJKL"
+	sum := checksum([]byte(fixed))
+	if string(sum[:]) != fixedChecksum {
+		t.Fatalf("checksum %q, want %q", sum, fixedChecksum)
+	}
+	if kind, err := checkKey(fixed + fixedChecksum); err != nil || kind != Live {
+		t.Fatal(kind, err)
+	}
+}
+
+func FuzzCheckKey(f *testing.F) {
+	f.Add([]byte(""))
+	f.Add([]byte("npk_live_"))
+	f.Add([]byte("npk_prev_0123456789ABCDEFGHIJKLabcdef"))
+	f.Add([]byte(Mint(Sandbox)))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		kind, err := checkKey(raw)
+		if (err == nil) != (kind != NoKind) {
+			t.Fatalf("kind %v with error %v", kind, err)
+		}
+		if err == nil && (len(raw) != keyLength || KindOf(raw) != kind) {
+			t.Fatalf("accepted a key of %d bytes as %v", len(raw), kind)
+		}
+	})
+}

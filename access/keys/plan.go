@@ -1,0 +1,145 @@
+package keys
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Plan is what a tenant may do (decision 14). A zero field of a plan given by configuration means
+// its default; see [Plans.Set].
+type Plan struct {
+	Name        string
+	PerMinute   int   // admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000
+	PerDay      int64 // live successes per tenant and UTC day
+	Credits     int64 // preview successes per tenant and period, unless the tenant has its own
+	MaxCards    int   // ids in a live card batch; 1 to 200
+	MaxPrices   int   // ids in a live price batch; 1 to 100
+	HistoryDays int   // days of price history; 1 to 365
+	StatsWindow int   // longest statistics window in days: 7, 30 or 90; 0 = statistics not allowed
+}
+
+// Stats reports whether the plan allows price statistics at all.
+func (plan *Plan) Stats() bool { return plan.StatsWindow > 0 }
+
+// NoStats is the StatsWindow of a configured plan without statistics; a zero there means the
+// default.
+const NoStats = -1
+
+// Bounds that no plan exceeds (decision 14).
+const (
+	maxPerMinute   = 10_000_000
+	maxCards       = 200
+	maxPrices      = 100
+	maxHistoryDays = 365
+	defaultCredits = 10_000
+)
+
+// Plans is the table of plans by name. It is not changed after it is handed to a Ring.
+type Plans map[string]*Plan
+
+// DefaultPlans returns the plans of decision 14.
+func DefaultPlans() Plans {
+	plans := Plans{}
+	add := func(name string, perMinute int, perDay int64, stats int) {
+		plans[name] = &Plan{
+			Name: name, PerMinute: perMinute, PerDay: perDay, Credits: defaultCredits,
+			MaxCards: maxCards, MaxPrices: maxPrices, HistoryDays: maxHistoryDays, StatsWindow: stats,
+		}
+	}
+
+	add("free", 30, 2_000, 0)
+	add("starter", 120, 20_000, 90)
+	add("pro", 600, 100_000, 90)
+	add("business", 6_000, 1_000_000, 90)
+	add("unlimited", 1_000_000, 1_000_000_000, 90)
+	add("preview", 60, 20_000, 90)
+
+	plans["unlimited"].Credits = 1_000_000_000
+	return plans
+}
+
+// Set adds a configured plan, or changes the one of that name: zero fields keep the existing plan's
+// value, or take the default of a new plan (the limits of free, the caps of decision 14, 90 days of
+// statistics). StatsWindow NoStats switches statistics off. Validate afterwards.
+func (ps Plans) Set(name string, given Plan) {
+	base, ok := ps[name]
+	if !ok {
+		base = DefaultPlans()["free"]
+		base.StatsWindow = 90
+	}
+
+	plan := *base // a table that is in use holds the old one
+	plan.Name = name
+	// A field that is zero was not given.
+	plan.PerMinute = cmp.Or(given.PerMinute, plan.PerMinute)
+	plan.PerDay = cmp.Or(given.PerDay, plan.PerDay)
+	plan.Credits = cmp.Or(given.Credits, plan.Credits)
+	plan.MaxCards = cmp.Or(given.MaxCards, plan.MaxCards)
+	plan.MaxPrices = cmp.Or(given.MaxPrices, plan.MaxPrices)
+	plan.HistoryDays = cmp.Or(given.HistoryDays, plan.HistoryDays)
+	plan.StatsWindow = cmp.Or(given.StatsWindow, plan.StatsWindow)
+
+	if given.StatsWindow == NoStats {
+		plan.StatsWindow = 0
+	}
+	ps[name] = &plan
+}
+
+// Names returns the names of the plans in order.
+func (ps Plans) Names() []string { return slices.Sorted(maps.Keys(ps)) }
+
+// Validate returns every problem of every plan, joined.
+func (ps Plans) Validate() error {
+	var problems []error
+	for _, name := range ps.Names() {
+		problems = append(problems, ps[name].problems(name)...)
+	}
+	return errors.Join(problems...)
+}
+
+func (plan *Plan) problems(name string) (problems []error) {
+	bound := func(field string, value, low, high int64) {
+		if value < low || value > high {
+			problem := fmt.Errorf("cannot use plan %q: %s is %d, want %d to %d", name, field, value, low, high)
+			problems = append(problems, problem)
+		}
+	}
+
+	if !validName(name) || plan.Name != name {
+		problems = append(problems, fmt.Errorf("cannot use plan %q: want a name of %s", name, nameRule))
+	}
+	bound("per_minute", int64(plan.PerMinute), 1, maxPerMinute)
+	bound("per_day", plan.PerDay, 1, 1<<53)
+	bound("credits", plan.Credits, 0, 1<<53)
+	bound("max_cards", int64(plan.MaxCards), 1, maxCards)
+	bound("max_prices", int64(plan.MaxPrices), 1, maxPrices)
+	bound("history_days", int64(plan.HistoryDays), 1, maxHistoryDays)
+
+	switch plan.StatsWindow {
+	case 0, 7, 30, 90:
+	default:
+		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90",
+			name, plan.StatsWindow)
+		problems = append(problems, problem)
+	}
+	return problems
+}
+
+// nameRule says what a name is.
+const nameRule = "1 to 64 letters, digits, '.', '_' or '-'"
+
+// validName reports whether s is usable as the name of a tenant or plan.
+func validName(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !isBase62[c] && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,296 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of
+// the keys file and is not changed; tickets may keep it.
+type Principal struct {
+	KeyID   string
+	Tenant  string
+	Name    string
+	Kind    Kind
+	Plan    *Plan // never nil after Authenticate without error
+	Scopes  Scope // preview
+	Credits int64 // preview credits a period
+
+	// Slot is for the store, which keeps there where this key's state is: a shortcut.
+	Slot atomic.Pointer[any]
+
+	period       calendar.Period // zero: the UTC calendar month
+	dayReset     int64           // Unix milliseconds; 0 = never, as of the next two
+	creditsReset int64
+	expires      int64
+	revoked      bool
+}
+
+// Has reports whether a preview key has all of these scopes.
+func (p *Principal) Has(scope Scope) bool { return p.Scopes&scope == scope }
+
+// PeriodAt returns the credit period around a Unix time in milliseconds.
+func (p *Principal) PeriodAt(wall int64) calendar.Period {
+	if p.period == (calendar.Period{}) {
+		return calendar.Month(wall)
+	}
+	return p.period.Around(wall)
+}
+
+// Resets returns the instants, in Unix milliseconds, before which an operator wants nothing to count
+// any more: of days and of credits; 0 = none.
+func (p *Principal) Resets() (day, credits int64) { return p.dayReset, p.creditsReset }
+
+// Ring is the current reading of a keys file. Readers do one atomic load and never lock; a
+// reload builds a new table and swaps it, and the old one is left to the garbage collector because
+// requests may still hold its principals.
+type Ring struct {
+	path    string // of the keys file; "" = fixed, or from a source
+	source  Source // nil = the keys file, or fixed
+	current atomic.Pointer[table]
+
+	mu    sync.Mutex // guards what follows; never held while a file is read
+	plans Plans
+	file  *File
+	seen  []byte // content that file was read from
+
+	following
+}
+
+// keyTable is immutable, except for the slots of its principals.
+type table struct {
+	number uint64 // no two tables of a process have the same; 0 is none
+	keys   map[[sha256.Size]byte]*Principal
+}
+
+var tables atomic.Uint64
+
+// Recall is the key that was last found for its owner, such as a connection. One goroutine at a
+// time uses it. As long as the ring has the same table, the same text is the same principal, and
+// neither checksum nor hash is needed.
+type Recall struct {
+	table     uint64
+	raw       [keyLength]byte
+	principal *Principal
+}
+
+// OpenRing reads the keys file of a state directory. The plans must validate and are not changed
+// afterwards. A missing file is an error as of [Read].
+func OpenRing(stateDir string, plans Plans) (*Ring, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, err
+	}
+
+	ring := &Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans}
+	ring.turn = make(chan struct{}, 1)
+	if _, err := ring.Reload(); err != nil {
+		return nil, err
+	}
+	return ring, nil
+}
+
+// Source is where keys are kept that no keys file has.
+type Source interface {
+	// Read returns all keys, and whether they changed since it was called last. The caller changes
+	// nothing in them, and is done with them when it calls again.
+	Read(ctx context.Context) (f *File, changed bool, err error)
+	// String names the source for messages.
+	String() string
+}
+
+// RingFrom returns a ring over the keys of a source, which it reads.
+func RingFrom(source Source, plans Plans) (*Ring, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, err
+	}
+
+	ring := &Ring{source: source, plans: plans}
+	ring.turn = make(chan struct{}, 1)
+	if _, err := ring.Reload(); err != nil {
+		return nil, err
+	}
+	return ring, nil
+}
+
+// FixedRing returns a ring over a key file in memory. Use the ring's Replace after changing the
+// file.
+func FixedRing(f *File, plans Plans) (*Ring, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, err
+	}
+	ring := &Ring{plans: plans}
+	err := ring.Replace(f)
+	return ring, err
+}
+
+// Replace makes the ring hold the keys that f has now. The ring does not keep f itself.
+func (ring *Ring) Replace(f *File) error {
+	data, err := f.encode()
+	if err != nil {
+		return err
+	}
+
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+	return ring.take(data)
+}
+
+// Len returns the number of keys, expired and revoked ones included.
+func (ring *Ring) Len() int { return len(ring.current.Load().keys) }
+
+// Recognize returns the principal of a key at a wall time in Unix milliseconds, or ErrNoKey, ErrInvalid,
+// ErrRevoked, ErrExpired, ErrSandbox with the principal, or ErrUnavailable with the principal when its
+// plan is not configured. It keeps in last what it last found, raw included; nil remembers nothing. It
+// keeps no other part of raw and does not allocate.
+func (ring *Ring) Recognize(raw []byte, wall int64, last *Recall) (*Principal, error) {
+	p, err := ring.find(raw, last)
+	if err != nil {
+		return nil, err
+	}
+
+	// What time and plans decide is asked anew, also of a key that was recalled.
+	switch {
+	case p.revoked:
+		return nil, ErrRevoked
+	case p.expires != 0 && wall >= p.expires:
+		return nil, ErrExpired
+	case p.Kind == Sandbox:
+		return p, ErrSandbox
+	case p.Plan == nil:
+		return p, ErrUnavailable
+	}
+	return p, nil
+}
+
+// find returns the principal of a key, whatever its state.
+func (ring *Ring) find(raw []byte, last *Recall) (*Principal, error) {
+	table := ring.current.Load()
+	// In constant time: how much of a guess is right must not show.
+	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
+		return last.principal, nil
+	}
+
+	if _, err := checkKey(raw); err != nil {
+		return nil, err
+	}
+
+	p := table.keys[sha256.Sum256(raw)]
+	if p == nil {
+		return nil, ErrInvalid
+	}
+	if last != nil {
+		*last = Recall{table.number, [keyLength]byte(raw), p}
+	}
+	return p, nil
+}
+
+// take parses data and swaps the table. The caller holds mu.
+func (ring *Ring) take(data []byte) error {
+	f, err := parseFile(data)
+	if err != nil {
+		return err
+	}
+
+	ring.current.Store(newTable(f, ring.plans))
+	ring.file = f
+	ring.seen = data
+	ring.reloads.Add(1)
+	return nil
+}
+
+// SetPlans changes the plans, as when the configuration is read again. On an error nothing changes.
+func (ring *Ring) SetPlans(plans Plans) error {
+	if err := plans.Validate(); err != nil {
+		return err
+	}
+
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+	ring.plans = plans
+	ring.current.Store(newTable(ring.file, plans))
+	return nil
+}
+
+// Unusable is the active keys of a tenant whose plan is not configured. They are answered with
+// ErrUnavailable; all others work.
+type Unusable struct {
+	Tenant string
+	Plan   string
+	Keys   []string // ids
+}
+
+// Unusable returns the keys that cannot be used at a time, by tenant.
+func (ring *Ring) Unusable(now time.Time) (out []Unusable) {
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+
+	// Sandbox keys are refused whatever their plan.
+	type name struct{ tenant, plan string }
+	ids := map[name][]string{}
+	for _, key := range ring.file.Keys {
+		plan := ring.file.Tenants[key.Tenant].PlanOf(key.Surface)
+		if ring.plans[plan] == nil && key.Surface != Sandbox.String() && key.Status(now) == "active" {
+			of := name{tenant: key.Tenant, plan: plan}
+			ids[of] = append(ids[of], key.ID)
+		}
+	}
+
+	for of, keys := range ids {
+		out = append(out, Unusable{Tenant: of.tenant, Plan: of.plan, Keys: keys})
+	}
+	slices.SortFunc(out, func(a, b Unusable) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Plan, b.Plan))
+	})
+	return out
+}
+
+func newTable(f *File, plans Plans) *table {
+	table := &table{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
+	for _, key := range f.Keys {
+		var sum [sha256.Size]byte
+		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseFile
+		table.keys[sum] = newPrincipal(key, f.Tenants[key.Tenant], plans)
+	}
+	return table
+}
+
+func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
+	kind, _ := ParseKind(key.Surface) // checked by parseFile, as the scopes are
+	scopes, _ := ParseScopes(key.Scopes)
+	p := &Principal{
+		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
+		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
+		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
+		expires: millis(key.ExpiresAt),
+	}
+
+	switch {
+	case tenant.Credits != nil:
+		p.Credits = *tenant.Credits
+	case p.Plan != nil:
+		p.Credits = p.Plan.Credits
+	}
+
+	if tenant.PeriodStart != nil {
+		p.period = calendar.Period{Start: tenant.PeriodStart.UnixMilli(), End: tenant.PeriodEnd.UnixMilli()}
+	}
+	return p
+}
+
+// millis returns a time in Unix milliseconds, and 0 for none.
+func millis(when *time.Time) int64 {
+	if when == nil {
+		return 0
+	}
+	return when.UnixMilli()
+}

@@ -1,0 +1,228 @@
+package keys
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// Poll is how often a server should poll a Ring: a change is honoured well within the
+// promised two seconds.
+const Poll = 500 * time.Millisecond
+
+// readPatience is how long a caller waits for the keys file: a disk that is only slow answers by then.
+const readPatience = 5 * time.Second
+
+// ErrHang means: the keys file does not answer, as on a mount whose server is gone.
+var ErrHang = errors.New("it does not answer")
+
+// following is how a ring reads its file again. A reading may wait for ever where a mount hangs: a
+// goroutine of its own does it, one at a time, and nobody waits longer than [readPatience].
+type following struct {
+	turn chan struct{} // one slot: who fills it reads the file, and has the next three
+
+	bad   []byte // damaged content
+	wrong error  // what is wrong with it, or with what a source has; nil when the content is in force
+	info  os.FileInfo
+
+	trouble  atomic.Pointer[error] // why the file could not be read; nil when it is in force
+	reloads  atomic.Uint64
+	failures atomic.Uint64
+}
+
+// Trouble returns why the keys file is not in force as it is now, or nil.
+func (f *following) Trouble() error {
+	if err := f.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// note keeps what came of a reading.
+func (f *following) note(err error) {
+	if err == nil {
+		f.trouble.Store(nil)
+		return
+	}
+	f.failures.Add(1)
+	f.trouble.Store(&err)
+}
+
+// Reload reads the keys file if its content changed, and reports whether it did. On an error the
+// last good reading stays. A file that stays bad is an error each time.
+func (ring *Ring) Reload() (changed bool, err error) {
+	return ring.reload(context.Background())
+}
+
+// reload is Reload for a caller that may end while it waits, which is no failure.
+func (ring *Ring) reload(ctx context.Context) (bool, error) {
+	// The keys of a demo are in no file.
+	if ring.path == "" && ring.source == nil {
+		return false, nil
+	}
+
+	patience := time.NewTimer(readPatience)
+	defer patience.Stop()
+	hangs := func() (bool, error) {
+		err := fmt.Errorf("cannot read keys file %q: %w", ring.path, ErrHang)
+		if ring.source != nil {
+			err = fmt.Errorf("cannot read keys from %s: %w", ring.source, ErrHang)
+		}
+		ring.note(err)
+		return false, err
+	}
+
+	select {
+	case ring.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-patience.C:
+		return hangs()
+	}
+
+	// What comes too late for this caller is taken over all the same.
+	type reading struct {
+		changed bool
+		err     error
+	}
+	done := make(chan reading, 1)
+	go func() {
+		var changed bool
+		var err error
+		if ring.source != nil {
+			changed, err = ring.ask(ctx)
+		} else {
+			changed, err = ring.look()
+		}
+		ring.note(err)
+		<-ring.turn
+		done <- reading{changed, err}
+	}()
+	select {
+	case reading := <-done:
+		return reading.changed, reading.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-patience.C:
+		return hangs()
+	}
+}
+
+// ask reads the source. The caller has the turn.
+func (ring *Ring) ask(ctx context.Context) (bool, error) {
+	f, changed, err := ring.source.Read(ctx)
+	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
+		return false, err
+	}
+
+	// What cannot be used stays wrong until the source has something else.
+	if err := ring.Replace(f); err != nil {
+		ring.wrong = fmt.Errorf("cannot read keys from %s: %w", ring.source, err)
+		return false, ring.wrong
+	}
+	ring.wrong = nil
+	return true, nil
+}
+
+// look reads the file. The caller has the turn.
+func (ring *Ring) look() (changed bool, err error) {
+	info, statErr := os.Stat(ring.path)
+	if statErr == nil && ring.unchanged(info) {
+		return false, ring.wrong
+	}
+
+	// The content decides: a file whose time is unknown is read again at each look.
+	ring.info = nil
+	data, err := readFile(ring.path)
+	if err != nil {
+		return false, err
+	}
+	// A file that was just written may be written again within the same tick of its clock.
+	if statErr == nil && time.Since(info.ModTime()) > settled {
+		ring.info = info
+	}
+
+	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
+	if ring.wrong != nil && bytes.Equal(data, ring.bad) {
+		return false, ring.wrong
+	}
+
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+	ring.bad = nil
+	ring.wrong = nil
+	if ring.seen != nil && bytes.Equal(data, ring.seen) {
+		return false, nil
+	}
+
+	err = ring.take(data)
+	if err != nil {
+		ring.bad = data
+		ring.wrong = fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
+	}
+	return err == nil, ring.wrong
+}
+
+// settled is how old a file's time must be when the file is read. Then an equal time later proves
+// that the file was not written again, because every file system keeps finer times than this.
+const settled = 3 * time.Second
+
+// unchanged reports whether a file surely has the content last read.
+func (f *following) unchanged(info os.FileInfo) bool {
+	return f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() &&
+		f.info.ModTime().Equal(info.ModTime())
+}
+
+// Watch reloads the ring every interval until ctx ends. It calls report when the keys changed, also by
+// a Reload of somebody else, when a failure begins or becomes another one, and with neither when a
+// failure ended and the keys are what they were.
+func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+
+	told := ""
+	seen := ring.reloads.Load()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+
+		_, err := ring.reload(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+
+		now := ring.reloads.Load()
+		changed := now != seen
+		seen = now
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if changed || text != told {
+			report(changed, err)
+		}
+		told = text
+	}
+}
+
+// RingStats are a key ring's figures.
+type RingStats struct {
+	Keys     int    // expired and revoked ones included
+	Reloads  uint64 // that took a changed file, the first reading included
+	Failures uint64 // readings that failed, each try
+	Readable bool   // the file as it is now is in force
+}
+
+// Stats returns the ring's figures.
+func (ring *Ring) Stats() RingStats {
+	return RingStats{
+		Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load(), Readable: ring.Trouble() == nil,
+	}
+}

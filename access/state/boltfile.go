@@ -1,0 +1,90 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/wal"
+
+	"go.etcd.io/bbolt"
+)
+
+// boltFile is an open checkpoint file. bbolt reads it through a mapping, so that damage, or pages that
+// are gone because somebody cut the file, make it panic or meet a fault of memory: here both are
+// errors.
+type boltFile struct {
+	*bbolt.DB
+	file *os.File
+	// torn says that bbolt was left in the middle of something, with its own locks held, on which
+	// closing it would wait for ever.
+	torn bool
+}
+
+// errTorn: bbolt panicked, or met a fault of a page.
+var errTorn = errors.New("checkpoint cannot be read")
+
+// openBolt opens a file as bbolt would.
+func openBolt(path string, options bbolt.Options) (*boltFile, error) {
+	file := &boltFile{}
+	open := os.OpenFile
+	if options.OpenFile != nil {
+		open = options.OpenFile
+	}
+	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+		file.file, err = open(name, flag, mode)
+		return file.file, err
+	}
+
+	err := guarded(func() (err error) {
+		file.DB, err = bbolt.Open(path, 0o600, &options)
+		return err
+	})
+	if err != nil && file.file != nil {
+		_ = statedir.UnlockFile(file.file) // bbolt does so itself unless it panicked
+	}
+	return file, err
+}
+
+// do runs a transaction.
+func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
+	err := guarded(func() error { return run(body) })
+	if errors.Is(err, errTorn) {
+		f.torn = true
+	}
+	return err
+}
+
+// view runs a transaction that reads.
+func (f *boltFile) view(read func(*bbolt.Tx) error) error { return f.do(f.View, read) }
+
+// update runs a transaction that writes.
+func (f *boltFile) update(write func(*bbolt.Tx) error) error { return f.do(f.Update, write) }
+
+// close closes the file, and so gives up its lock. What was mapped of a torn one stays mapped until the
+// process ends.
+func (f *boltFile) close() error {
+	if f.torn {
+		return statedir.UnlockFile(f.file) // the mapping would keep the lock
+	}
+
+	var err error
+	if f.IsReadOnly() {
+		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
+		err = statedir.GiveUp(f.file)
+	}
+	return errors.Join(err, guarded(f.Close))
+}
+
+// guarded makes an error of a panic, or of a fault of a page that is mapped.
+func guarded(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %w: %v", wal.ErrCorrupt, errTorn, cause)
+		}
+	}()
+	return do()
+}

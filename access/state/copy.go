@@ -1,0 +1,153 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/wal"
+)
+
+// ErrCopy means: the copy of a state directory cannot be written. The directory itself is well.
+var ErrCopy = errors.New("cannot write the copy")
+
+// singles are the files of a state directory beside the log, in the order in which they are copied.
+var singles = []string{
+	statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName,
+	statedir.CheckpointName,
+}
+
+// Copy makes a consistent copy of a state directory, whether or not a server runs there. The new
+// directory must not be there, or be empty, and must be outside of the state directory. Check says
+// whether the copy is good; when it does not, or anything else fails, nothing of the copy stays. Its
+// files belong to who the originals belong to, where this user can do that.
+func Copy(dir, to string, check func() error) (err error) {
+	if err := checkTarget(dir, to); err != nil {
+		return err
+	}
+
+	_, before := os.Stat(to)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeCopy(to, before != nil))
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(to, statedir.LogName), 0o700); err != nil {
+		return fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
+	}
+	if before != nil {
+		giveLike(to, dir)
+	}
+	giveLike(filepath.Join(to, statedir.LogName), filepath.Join(dir, statedir.LogName))
+
+	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
+	// no segment of the log.
+	held, err := holdCheckpoint(filepath.Join(dir, statedir.CheckpointName))
+	if err == nil {
+		err = copyFiles(dir, to)
+	}
+	if held != nil {
+		err = errors.Join(err, held.Unlock())
+	}
+	if err != nil {
+		return fmt.Errorf("cannot back up %q: %w", dir, err)
+	}
+	return check()
+}
+
+// giveLike lets a directory belong to who another one belongs to, so that a copy that root made can
+// take the place of what it was copied from. A disk that knows no owners does no harm here.
+func giveLike(path, like string) {
+	of, err := statedir.OwnerFor(like)
+	if err == nil {
+		_ = of.GivePath(path)
+	}
+}
+
+// checkTarget refuses a folder for a copy that holds something, or that is the state directory or
+// inside of it, also by a link.
+func checkTarget(stateDir, to string) error {
+	names, err := os.ReadDir(to)
+	if err == nil && len(names) > 0 {
+		return fmt.Errorf("cannot back up into %q: it is not empty", to)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrCopy, err)
+	}
+	state, err := os.Stat(stateDir)
+	if err != nil {
+		return err
+	}
+
+	// What is not there yet is made in the nearest folder that is.
+	folder, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	place, err := filepath.EvalSymlinks(folder)
+	for errors.Is(err, fs.ErrNotExist) && folder != filepath.Dir(folder) {
+		folder = filepath.Dir(folder)
+		place, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
+	}
+
+	for ; ; place = filepath.Dir(place) {
+		if info, err := os.Stat(place); err == nil && os.SameFile(info, state) {
+			return fmt.Errorf("cannot back up into %q: it is inside the state directory, and would be lost with it", to)
+		}
+		if place == filepath.Dir(place) {
+			return nil
+		}
+	}
+}
+
+// removeCopy removes what a backup wrote, and the folder itself when the backup made it. What others
+// put there meanwhile stays.
+func removeCopy(to string, made bool) error {
+	var problems []error
+	for _, name := range append(slices.Clone(singles), statedir.LogName) {
+		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
+	}
+	if made {
+		if err := os.Remove(to); !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// copyFiles copies the files of a state directory: the checkpoint before the log, which only grows.
+func copyFiles(from, to string) error {
+	files := slices.Clone(singles)
+	firsts, err := wal.Segments(filepath.Join(from, statedir.LogName))
+	if err != nil {
+		return err
+	}
+	for _, first := range firsts {
+		files = append(files, filepath.Join(statedir.LogName, wal.SegmentName(first)))
+	}
+
+	for _, name := range files {
+		data, err := wal.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		of, err := statedir.OwnerFor(filepath.Join(from, name))
+		if err == nil {
+			err = statedir.ReplaceLike(filepath.Join(to, name), data, of)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrCopy, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package ninepocket_test
+
+import (
+	"go/ast"
+	"go/types"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	// mostMethods is what a type may have, with those that embedded types lend it: one with more is
+	// a room that everything is put into.
+	mostMethods = 50
+	// mostFiles is what a folder may hold of files that a person wrote, tests apart: they are seen
+	// at one look.
+	mostFiles = 25
+	// leastComments is the share of lines in bodies that say why a step is there.
+	leastComments = 0.03
+)
+
+// isProduct reports whether a file is a part of the product: neither a test, a kit for tests, nor
+// what measures or deploys it. It counts as `make measure` does.
+func (f *sourceFile) isProduct() bool {
+	for folder := f.folder; folder != "."; folder = path.Dir(folder) {
+		kit := folder == "internal/fixture" || folder == "internal/synth" || strings.HasSuffix(folder, "test")
+		if kit || folder == "bench" || folder == "deploy" {
+			return false
+		}
+	}
+	return f.folder != "." && !f.isTest() && !ast.IsGenerated(f.File)
+}
+
+// typeMethods is what one type of ours has: its own methods, and the types that it embeds.
+type typeMethods struct {
+	own      []string
+	embedded []string // by folder and name, such as "engine.View"
+}
+
+// methodSets finds the types of the product with their methods. A type is named by its folder and
+// its name.
+func methodSets(t *testing.T) map[string]*typeMethods {
+	t.Helper()
+	sets := map[string]*typeMethods{}
+	of := func(name string) *typeMethods {
+		if sets[name] == nil {
+			sets[name] = &typeMethods{}
+		}
+		return sets[name]
+	}
+
+	for _, file := range sources(t) {
+		if !file.isProduct() {
+			continue
+		}
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					receiver := of(file.typeName(d.Recv.List[0].Type))
+					receiver.own = append(receiver.own, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if declared, ok := spec.(*ast.TypeSpec); ok {
+						file.addMembers(of(file.folder+"."+declared.Name.Name), declared.Type)
+					}
+				}
+			}
+		}
+	}
+	return sets
+}
+
+// addMembers adds what a declaration embeds, and the methods that an interface lists.
+func (f *sourceFile) addMembers(to *typeMethods, declared ast.Expr) {
+	var fields *ast.FieldList
+	switch declared := declared.(type) {
+	case *ast.StructType:
+		fields = declared.Fields
+	case *ast.InterfaceType:
+		fields = declared.Methods
+	default:
+		return
+	}
+
+	for _, field := range fields.List {
+		if len(field.Names) == 0 {
+			to.embedded = append(to.embedded, f.typeName(field.Type))
+		} else if _, isInterface := declared.(*ast.InterfaceType); isInterface {
+			to.own = append(to.own, field.Names[0].Name)
+		}
+	}
+}
+
+// typeName names a type by its folder, whichever file speaks of it. A type that is not ours has its
+// own path.
+func (f *sourceFile) typeName(expr ast.Expr) string {
+	switch expr := expr.(type) {
+	case *ast.StarExpr:
+		return f.typeName(expr.X)
+	case *ast.IndexExpr:
+		return f.typeName(expr.X)
+	case *ast.IndexListExpr:
+		return f.typeName(expr.X)
+	case *ast.SelectorExpr:
+		return f.importedAs(types.ExprString(expr.X)) + "." + expr.Sel.Name
+	case *ast.Ident:
+		return f.folder + "." + expr.Name
+	}
+	return "?"
+}
+
+// importedAs is the folder of a package that the file imports under a name.
+func (f *sourceFile) importedAs(name string) string {
+	for _, spec := range f.Imports {
+		imported := strings.Trim(spec.Path.Value, `"`)
+		if path.Base(imported) == name || spec.Name != nil && spec.Name.Name == name {
+			return strings.TrimPrefix(imported, module+"/")
+		}
+	}
+	return name
+}
+
+// promoted collects the names of a type's methods and of those that embedding lends it.
+func promoted(sets map[string]*typeMethods, name string, into map[string]bool) {
+	set := sets[name]
+	if set == nil {
+		return
+	}
+	for _, method := range set.own {
+		into[method] = true
+	}
+	for _, embedded := range set.embedded {
+		promoted(sets, embedded, into)
+	}
+}
+
+func TestTypesHaveFewMethods(t *testing.T) {
+	sets := methodSets(t)
+	most := 0
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		methods := map[string]bool{}
+		promoted(sets, name, methods)
+		most = max(most, len(methods))
+		if len(methods) > mostMethods {
+			t.Errorf("%s has %d methods with those of what it embeds, more than %d: divide it where a part has a "+
+				"meaning of its own", name, len(methods), mostMethods)
+		}
+	}
+	t.Logf("the largest type has %d methods", most)
+	if most < 20 || len(sets) < 100 {
+		t.Errorf("methods are not counted: %d types, the largest has %d", len(sets), most)
+	}
+}
+
+func TestFoldersHaveFewFiles(t *testing.T) {
+	files := map[string]int{}
+	for _, file := range sources(t) {
+		if file.folder != "." && !file.isTest() && !ast.IsGenerated(file.File) {
+			files[file.folder]++
+		}
+	}
+	for folder, n := range files {
+		if n > mostFiles {
+			t.Errorf("%s has %d files, more than %d: open a room where a part has a meaning of its own", folder, n,
+				mostFiles)
+		}
+	}
+}
+
+// words are what a comment or a line of code speaks of.
+var words = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+
+// emptyWords say nothing by themselves.
+var emptyWords = []string{
+	"a", "an", "the", "it", "its", "is", "are", "of", "to", "and", "then", "now", "this", "that", "all", "each",
+}
+
+// speaksOf returns the words of a text in small letters, without their plural.
+func speaksOf(text string) (spoken []string) {
+	for _, word := range words.FindAllString(text, -1) {
+		word = strings.ToLower(word)
+		if !slices.Contains(emptyWords, word) {
+			spoken = append(spoken, strings.TrimSuffix(word, "s"))
+		}
+	}
+	return spoken
+}
+
+// repeats reports whether a comment has no word that the line below it lacks.
+func repeats(comment, line string) bool {
+	said := speaksOf(line)
+	comments := speaksOf(comment)
+	for _, word := range comments {
+		if !slices.Contains(said, word) {
+			return false
+		}
+	}
+	return len(comments) > 0
+}
+
+// TestBodiesSayWhy wants a line of why where a step has a reason that the code does not show, in the
+// house as a whole: how many a body needs is for its author. None may say what its line says.
+func TestBodiesSayWhy(t *testing.T) {
+	lines := 0
+	comments := 0
+	for _, file := range sources(t) {
+		if !file.isProduct() {
+			continue
+		}
+
+		p, err := parsePage(file.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+
+			first := p.fset.Position(f.Body.Lbrace).Line
+			last := p.fset.Position(f.Body.Rbrace).Line
+			for row := first; row < last-1; row++ {
+				lines++
+				comment, is := strings.CutPrefix(strings.TrimSpace(p.lines[row]), "//")
+				if !is {
+					continue
+				}
+				comments++
+				if repeats(comment, p.lines[row+1]) && !strings.HasPrefix(strings.TrimSpace(p.lines[row-1]), "//") {
+					t.Errorf("%s:%d: %q says what the line below it says", file.path, row+1, strings.TrimSpace(comment))
+				}
+			}
+		}
+	}
+
+	share := float64(comments) / float64(lines)
+	t.Logf("%d of %d lines in bodies are comments: %.2f %%", comments, lines, 100*share)
+	if share < leastComments || lines < 10_000 {
+		t.Errorf("%d of %d lines in bodies say why, less than %.1f %%", comments, lines, 100*leastComments)
+	}
+}
+
+func TestRepeats(t *testing.T) {
+	f := func(comment, line string, want bool) {
+		t.Helper()
+		if got := repeats(comment, line); got != want {
+			t.Errorf("%q above %q: repeats %t", comment, line, got)
+		}
+	}
+
+	f("Close the file.", "file.Close()", true)
+	f("the cards", "cards := index.Cards()", true)
+	f("A second close would end another's file.", "file.Close()", false)
+}

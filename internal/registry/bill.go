@@ -1,0 +1,85 @@
+package registry
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+)
+
+// Bill is a part of the ledger with whose it is.
+type Bill struct {
+	Keys  *keys.File
+	Plans keys.Plans
+	Rows  []access.LedgerRow
+}
+
+// Total is what a tenant did on a surface. Limits are those of today's plan, null where the
+// configuration does not have it.
+type Total struct {
+	Tenant    string `json:"tenant"`
+	Surface   string `json:"surface"` // unknown of a key that is not in the keys file
+	Plan      string `json:"plan"`
+	PerMinute *int   `json:"per_minute"`
+	PerDay    *int64 `json:"per_day"`
+	Allowance *int64 `json:"credits_a_period"` // preview
+	Calls     int64  `json:"calls"`
+	Charged   int64  `json:"charged"` // units of the daily quota, on live
+	Credits   int64  `json:"credits"` // on preview
+}
+
+// Totals sum up each tenant and surface, in order.
+func (b *Bill) Totals() []Total {
+	surfaces := map[string]string{}
+	for _, key := range b.Keys.Keys {
+		surfaces[key.ID] = key.Surface
+	}
+
+	sums := map[[2]string]*Total{}
+	for _, row := range b.Rows {
+		surface := cmp.Or(surfaces[row.Key], "unknown")
+		at := [2]string{row.Tenant, surface}
+		sum := sums[at]
+		if sum == nil {
+			sum = &Total{Tenant: row.Tenant, Surface: surface}
+			b.limits(sum)
+			sums[at] = sum
+		}
+
+		sum.Calls += row.Calls
+		if surface == keys.Preview.String() {
+			sum.Credits += row.Charged
+		} else {
+			sum.Charged += row.Charged
+		}
+	}
+
+	all := []Total{}
+	inOrder := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, at := range slices.SortedFunc(maps.Keys(sums), inOrder) {
+		all = append(all, *sums[at])
+	}
+	return all
+}
+
+// limits fills in the plan of a tenant on a surface.
+func (b *Bill) limits(sum *Total) {
+	tenant := b.Keys.Tenants[sum.Tenant]
+	if tenant == nil || sum.Surface == "unknown" {
+		return
+	}
+	sum.Plan = tenant.PlanOf(sum.Surface)
+	plan := b.Plans[sum.Plan]
+	if plan == nil {
+		return
+	}
+
+	sum.PerMinute = &plan.PerMinute
+	if sum.Surface == keys.Preview.String() {
+		sum.Allowance = cmp.Or(tenant.Credits, &plan.Credits)
+	} else {
+		sum.PerDay = &plan.PerDay
+	}
+}

@@ -1,0 +1,98 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+
+	"ninepocket/internal/depth"
+	"ninepocket/internal/fixture"
+)
+
+// TestEveryCardAndPrice calls every tool in both formats and holds each card, set and price of the answers against the
+// members that the specification puts on it: "Every card and set carries game, game_name, an id and a url", and prices
+// go with price_updated_at, but for those of a history, which have a date. A concise candidate has no url; its id is what the next call takes.
+func TestEveryCardAndPrice(t *testing.T) {
+	cards := 0
+	sets := 0
+	candidates := 0
+	prices := 0
+	for seed := range uint64(40 / depth.Every(8)) {
+		d, w := randomDesk(t, seed, fixture.Small)
+		lines := []args{{"name": w.Cards[0].Name}}
+		for i := range w.Cards {
+			lines = append(lines, args{"id": w.Cards[i].ID}, args{"name": w.Cards[i].Name, "number": "4"},
+				args{"name": w.Cards[i].Name + "x"})
+		}
+		for _, call := range []struct {
+			tool      string
+			arguments args
+		}{
+			{"catalog_search_cards", args{"query": "charizard", "limit": 50}},
+			{"catalog_search_cards", args{"min_price_cents": 0}},
+			{"catalog_browse_sets", args{"top": 5}},
+			{"catalog_browse_sets", args{"set": w.Sets[0].ID}},
+			{"catalog_get_card", args{"id": w.Cards[0].ID}},
+			{"catalog_get_price_history", args{"id": w.Cards[0].ID}},
+			{"catalog_get_market_movers", args{"direction": "up", "min_price_cents": 0}},
+			{"catalog_value_cards", args{"cards": lines[:min(len(lines), 50)]}},
+		} {
+			for _, format := range []string{"concise", "detailed"} {
+				call.arguments["response_format"] = format
+				r := d.ok(t, call.tool, call.arguments)
+				var answer any
+				r.decode(t, &answer)
+
+				eachObject("", answer, func(at string, object map[string]any) {
+					want := []string{}
+					id, _ := object["id"].(string)
+					candidate := strings.HasSuffix(at, ".candidates")
+					switch {
+					case at == "" && call.tool == "catalog_get_price_history":
+						// The card of a history is told by id and name; its lanes are what is asked for.
+					case strings.HasSuffix(at, ".top_cards"):
+						// The set around them has the game.
+					case strings.HasPrefix(id, "card_"):
+						want = append(want, "name", "game", "game_name")
+						cards++
+					case strings.HasPrefix(id, "set_") && !strings.HasSuffix(at, ".set"):
+						want = append(want, "name", "game", "game_name")
+						sets++
+					}
+					if candidate {
+						candidates++
+					}
+					if len(want) > 0 && (!candidate || format == "detailed") {
+						want = append(want, "url")
+					}
+					if _, priced := object["market_price_cents"]; priced && object["date"] == nil || object["unit_price_cents"] != nil {
+						want = append(want, "price_updated_at")
+						prices++
+					}
+					for _, member := range want {
+						if value, has := object[member]; !has || value == "" {
+							t.Errorf("%s, %s: %s lacks %s: %v", call.tool, format, "an object at "+at, member, object)
+						}
+					}
+				})
+			}
+		}
+	}
+	if cards < 100 || sets < 10 || candidates < 20 || prices < 100 {
+		t.Errorf("only %d cards, %d sets, %d candidates and %d prices were looked at", cards, sets, candidates, prices)
+	}
+}
+
+// eachObject calls each with the objects of an answer and where they stand.
+func eachObject(at string, v any, each func(at string, object map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		each(at, v)
+		for name, member := range v {
+			eachObject(at+"."+name, member, each)
+		}
+	case []any:
+		for _, one := range v {
+			eachObject(at, one, each)
+		}
+	}
+}

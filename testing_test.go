@@ -1,0 +1,40 @@
+package ninepocket_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTestingShowsRealTests holds the excerpts of docs/TESTING.md against the tests that they are of.
+// The first line of an excerpt names its file; the others stand there one after the other.
+func TestTestingShowsRealTests(t *testing.T) {
+	page, err := os.ReadFile("docs/TESTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	shown := 0
+	for i, part := range strings.Split(string(page), "```") {
+		// Every second part is inside a fence. Its first line is the language.
+		if i%2 == 0 {
+			continue
+		}
+		_, excerpt, _ := strings.Cut(part, "\n")
+		name, lines, _ := strings.Cut(excerpt, "\n")
+		name = strings.TrimLeft(name, "/# ")
+
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Errorf("an excerpt is of no file: %v", err)
+			continue
+		}
+		if !strings.Contains(string(text), lines) {
+			t.Errorf("docs/TESTING.md shows what %s no longer has:\n%s", name, lines)
+		}
+		shown++
+	}
+	if shown < 6 {
+		t.Errorf("docs/TESTING.md shows %d tests", shown)
+	}
+}
