@@ -79,7 +79,12 @@ var mayImport = map[string][]string{
 	"internal/term":        {},
 	"internal/wal":         {},
 	"internal/wal/waltest": {"internal/wal"},
-	"loader":               {"collector", "loader/source", "snapshot", "snapshot/guard"},
+	"loader": {
+		"collector", "loader/clean", "loader/history", "loader/slug", "loader/source", "snapshot", "snapshot/guard",
+	},
+	"loader/clean":   {"loader/source", "snapshot"},
+	"loader/history": {"snapshot"},
+	"loader/slug":    {},
 	"node": {
 		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/ledger",
 		"fleet/meter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door",
