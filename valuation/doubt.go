@@ -97,7 +97,7 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 	if f.doubt != "" {
 		return f.doubt
 	}
-	if len(f.clash) > 0 && !a.saysAll(f.clash, uint32(card)) {
+	if len(f.clash) > 0 && !a.cards.saysAll(f.clash, uint32(card)) {
 		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
 	}
 
@@ -107,17 +107,17 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 		}
 	}
 
-	if f.version > 0 && !a.isVersionOf(f, uint32(card)) {
+	if f.version > 0 && !a.cards.isVersionOf(f, uint32(card)) {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
-	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
+	return cmp.Or(a.cards.wrongYear(f.words, uint32(card)), a.cards.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
 }
 
 // doubtCopies says why copies that stand among words are not those of the line, "" where they are.
 func (a *Appraiser) doubtCopies(f *facts, words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
-		if w.kind != idle || !isCopies(w.raw) || a.says(w, card) {
+		if w.kind != idle || !isCopies(w.raw) || a.cards.says(w, card) {
 			continue
 		}
 

@@ -19,7 +19,7 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 	f.near = false
 	for {
 		for _, card := range a.View.Index.Facts().Cored(f.core) {
-			if a.passes(f, card) && a.explains(f, card) {
+			if a.cards.passes(f, card) && a.cards.explains(f, card) {
 				a.fits = append(a.fits, card)
 			}
 		}
