@@ -143,8 +143,8 @@ func (s *search) numberOf(card uint32, i int) (units uint8) {
 // together with a word that is found by itself is missing: "monkey ld" sounds like Monkey.
 func (s *search) foundAs(card uint32, i int, all costs) (NoteKind, string) {
 	begins := all.at(i) <= prefixBeside
-	for k := range s.readings {
-		r := &s.readings[k]
+	for k := range s.readings.list {
+		r := &s.readings.list[k]
 		alone := r.bits == 1<<i
 		switch {
 		case r.bits>>i&1 == 0 || !s.ix.holds(card, r.lo) && !s.ix.setHolds(card, r.lo):

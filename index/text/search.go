@@ -92,8 +92,7 @@ func (ix *Index) take() *search {
 type search struct {
 	ix       *Index
 	query    query
-	readings []reading
-	listener listener
+	readings reader
 
 	// What a round found out: collect.
 	stamp    uint32
@@ -124,9 +123,11 @@ type search struct {
 }
 
 func newSearch(ix *Index) *search {
-	return &search{
+	s := &search{
 		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), most: sounded,
 	}
+	s.readings = reader{ix: ix, query: &s.query}
+	return s
 }
 
 // answer runs the query, in the games that it names; where these have nothing, in all.
@@ -244,6 +245,13 @@ func (s *search) allRespelt(begin int) bool {
 		}
 	}
 	return len(s.dst) > begin
+}
+
+// expand lists the readings of a round. It says whether they can find more than those of the effort before.
+func (s *search) expand(e effort, lacking bool) bool {
+	s.by.effort = e
+	s.by.lacking = lacking
+	return s.readings.expand(s.by)
 }
 
 // round makes one effort, its hits behind base. It says false, having done nothing, where the
