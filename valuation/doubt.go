@@ -2,6 +2,7 @@ package valuation
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,12 +68,10 @@ func isGlued(w string) bool {
 		return false
 	}
 
-	for _, grader := range graders {
-		if grade, ok := strings.CutPrefix(w, grader); ok && collector.IsInteger(grade) && len(grade) <= 3 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(graders, func(grader string) bool {
+		grade, ok := strings.CutPrefix(w, grader)
+		return ok && collector.IsInteger(grade) && len(grade) <= 3
+	})
 }
 
 // cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.

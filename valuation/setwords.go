@@ -78,13 +78,9 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 
 // isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a set's.
 func (f *facts) isOnlyNumber(at int) bool {
-	for i := range f.words {
-		w := &f.words[i]
-		if i != at && w.kind == asNumber && !isYear(w.raw) {
-			return false
-		}
-	}
-	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix
+	isNumber := func(w word) bool { return w.kind == asNumber && !isYear(w.raw) }
+	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix &&
+		!slices.ContainsFunc(f.words[:at], isNumber) && !slices.ContainsFunc(f.words[at+1:], isNumber)
 }
 
 // endsSetName reports whether a set's name has all of some words and ends in a number.
@@ -98,14 +94,9 @@ func endsSetName(name string, run []word, number string) bool {
 // isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
 // number alone. "#2" is the card's.
 func isSetRun(run []word) bool {
-	for k := range run {
-		w := &run[k]
-		if w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix) {
-			return false
-		}
-	}
-
-	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
+	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber) && !slices.ContainsFunc(run, func(w word) bool {
+		return w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix)
+	})
 }
 
 // isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151

@@ -1,5 +1,7 @@
 package text
 
+import "slices"
+
 // A NoteKind says what was done to words of a query.
 type NoteKind uint8
 
@@ -181,12 +183,7 @@ func (ix *Index) holds(card, id uint32) bool {
 	}
 
 	t := ix.titleOf[card]
-	for i := ix.held.start[t]; i < ix.held.start[t+1]; i++ {
-		if ix.held.word[i] == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ix.held.word[ix.held.start[t]:ix.held.start[t+1]], id)
 }
 
 // setHolds says whether a word is of a card's set: of its name, or a code.
@@ -197,15 +194,7 @@ func (ix *Index) setHolds(card, id uint32) bool {
 // ofSet says whether the card's set has one of the words from lo up to hi.
 func (ix *Index) ofSet(card uint32, ps *postings, lo, hi uint32) bool {
 	set := ix.setOf[card]
-	if set < 0 || lo >= hi {
-		return false
-	}
-	for i := ps.start[lo]; i < ps.start[hi]; i++ {
-		if ps.holder[i] == uint32(set) {
-			return true
-		}
-	}
-	return false
+	return set >= 0 && slices.Contains(ps.holder[ps.start[lo]:ps.start[hi]], uint32(set))
 }
 
 // NumberGroup is a number that cards of one collector number, parallels included, have in common;

@@ -1,6 +1,10 @@
 package text
 
-import "ninepocket/collector"
+import (
+	"slices"
+
+	"ninepocket/collector"
+)
 
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the
 // order in docs/SEARCH.md, each of which only breaks the ties of those before. Hits with equal
@@ -239,12 +243,8 @@ func (s *search) keepsNames(e effort, begin int) bool {
 // allRespelt says whether each hit behind begin, of which there are some, has a word that was typed
 // otherwise.
 func (s *search) allRespelt(begin int) bool {
-	for _, hit := range s.dst[begin:] {
-		if FitOf(hit.Score).Typos == 0 {
-			return false
-		}
-	}
-	return len(s.dst) > begin
+	return len(s.dst) > begin &&
+		!slices.ContainsFunc(s.dst[begin:], func(hit Hit) bool { return FitOf(hit.Score).Typos == 0 })
 }
 
 // expand lists the readings of a round. It says whether they can find more than those of the effort before.

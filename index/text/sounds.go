@@ -72,12 +72,7 @@ func newSounds(ix *Index, step func()) sounds {
 }
 
 func isLetters(w []byte) bool {
-	for _, b := range w {
-		if b < 'a' || b > 'z' {
-			return false
-		}
-	}
-	return len(w) > 0
+	return len(w) > 0 && !slices.ContainsFunc(w, func(b byte) bool { return b < 'a' || b > 'z' })
 }
 
 // appendRuns appends every run of three letters of a sound, its ends padded.
