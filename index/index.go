@@ -64,10 +64,3 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 	}
 	return ix, nil
 }
-
-// every calls step at element i of a loop over small ones, once in 256.
-func every(step func(), i int) {
-	if i&255 == 0 {
-		step()
-	}
-}

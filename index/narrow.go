@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -25,7 +26,7 @@ func (ix *Index) buildNarrow(step func()) {
 
 	ix.updated = make([]int64, n)
 	for card := range n {
-		every(step, card)
+		text.Every(step, card)
 		at := c.Cards.UpdatedAt[card]
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			if c.Lanes.Cents[lane] >= 0 {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -67,7 +68,7 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
 	entries := make([]entry, 0, rows)
 	for row := range rows {
-		every(step, row)
+		text.Every(step, row)
 		of(row, func(s string) {
 			if s == "" {
 				return

@@ -159,11 +159,6 @@ func (cs cards) hasTotal(card uint32, total string) bool {
 	return set != snapshot.NoSet && c.Sets.Total[set] > 0 && total == strconv.Itoa(int(c.Sets.Total[set]))
 }
 
-// isYear reports whether a number is a year of the trade.
-func isYear(raw string) bool {
-	return len(raw) == 4 && collector.IsInteger(raw) && raw >= "1996" && raw <= "2039"
-}
-
 // isOfYear reports whether a card's set came out in a year. Where the card or its set is called by a
 // year, it is of that one.
 func (cs cards) isOfYear(year string, card uint32) bool {
@@ -174,7 +169,7 @@ func (cs cards) isOfYear(year string, card uint32) bool {
 	}
 
 	for _, text := range []string{c.Cards.Name.At(int(card)), c.Sets.Name.At(int(set))} {
-		if slices.ContainsFunc(foldedWords(nil, text), isYear) {
+		if slices.ContainsFunc(foldedWords(nil, text), collector.IsYear[string]) {
 			return false
 		}
 	}

@@ -185,7 +185,7 @@ func (cs cards) isVersionOf(f *facts, card uint32) bool {
 func (cs cards) wrongYear(words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
-		if w.kind == asNumber && isYear(w.raw) && !cs.isNumbered(w, card) && !cs.isOfYear(w.raw, card) {
+		if w.kind == asNumber && collector.IsYear(w.raw) && !cs.isNumbered(w, card) && !cs.isOfYear(w.raw, card) {
 			return w.raw + " is not known to be the year of this card; leave it out if the card is right"
 		}
 	}

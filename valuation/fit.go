@@ -67,7 +67,7 @@ func (cs cards) leftover(f *facts, words []word, card uint32, sp *spelling) int 
 		switch w.kind {
 		case asNumber:
 			// A year does not tell one card from another: see wrongYear.
-			ok = cs.isNumbered(w, card) || isYear(w.raw)
+			ok = cs.isNumbered(w, card) || collector.IsYear(w.raw)
 		case told:
 			ok = cs.isOf(w, card, sp, i)
 		case inCore:

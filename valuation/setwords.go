@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -78,7 +79,7 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 
 // isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a set's.
 func (f *facts) isOnlyNumber(at int) bool {
-	isNumber := func(w word) bool { return w.kind == asNumber && !isYear(w.raw) }
+	isNumber := func(w word) bool { return w.kind == asNumber && !collector.IsYear(w.raw) }
 	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix &&
 		!slices.ContainsFunc(f.words[:at], isNumber) && !slices.ContainsFunc(f.words[at+1:], isNumber)
 }
@@ -102,7 +103,7 @@ func isSetRun(run []word) bool {
 // isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
 // 205/165", "pikachu ex SV08 238".
 func (cs cards) isSetNumber(f *facts, w *word) bool {
-	if w.kind != asNumber || w.group != 0 || isYear(w.raw) {
+	if w.kind != asNumber || w.group != 0 || collector.IsYear(w.raw) {
 		return false
 	}
 	if !w.isBare() {

@@ -234,7 +234,7 @@ func (b *builder) addSets() {
 	// By set: a card of it, plus one. Any card describes its set.
 	first := []int{}
 	for i := range b.corpus.Len {
-		every(b.step, i)
+		Every(b.step, i)
 		set := b.corpus.Set(i)
 		b.index.setOf[i] = set
 		for int(set) >= len(first) {
@@ -422,7 +422,7 @@ func (b *builder) finish() *Index {
 	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.step)
 	rank := make([]uint32, len(b.spelling))
 	for i, w := range b.spelling {
-		every(b.step, i)
+		Every(b.step, i)
 		rank[i] = ix.words.findString(w)
 	}
 
@@ -510,7 +510,7 @@ func (b *builder) finishNumbers() {
 	rank := make([]uint32, len(b.numbers))
 	ix.aliasOf = make([]uint32, len(b.numbers))
 	for i, key := range b.numbers {
-		every(b.step, i)
+		Every(b.step, i)
 		rank[i] = ix.numbers.findString(key)
 		ix.aliasOf[rank[i]] = rank[i]
 	}

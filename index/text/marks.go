@@ -112,7 +112,7 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 		return n, mark{kind: markGrade}
 	}
 	if collector.IsInteger(word) {
-		if isYear(word) && !q.isNumberPart(i, i+1) {
+		if collector.IsYear(word) && !q.isNumberPart(i, i+1) {
 			return 1, mark{kind: markYear}
 		}
 		return 1, mark{}

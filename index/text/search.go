@@ -24,22 +24,22 @@ type round struct {
 
 // Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not:
 // nothing is left of it.
-func (ix *Index) Asks(query string) bool {
-	s := ix.take()
-	defer ix.scratch.Put(s)
-	s.query.parse(ix, query)
-
-	return len(s.query.units) > 0
+func (ix *Index) Asks(text string) bool {
+	return ix.asked(text, func(q *query) bool { return len(q.units) > 0 })
 }
 
 // LeavesOut reports whether a query has words that are not looked for although they may say which
 // copy is meant: a grade, a condition, a language, or another name for what was looked for.
-func (ix *Index) LeavesOut(query string) bool {
+func (ix *Index) LeavesOut(text string) bool {
+	return ix.asked(text, func(q *query) bool { return q.leftOut || q.rewrote })
+}
+
+// asked takes a query apart and reports what is said of it.
+func (ix *Index) asked(text string, is func(q *query) bool) bool {
 	s := ix.take()
 	defer ix.scratch.Put(s)
-	s.query.parse(ix, query)
-
-	return s.query.leftOut || s.query.rewrote
+	s.query.parse(ix, text)
+	return is(&s.query)
 }
 
 // Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order.

@@ -35,7 +35,7 @@ func newSounds(ix *Index, step func()) sounds {
 	var buf []byte
 	var runs []uint32
 	for w := range uint32(ix.words.len()) {
-		every(step, int(w))
+		Every(step, int(w))
 		word := ix.words.word(w)
 		if ix.uses[w]&(onlyJoined|inName) != inName || len(word) < shortestSound || len(word) > longestSound ||
 			!isLetters(word) {
@@ -55,7 +55,7 @@ func newSounds(ix *Index, step func()) sounds {
 	compared := 0
 	slices.SortFunc(pairs, func(a, b pair) int {
 		compared++
-		every(step, compared)
+		Every(step, compared)
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.sound, b.sound))
 	})
 
@@ -92,45 +92,11 @@ func appendRuns(dst []uint32, sound []byte) []uint32 {
 
 // soundRules are spellings of one sound, the longest first; what they give is not looked at again.
 var soundRules = []struct{ spelt, sound string }{
-	{"ought", "ot"},
-	{"augh", "o"},
-	{"ough", "o"},
-	{"eigh", "a"},
-	{"igh", "i"},
-	{"tch", "C"},
-	{"sch", "s"},
-	{"ght", "t"},
-	{"ph", "f"},
-	{"ck", "k"},
-	{"qu", "kw"},
-	{"ch", "C"},
-	{"sh", "s"},
-	{"gh", "g"},
-	{"wr", "r"},
-	{"kn", "n"},
-	{"th", "t"},
-	{"au", "o"},
-	{"aw", "o"},
-	{"oa", "o"},
-	{"ou", "u"},
-	{"oo", "u"},
-	{"ew", "u"},
-	{"eu", "u"},
-	{"ee", "i"},
-	{"ea", "i"},
-	{"ie", "i"},
-	{"ei", "i"},
-	{"ey", "i"},
-	{"ai", "a"},
-	{"ay", "a"},
-	{"ce", "se"},
-	{"ci", "si"},
-	{"cy", "si"},
-	{"x", "ks"},
-	{"c", "k"},
-	{"q", "k"},
-	{"z", "s"},
-	{"y", "i"},
+	{"ought", "ot"}, {"augh", "o"}, {"ough", "o"}, {"eigh", "a"}, {"igh", "i"}, {"tch", "C"}, {"sch", "s"},
+	{"ght", "t"}, {"ph", "f"}, {"ck", "k"}, {"qu", "kw"}, {"ch", "C"}, {"sh", "s"}, {"gh", "g"}, {"wr", "r"},
+	{"kn", "n"}, {"th", "t"}, {"au", "o"}, {"aw", "o"}, {"oa", "o"}, {"ou", "u"}, {"oo", "u"}, {"ew", "u"},
+	{"eu", "u"}, {"ee", "i"}, {"ea", "i"}, {"ie", "i"}, {"ei", "i"}, {"ey", "i"}, {"ai", "a"}, {"ay", "a"},
+	{"ce", "se"}, {"ci", "si"}, {"cy", "si"}, {"x", "ks"}, {"c", "k"}, {"q", "k"}, {"z", "s"}, {"y", "i"},
 	{"v", "w"},
 }
 
