@@ -218,7 +218,7 @@ func column(texts *snapshot.Strings) func(each func(string)) {
 func (t *terms) spelt(texts *snapshot.Strings) func(each func(string)) {
 	return func(each func(string)) {
 		for k := range t.keys.Len() {
-			each(texts.At(int(t.list(k)[0])))
+			each(texts.At(int(t.Of(uint32(k))[0])))
 		}
 	}
 }

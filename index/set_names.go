@@ -114,7 +114,7 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 
 	for k := range sn.everyday.keys.Len() {
 		folded := sn.everyday.keys.At(k)
-		for _, set := range sn.everyday.list(k) {
+		for _, set := range sn.everyday.Of(uint32(k)) {
 			sn.keys = append(sn.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
 		}
 	}

@@ -333,6 +333,6 @@ func (s *scratch) offer(r, bound ranked, n int) {
 
 // Top appends the n dearest cards of a set, priced ones only (decision 22).
 func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
-	list := cut(ix.bySet.list(set), 0, uint32(ix.orders.priced))
+	list := cut(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }

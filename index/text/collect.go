@@ -159,7 +159,7 @@ func (s *search) thin(rare uint8, limit int) {
 			if id == none {
 				continue
 			}
-			for _, card := range s.ix.numberCard.of(id) {
+			for _, card := range s.ix.numberCard.Of(id) {
 				t := s.ix.titleOf[card]
 				if units := s.may[t]; units&rare != 0 && s.need[units|numbers|optional] <= limit {
 					s.title(t)
