@@ -39,7 +39,18 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	if q.rewrote {
 		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.spaced(0, len(q.norm.tokens))})
 	}
-	return s.noteUnits(ix.noteMarks(dst, q, hit.Card), hit)
+	dst = ix.noteMarks(dst, q, hit.Card)
+	if hit.isPlain() && q.optional == 0 {
+		return dst
+	}
+	return s.noteUnits(dst, hit)
+}
+
+// isPlain says whether the score tells that all words were found in the name as they were typed.
+func (hit Hit) isPlain() bool {
+	fit := FitOf(hit.Score)
+	exact := hit.Score>>inexactAt&(1<<(setAt-inexactAt)-1) == 0 || hit.by.effort == asTyped
+	return fit.Missing+fit.Typos+fit.Borrowed == 0 && exact && hit.Score>>numberAt&noNumber == noNumber
 }
 
 // spaced are the words of some tokens, with spaces.
