@@ -117,7 +117,7 @@ var (
 )
 
 func (v *visit) homePage(dst []byte) ([]byte, error) {
-	return v.pages.Home(dst, v.view, v.time)
+	return v.pages.Home(dst, v.view, v.time), nil
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
@@ -133,7 +133,7 @@ func (v *visit) cardPage(dst []byte) ([]byte, error) {
 	v.pageArgs("days", "variant")
 	return v.pages.Card(dst, v.view, v.time, site.CardQuery{
 		Card: card, Days: v.pageNumber("days"), Variant: v.pageText("variant", wire.VariantText),
-	})
+	}), nil
 }
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
@@ -182,7 +182,7 @@ func (v *visit) setPage(dst []byte) ([]byte, error) {
 	v.pageArgs("sort", "view", "page")
 	return v.pages.Set(dst, v.view, v.time, site.SetQuery{
 		Set: set, ByPrice: v.pageText("sort", sortText) == "price", List: v.asList(), Page: v.pageNumber("page"),
-	})
+	}), nil
 }
 
 // sortText bounds the names of orders and directions.
@@ -225,7 +225,7 @@ func (v *visit) searchPage(dst []byte) ([]byte, error) {
 		Set: v.pageText("set", wire.SetText), Rarity: v.pageText("rarity", wire.RarityText),
 		Variant: v.pageText("variant", wire.VariantText), Min: v.pageCents("min"), Max: v.pageCents("max"),
 		Sort: v.pageText("sort", sortText), List: v.asList(), Page: v.pageNumber("page"),
-	})
+	}), nil
 }
 
 // asList reports whether cards are wanted in a list and not in pockets.
@@ -260,18 +260,18 @@ func (v *visit) setsPage(dst []byte) ([]byte, error) {
 	return v.pages.Sets(dst, v.view, v.time, site.SetsQuery{
 		Game: v.pageText("game", wire.GameText), Words: strings.TrimSpace(v.pageText("q", wire.QueryText)),
 		Page: v.pageNumber("page"),
-	})
+	}), nil
 }
 
 func (v *visit) moversPage(dst []byte) ([]byte, error) {
 	v.pageArgs("direction", "game")
 	return v.pages.Movers(dst, v.view, v.time, site.MoversQuery{
 		Down: v.pageText("direction", sortText) == "down", Game: v.pageText("game", wire.GameText),
-	})
+	}), nil
 }
 
 func (v *visit) errorsPage(dst []byte) ([]byte, error) {
-	return v.pages.Errors(dst, v.view, v.time)
+	return v.pages.Errors(dst, v.view, v.time), nil
 }
 
 func (v *visit) errorPage(dst []byte) ([]byte, error) {
@@ -280,11 +280,11 @@ func (v *visit) errorPage(dst []byte) ([]byte, error) {
 		return dst, errNoPage
 	}
 
-	body, found, err := v.pages.Error(dst, v.view, v.time, code)
-	if err == nil && !found {
-		err = errNoPage
+	body, found := v.pages.Error(dst, v.view, v.time, code)
+	if !found {
+		return dst, errNoPage
 	}
-	return body, err
+	return body, nil
 }
 
 func (v *visit) sitemapIndex(dst []byte) ([]byte, error) {

@@ -62,12 +62,7 @@ func (v *visit) reference() {
 	if !v.admitted() {
 		return
 	}
-	body, err := v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
-	if err != nil {
-		v.failPage(err)
-		return
-	}
-	v.x.reply.Body = body
+	v.x.reply.Body = v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
 	v.mediaType = htmlType
 	v.send(fasthttp.StatusOK, pageCache)
 }

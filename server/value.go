@@ -21,7 +21,7 @@ const valuePath = "/value"
 
 // valuePage answers GET /value: the empty form.
 func (v *visit) valuePage(dst []byte) ([]byte, error) {
-	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{})
+	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{}), nil
 }
 
 // valueList answers POST /value: the list with its prices, as a page or as a table to take away.
@@ -35,14 +35,14 @@ func (v *visit) valueList(dst []byte) ([]byte, error) {
 	if why != "" {
 		f = problem(wire.PayloadTooLarge, why)
 	}
-	if f != nil {
-		v.tellPage(f, func(dst []byte) ([]byte, error) {
-			return v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail)
-		})
+	switch {
+	case f != nil && v.toldAsProblem(f):
 		return dst, errMoved
-	}
-	if !csv {
-		return v.pages.Value(dst, v.view, v.time, asked)
+	case f != nil:
+		v.sendFault(f, v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail))
+		return dst, errMoved
+	case !csv:
+		return v.pages.Value(dst, v.view, v.time, asked), nil
 	}
 
 	v.mediaType = "text/csv; charset=utf-8"

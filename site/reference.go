@@ -337,11 +337,11 @@ type referencePage struct {
 
 // Reference appends the API reference: a guide, and every operation of the document with a form to try it. v may be
 // nil.
-func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
+func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every operation of the API, a guide for clients, and forms to try them."
 	page := referencePage{frame: p.frame(v, now, "API reference", about), samples: samplesOf(v)}
 	page.canonical = p.base + "/docs"
 	page.script = "reference.js"
 	page.old = false // it says nothing about prices
-	return show(dst, &page), nil
+	return show(dst, &page)
 }

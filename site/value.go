@@ -108,20 +108,20 @@ func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *val
 
 // ValueRefused appends the page that says why a list is not valued, with the list in the form as far as it
 // may be valued with fewer lines.
-func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) ([]byte, error) {
+func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) []byte {
 	page := p.valuePage(v, now, &asked)
 	page.why = why
-	return show(dst, page), nil
+	return show(dst, page)
 }
 
 // Value appends the page that values a list. Nothing of the list is kept.
-func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) ([]byte, error) {
+func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) []byte {
 	page := p.valuePage(v, now, &asked)
 	page.lines = valued(v, &asked)
 	for i := range page.lines {
 		page.totals.Add(&page.lines[i].Result)
 	}
-	return show(dst, page), nil
+	return show(dst, page)
 }
 
 // valued values each line of a list that says anything. A list with the header of an export is read by its columns, as
