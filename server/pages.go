@@ -120,16 +120,24 @@ func (v *visit) homePage(dst []byte) ([]byte, error) {
 	return v.pages.Home(dst, v.view, v.time), nil
 }
 
-func (v *visit) cardPage(dst []byte) ([]byte, error) {
-	// One address a card, for links and search engines: its slug.
+// card is the card whose page is asked for below a path. One address a page, for links and search engines: that of
+// the card's slug.
+func (v *visit) card(kind string) (int, error) {
 	card, ok := v.x.request.Card()
-	if !ok {
-		return dst, errNoPage
+	switch {
+	case !ok:
+		return 0, errNoPage
+	case v.moved(kind, v.view.Catalog.Cards.Slug.At(card)):
+		return 0, errMoved
 	}
-	if v.moved("/cards/", v.view.Catalog.Cards.Slug.At(card)) {
-		return dst, errMoved
-	}
+	return card, nil
+}
 
+func (v *visit) cardPage(dst []byte) ([]byte, error) {
+	card, err := v.card("/cards/")
+	if err != nil {
+		return dst, err
+	}
 	v.pageArgs("days", "variant")
 	return v.pages.Card(dst, v.view, v.time, site.CardQuery{
 		Card: card, Days: v.pageNumber("days"), Variant: v.pageText("variant", wire.VariantText),
@@ -138,12 +146,9 @@ func (v *visit) cardPage(dst []byte) ([]byte, error) {
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
 func (v *visit) embedPage(dst []byte) ([]byte, error) {
-	card, ok := v.x.request.Card()
-	if !ok {
-		return dst, errNoPage
-	}
-	if v.moved("/embed/", v.view.Catalog.Cards.Slug.At(card)) {
-		return dst, errMoved
+	card, err := v.card("/embed/")
+	if err != nil {
+		return dst, err
 	}
 	v.policy = embedPolicy
 	return v.pages.Embed(dst, v.view, card), nil

@@ -125,11 +125,8 @@ func (v *visit) sendFault(f *wire.Fault, page []byte) {
 func (v *visit) send(status int, cache string) {
 	resp := &v.x.Ctx.Response
 	head := &v.x.Head
-	v.x.nameHead()
-	head.Set("Content-Security-Policy", v.contentPolicy())
-	head.Set("X-Content-Type-Options", "nosniff")
+	v.fileHead(cache, v.contentPolicy())
 	head.Set("Referrer-Policy", "same-origin")
-	head.Set(fasthttp.HeaderCacheControl, cache)
 	if status < fasthttp.StatusBadRequest {
 		v.x.vary(fasthttp.HeaderAcceptEncoding)
 	} else { // see toldAsProblem
@@ -156,6 +153,14 @@ func (v *visit) send(status int, cache string) {
 		return
 	}
 	v.x.reply.Body = v.x.SendOwned(v.x.reply.Body)
+}
+
+// fileHead begins the head of a file.
+func (v *visit) fileHead(cache, policy string) {
+	v.x.nameHead()
+	v.x.Head.Set("X-Content-Type-Options", "nosniff")
+	v.x.Head.Set("Content-Security-Policy", policy)
+	v.x.Head.Set(fasthttp.HeaderCacheControl, cache)
 }
 
 // contentPolicy is the Content-Security-Policy of the page.

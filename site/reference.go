@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ninepocket/engine"
+	"ninepocket/internal/jsonwalk"
 	"ninepocket/snapshot"
 )
 
@@ -79,19 +80,9 @@ type entry[T any] struct {
 
 // UnmarshalJSON reads an object.
 func (o *ordered[T]) UnmarshalJSON(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("cannot read an object: %w", err)
-	}
-
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return fmt.Errorf("cannot read a name: %w", err)
-		}
-		var e entry[T]
-		e.name = fmt.Sprint(name)
-		if err := d.Decode(&e.value); err != nil {
+	for name, value := range jsonwalk.Value(b).Members() {
+		e := entry[T]{name: strings.Clone(name.Text())} // the decoder uses its memory again
+		if err := json.Unmarshal(value, &e.value); err != nil {
 			return fmt.Errorf("cannot read %q: %w", e.name, err)
 		}
 		*o = append(*o, e)

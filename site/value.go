@@ -97,7 +97,8 @@ type valuePage struct {
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
 	page := &valuePage{
-		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), picks: asked.Picks,
+		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
+		picks: asked.Picks,
 	}
 	if !asked.Empty() {
 		page.text = asked.Text()
