@@ -89,28 +89,34 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 // messagePage is a page that is not there, or not now: its title is the heading, its description the text.
 type messagePage struct{ frame }
 
-// Fault appends the page that stands in the place of one which cannot be shown; id is the request's. v may be nil.
+// faultPages are what the page says of a fault: heading and text.
+var faultPages = map[wire.Code][2]string{
+	wire.NotFound: {
+		"Page not found",
+		"There is nothing at this address. A card may have left the catalog; the search finds what is there now.",
+	},
+	wire.RateLimitExceeded: {
+		"Too many requests",
+		"This address asks for pages faster than they are given out. Try again in {wait}. " +
+			"Programs are better served by the API.",
+	},
+	wire.TemporarilyUnavailable: {"One moment", "No catalog is loaded yet. Try again in a few seconds."},
+	wire.InternalError: {
+		"Something went wrong", "The fault is on our side. Please quote {id} if you report it.",
+	},
+}
+
+// Fault appends the page that stands in the place of one which cannot be shown, for a code of faultPages; id is the
+// request's. v may be nil.
 func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, f *wire.Fault, id string) []byte {
-	heading := "Page not found"
-	text := "There is nothing at this address. A card may have left the catalog; the search finds what is there now."
-	switch f.Code {
-	case wire.RateLimitExceeded:
-		heading = "Too many requests"
-		text = "This address asks for pages faster than they are given out. Try again in " +
-			counted(f.RetryAfter, "second", "seconds") + ". Programs are better served by the API."
-	case wire.TemporarilyUnavailable:
-		heading = "One moment"
-		text = "No catalog is loaded yet. Try again in a few seconds."
-	case wire.InternalError:
-		heading = "Something went wrong"
-		text = "The fault is on our side. Please quote " + strconv.Quote(id) + " if you report it."
-	}
+	says := faultPages[f.Code]
+	words := strings.NewReplacer("{wait}", counted(f.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
 
 	// Only what is missing says as of when.
 	if f.Code != wire.NotFound {
 		v = nil
 	}
-	page := messagePage{p.frame(v, now, heading, text)}
+	page := messagePage{p.frame(v, now, says[0], words.Replace(says[1]))}
 	page.hidden = true
 	return show(dst, &page)
 }
