@@ -123,7 +123,7 @@ var testKit = []string{
 var testsMayImport = map[string][]string{
 	"access":      {"internal/wal/waltest"},
 	"bench":       {"site"},
-	"fleet/meter": {"access/accesstest"},
+	"fleet/meter": {"access/accesstest", "access/state", "internal/wal/waltest"},
 	"mcp":         {"access", "loader"},
 	"server":      {"collector", "index", "loader", "snapshot"},
 }

@@ -386,10 +386,10 @@ func (store *Store) do(command *command, patience time.Duration) (reply, error) 
 	until := store.now().Mono + patience.Milliseconds()
 	left := func() time.Duration { return time.Duration(max(0, until-store.now().Mono)) * time.Millisecond }
 	for {
-		var got answer
+		got := answer{err: errAway}
 		done := make(chan struct{})
 		wake := store.link.wake() // of what comes up after the next line
-		got.err = errAway
+
 		if store.link.up() {
 			store.link.send(command, func(out reply, err error) {
 				got = answer{out, err}
@@ -402,6 +402,8 @@ func (store *Store) do(command *command, patience time.Duration) (reply, error) 
 				return got.reply, nil
 			}
 		}
+
+		// A short one ends here; a long one waits until there is Redis again.
 		if patience <= store.options.Timeout {
 			return reply{}, got.err
 		}

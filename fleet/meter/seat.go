@@ -114,7 +114,8 @@ func (store *Store) seat(p *keys.Principal, allowance access.Allowance) *seat {
 	}
 
 	n := names{prefix: store.options.Prefix, tenant: p.Tenant, incarnation: store.options.Incarnation}
-	n.life = store.options.life + "x" + strconv.FormatUint(store.seated.Add(1), 36) // one before it may have used the numbers
+	// One before it may have used the numbers.
+	n.life = store.options.life + "x" + strconv.FormatUint(store.seated.Add(1), 36)
 	if allowance == access.PeriodCredits {
 		n.incarnation += creditsMark
 	}
@@ -195,6 +196,7 @@ func (store *Store) order(st *seat, p *keys.Principal, rule *access.Rule, now ac
 	return order{
 		subject: subjectOf(p, rule), perMinute: int64(rule.PerMinute), limit: rule.Limit, span: st.named,
 		window: rule.Window != access.NoWindow,
-		leased: rule.Window == access.KeyWindow && int64(rule.PerMinute) > store.options.exact && store.options.Lease > 0,
+		leased: rule.Window == access.KeyWindow && int64(rule.PerMinute) > store.options.exact &&
+			store.options.Lease > 0,
 	}
 }

@@ -396,11 +396,13 @@ func (store *Store) settle(ctx context.Context) {
 		if !store.link.up() {
 			continue
 		}
+
 		store.resolveAll(ctx)
 		store.mu.Lock()
 		list := store.restive
 		store.restive = nil
 		store.mu.Unlock()
+
 		for _, st := range list {
 			st.mu.Lock()
 			st.restive = false
