@@ -150,7 +150,7 @@ var testKit = []string{
 var testsMayImport = map[string][]string{
 	"access":      {"internal/wal/waltest"},
 	"bench":       {"access", "engine/cursor", "server", "site"},
-	"fleet/meter": {"access/accesstest"},
+	"fleet/meter": {"access/accesstest", "access/state", "internal/wal/waltest"},
 	"mcp":         {"access", "loader"},
 	"server":      {"collector", "index", "loader", "snapshot"},
 }
