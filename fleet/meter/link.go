@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ninepocket/access"
-	"ninepocket/access/state"
 	"ninepocket/calendar"
 )
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ninepocket/access"
-	"ninepocket/access/state"
 )
 
 // fillEvery is how often what others charged is asked for again where nobody said it, in milliseconds.
