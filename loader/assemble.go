@@ -66,6 +66,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
 	a.has = a.b.merged.games()
+	// A game without a card or product is not listed.
 	a.game = make([]uint8, len(a.has))
 	for g, game := range snapshot.Games {
 		if a.has[g] {

@@ -159,6 +159,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{}, until: snapshot.NoTime,
 		collected: snapshot.NoTime,
 		latest:    snapshot.NoDay,
+		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
 			Filled: []string{}, Refused: []RefusedDay{},

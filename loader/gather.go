@@ -341,6 +341,7 @@ func (g *gatherer) carries(it *item, setRef string) bool {
 		return false
 	}
 
+	// Other sources tell their own references again, and joining them adds these.
 	it.refs = []string{it.refs[at]}
 	it.group = g.group(setRef)
 	g.seen[it.refs[0][len(prefix):]] = true

@@ -70,6 +70,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 		}
 	}
 
+	// A source's own reference counts more than whatever else leads to an item.
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
 			if ref, ok := strings.CutPrefix(full, prefix); ok {
@@ -343,6 +344,7 @@ func (p *pricer) span(day snapshot.Day) {
 
 // Missing notes a group whose prices a source lacks.
 func (p *pricer) Missing(missing source.Missing) {
+	// Rows after the snapshot's instant would be refused, so that nobody misses them.
 	game, known := gameNumber(missing.Game)
 	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
 		return
@@ -381,6 +383,7 @@ func (p *pricer) leaveOut(price *source.Price) {
 	if item < 0 {
 		return
 	}
+	// A missing group is read again once its file is mended; a day that counts as told is not.
 	it := p.b.merged.item(int(item))
 	if it.group != "" {
 		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}

@@ -159,6 +159,7 @@ func (a *assembly) referredCards() (map[elsewhere]*int32, map[string]bool) {
 		return wanted, namespaces
 	}
 
+	// References of the phrases alone are kept: a million cards have several times as many.
 	find := func(row int, namespace, key string) {
 		namespace = snapshot.PublicNamespace(namespace)
 		namespaces[namespace] = true

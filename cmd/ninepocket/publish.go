@@ -198,6 +198,7 @@ func refusal(err error, store, config string) error {
 	}
 
 	command := publishCommand(refused.ID, store, config)
+	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
 			command += " --override " + verdict.Name
