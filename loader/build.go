@@ -233,7 +233,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		}
 	}
 
-	b.loseDays()
+	b.findNewest()
 	// Only after the last row is it known which instant the catalog describes.
 	at, err := b.snapshotAt()
 	if err != nil {

@@ -353,12 +353,19 @@ func (p *pricer) Missing(missing source.Missing) {
 	p.b.missing[key] = gap{missing.Name, missing.Empty, missing.CollectedAt}
 }
 
-// loseDays finds the days that a feed tells of and has no price of, in any group: they are missing as a
-// whole, and the catalog is of such a day although no row was collected then.
-func (b *builder) loseDays() {
+// findNewest finds the newest day of every feed and game: only what its lanes have on that day is a current
+// price. It is known after the last row alone, for a feed may name a day again in a later input. A day
+// that a feed tells of later, and has no price of in any group, is missing as a whole: the catalog is of
+// it although no row was collected then.
+func (b *builder) findNewest() {
+	for i := range b.lanes.all {
+		l := &b.lanes.all[i]
+		b.newest.see(l.feed, b.merged.item(int(l.item)).game, l.day)
+	}
+
 	lost := map[gapKey]gap{}
 	for key, of := range b.missing {
-		if key.day > b.latest && key.day > slices.Max(b.newest[key.feed]) {
+		if key.day > slices.Max(b.newest[key.feed]) {
 			lost[gapKey{key.feed, key.game, key.day, ""}] = gap{}
 			b.collected = max(b.collected, of.collected)
 		}
