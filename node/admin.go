@@ -41,6 +41,7 @@ func (n *Node) adminHandler() http.Handler {
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		// Who asked may have gone.
 		_ = term.JSON(w, n.describe())
 	})
 
@@ -71,6 +72,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	// Anything but yes is a slip, and a new checkpoint gives up rows of the ledger.
 	query := r.URL.Query()
 	anew := query.Get("anew") == "yes"
 	if !anew && query.Has("anew") {
@@ -136,6 +138,7 @@ func (n *Node) guardAdmin(next http.Handler) http.Handler {
 // page can have made lead here; by a name without a dot, which no other site has; or by a name that
 // was configured.
 func namesAdmin(c *settings.Config, hostport, listen string) bool {
+	// An address of IPv6 alone has colons and no port.
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		host = strings.Trim(hostport, "[]")
@@ -191,6 +194,7 @@ func (n *Node) describe() served {
 		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
+	// Kept after a publication went well: an operator may ask late.
 	if failed := stats.LastFailure; failed != nil {
 		out.LastFailure = &swapFailure{
 			At: failed.At.UTC(), SnapshotID: failed.ID, Epoch: failed.Epoch, Reason: failed.Reason.String(),

@@ -44,8 +44,10 @@ func (n *Node) openControl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// From here on keys and cursors come from the database.
 	n.fleet = &sharing{control: db, export: export}
 	n.onClose(func() error { db.Close(); return nil })
+	// Two servers would each admit the whole limit.
 	if n.Config.Metering == "" {
 		n.Log.Warn("limits hold on this server alone: give metering, or run one server")
 	}
@@ -73,6 +75,7 @@ func (n *Node) openExport(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// It may be what the operator wants, and costs money after a crash.
 	if forgetful(state) {
 		n.Log.Warn("the state directory is on tmpfs: what a crash of this machine takes with it is not billed",
 			slog.String("state", state))
@@ -170,6 +173,7 @@ func (n *Node) engineStats(now time.Time) engine.Stats {
 	stats := n.engine.Stats()
 	if n.mirror != nil {
 		published, _ := n.mirror.Published()
+		// What is published and not even downloaded is no epoch of the engine.
 		stats.Behind = stats.Behind || published.Epoch > stats.Epoch && !now.Before(published.ActivateAt)
 	}
 	return stats

@@ -75,6 +75,7 @@ func (n *Node) openSockets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// A server before has the admin address still, and the state directory too.
 	if all.given {
 		return nil
 	}
@@ -110,6 +111,7 @@ func (n *Node) behindDoors() (api, admin net.Listener, err error) {
 	n.door = door.New(doorOptions(&n.Config, proxies, door.Room(), n.Log))
 	api = n.door.Listen(n.sockets.api)
 	if n.cert != nil {
+		// Above the door: what is refused there costs no handshake.
 		api = tls.NewListener(api, n.cert.Config())
 	}
 	adminLog := n.Log.With(slog.String("listener", "admin"))
@@ -122,6 +124,7 @@ func doorOptions(c *settings.Config, proxies []netip.Prefix, room int, log *slog
 	if most == 0 {
 		most = room
 	}
+	// More would be accepted than files can be opened for.
 	if most > room {
 		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", most),
 			slog.Int("allowed", room))
@@ -134,6 +137,7 @@ func doorOptions(c *settings.Config, proxies []netip.Prefix, room int, log *slog
 	}
 	return door.Options{
 		Most: most, Each: each, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
+		// Behind a proxy are many visitors, whom it tells apart.
 		Exempt: func(a netip.Addr) bool {
 			return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 		},

@@ -42,6 +42,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", n.Version)
 	out.requests(n.server.Stats())
 	out.door(n.door)
+	// Before the first View there is nothing to describe.
 	if v := n.engine.View(); v != nil {
 		out.snapshot(v, now)
 	}
@@ -108,6 +109,7 @@ func (out sink) since(name, help string, now, at time.Time) {
 
 // histogram sends a histogram in seconds, its buckets cumulative.
 func (out sink) histogram(name, help string, histogram tally.Histogram, labels ...string) {
+	// Ours count a bucket each; Prometheus wants all that are below.
 	buckets := make(map[float64]uint64, len(histogram.Bounds))
 	n := uint64(0)
 	for i, bound := range histogram.Bounds {
@@ -149,6 +151,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 	gauge(out, "keys_readable",
 		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
 		flag(stats.Readable))
+	// A plan that is taken away makes keys unusable without touching their file.
 	unusable := 0
 	for _, u := range ring.Unusable(now) {
 		unusable += len(u.Keys)

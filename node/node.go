@@ -153,6 +153,7 @@ func (n *Node) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Told at each start: whoever configured the plans looks at the log now.
 	n.warnUnusable()
 
 	// Every task ends when one of them fails or when ctx is done.
@@ -174,6 +175,7 @@ func (n *Node) run(ctx context.Context) error {
 		<-ctx.Done()
 		return n.drain(ctx, adminServer)
 	})
+	// Once all calls have ended, and before the journal is closed that they are read from.
 	if n.fleet != nil {
 		n.onClose(func() error { n.exportLast(ctx); return nil })
 	}
@@ -185,6 +187,7 @@ func (n *Node) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The service manager hears of it last: by then whoever reads the ready file can ask.
 	task(n.keepNotified)
 
 	// Being told to end is no failure.
@@ -271,6 +274,7 @@ func (n *Node) writeAccess() (end func()) {
 		return func() {}
 	}
 
+	// Two signals: that nobody adds lines any more, and that all of them are written.
 	drained := make(chan struct{})
 	written := make(chan struct{})
 	go func() { defer close(written); n.access.Run(drained) }()
@@ -293,6 +297,7 @@ func (n *Node) newServer() (*server.Server, error) {
 		return nil, err
 	}
 
+	// Live cannot be switched off.
 	preview := slices.Contains(c.Surfaces, "preview")
 	contract, err := server.NewContract(base, c.ProductPrefix, preview)
 	if err != nil {
@@ -348,6 +353,7 @@ func (n *Node) drain(ctx context.Context, adminServer *http.Server) error {
 	// Until then the admin listener says how it stands. Nobody waits for its connections.
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminGrace)
 	defer cancel()
+	// A scrape that hangs is cut.
 	if adminServer.Shutdown(short) != nil {
 		_ = adminServer.Close()
 	}

@@ -120,6 +120,7 @@ func (n *Node) keepNotified(ctx context.Context) {
 		n.Log.Error("the watchdog is off", slog.Any("cause", err))
 	}
 
+	// Both in one datagram: READY without a status would show the one of the start.
 	told := n.status()
 	n.tell("READY=1", told)
 
@@ -196,6 +197,7 @@ func CheckHealth(ctx context.Context, transport *http.Transport, url string) err
 		return err
 	}
 
+	// A server that hangs accepts, and never answers.
 	client := &http.Client{Transport: transport, Timeout: healthLimit}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -207,6 +209,7 @@ func CheckHealth(ctx context.Context, transport *http.Transport, url string) err
 	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
 		return err
 	}
+	// A redirect that was followed counts as its end.
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
 	}

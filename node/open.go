@@ -100,6 +100,7 @@ func (n *Node) openKeys(context.Context) error {
 		return err
 	}
 
+	// Without keys every call would be refused: that is a mistake of the start, and told as one.
 	none := ErrNoKeys
 	if n.fleet == nil {
 		n.ring, err = keys.OpenRing(n.Config.State, plans)
@@ -171,6 +172,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 		return err
 	}
 
+	// The engine follows the cache as it follows any store.
 	dir := snapshot.OpenDir(n.Config.StoreCache)
 	n.mirror = mirror.NewCache(mirror.Open(place), dir, mirror.CacheOptions{
 		Publishers: publishers, Recent: cursor.Lifetime, Log: n.Log,
@@ -187,6 +189,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	case err == nil && done.Changed:
 		n.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID), slog.Uint64("epoch", done.Epoch),
 			slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
+	// What was pulled before is served meanwhile, as old as it is.
 	case err != nil && none == nil:
 		n.Log.Error("cannot ask the snapshot store, serving what was pulled before", slog.Any("cause", err))
 	case err != nil:
@@ -204,6 +207,7 @@ func (n *Node) openEngine(context.Context) error {
 	if n.images != nil {
 		options.Images = n.images.List
 	}
+	// What is published is known before it is here.
 	if n.mirror != nil {
 		options.Published = func() engine.Published {
 			cur, asked := n.mirror.Published()
@@ -212,6 +216,7 @@ func (n *Node) openEngine(context.Context) error {
 	}
 
 	n.engine = engine.New(snapshot.OpenDir(n.Config.StoreFolder()), options)
+	// A start that finds nothing to load closes it, too.
 	n.onClose(func() error { n.engine.Close(); return nil })
 	return n.engine.Open(time.Now())
 }
@@ -226,6 +231,7 @@ const handoverPoll = 20 * time.Millisecond
 // openJournal opens the log of calls and charges, which one process writes. A server that was given
 // its socket replaces another one, for which it waits; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
+	// Nothing is written, so that no other process can be in the way.
 	if n.Memory {
 		n.store = access.NewMemory(access.MemoryOptions{})
 		n.onClose(n.store.Close)
@@ -279,6 +285,7 @@ func (n *Node) openMeter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The bill stays here, where no other server can lose it.
 	options.Journal = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
 	options.Report = reports{n.Log}.rightsChanged
@@ -304,6 +311,7 @@ func (n *Node) tellJournal() {
 	n.Log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
 		slog.Int("replies_max", n.Config.RepliesMax), slog.Any("plans_that_make_more", more))
 
+	// Both are known once the log was read.
 	stats := n.store.Stats()
 	if stats.LogTorn > 0 {
 		n.Log.Warn("the end of the metering log was torn: what it held was never acknowledged",

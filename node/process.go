@@ -29,6 +29,7 @@ func memory() (used, limit int64) {
 		{Name: "/memory/classes/heap/unused:bytes"},
 	}
 
+	// One reading for all: they are subtracted from each other.
 	metrics.Read(samples)
 	sample := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
 	// What was given back to the system does not count.
@@ -81,6 +82,7 @@ func LimitMemory(group memlimit.Provider) {
 // memoryLimit is the memory in bytes that the process is to stay below, 0 when nobody said: 90 % of
 // the control group's limit, or GOMEMLIMIT.
 func memoryLimit() int64 {
+	// A negative limit only asks.
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
 	}
@@ -128,6 +130,7 @@ func LogMemory(log *slog.Logger) {
 // while.
 func aside(work func()) {
 	before := runtime.GOMAXPROCS(0)
+	// It stops the world for a moment, and again at the end: once a load is seldom enough.
 	runtime.GOMAXPROCS(before + 1)
 	defer func() {
 		if os.Getenv("GOMAXPROCS") != "" {

@@ -48,6 +48,7 @@ func Find(path, id string) (all []Line, err error) {
 	}
 
 	lines := bufio.NewScanner(in)
+	// Longer than any line of ours: another program may have written into the file.
 	lines.Buffer(nil, 1<<20)
 	wanted := []byte(`"request_id":"` + id + `"`)
 	for lines.Scan() {

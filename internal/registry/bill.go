@@ -49,6 +49,7 @@ func (b *Bill) Totals() []Total {
 		}
 
 		sum.Calls += row.Calls
+		// Credits and units of a day are not one currency.
 		if surface == keys.Preview.String() {
 			sum.Credits += row.Charged
 		} else {
@@ -67,6 +68,7 @@ func (b *Bill) Totals() []Total {
 // limits fills in the plan of a tenant on a surface.
 func (b *Bill) limits(sum *Total) {
 	tenant := b.Keys.Tenants[sum.Tenant]
+	// What was charged is billed all the same.
 	if tenant == nil || sum.Surface == "unknown" {
 		return
 	}

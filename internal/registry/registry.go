@@ -81,6 +81,7 @@ func (f Folder) Note(_ context.Context, line []byte) error {
 // Notes implements Registry.
 func (f Folder) Notes(context.Context) ([][]byte, error) {
 	text, err := os.ReadFile(filepath.Join(string(f), recordName))
+	// No command changed keys so far.
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

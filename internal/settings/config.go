@@ -159,9 +159,11 @@ func (c *Config) Validate() error {
 	count("max_connections_per_address", c.MaxConnectionsPerAddress)
 	wrong.When(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
 		c.AccessLogSample)
+	// A certificate without its key would serve in the clear.
 	wrong.When((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.Proxies()
 	_, plans := c.PlanTable()
+	// All problems at once: each costs an operator a restart.
 	return errors.Join(wrong.Err(), proxies, plans, c.GuardLimits().Validate(), c.CheckDaily(), c.checkFleet(),
 		c.checkMirror())
 }
@@ -287,6 +289,7 @@ func (c *Config) PlanTable() (keys.Plans, error) {
 		window, ok := map[string]int{"": 0, "none": keys.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
 		wrong.When(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
 
+		// What the table leaves out is zero, and keeps its default.
 		plans.Set(name, keys.Plan{
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
 			HistoryDays: plan.HistoryDays, StatsWindow: window,

@@ -97,6 +97,7 @@ func controlFault(s string) string {
 	if err != nil {
 		return "it is not a URL; /, #, ? and % of its password are written as %2F, %23, %3F and %25"
 	}
+	// A socket in a folder is a parameter.
 	host := u.Host != "" || u.Query().Get("host") != ""
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" || !host || len(u.Path) < 2 {
 		return "want postgres://USER@HOST/DATABASE"
@@ -117,6 +118,7 @@ func CheckMetering(s string) error { return refuse("metering", s, meteringFault(
 
 func meteringFault(s string) string {
 	scheme, rest, _ := strings.Cut(s, "://")
+	// A password may hold an @ of its own.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = rest[at+1:]
 	}

@@ -33,6 +33,7 @@ func (c *Layered) Rows() (rows []Row) {
 // other.
 func (c *Config) each(visit func(s *Setting, name string, whole *Config)) {
 	whole := c.effective()
+	// Plans are the last tables: each is printed whole.
 	plans := slices.IndexFunc(Settings, (*Setting).named)
 	for _, s := range Settings[:plans] {
 		visit(s, "", &whole)
@@ -103,6 +104,7 @@ func Example() []byte {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
+		// The second plan needs no explanation.
 		if !explained[s.Key] {
 			explained[s.Key] = true
 			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.Help, "`", ""), s.EnvName())

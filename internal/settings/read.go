@@ -63,6 +63,7 @@ func Read(path string, environ []string, warn func(name string)) (Layered, error
 		wrong.Add(out.readFile(path))
 	}
 
+	// In order, so that two runs tell problems alike.
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
 		rest, ours := strings.CutPrefix(name, EnvPrefix)
@@ -91,6 +92,7 @@ func Read(path string, environ []string, warn func(name string)) (Layered, error
 func (c *Layered) noZeros() error {
 	var wrong Problems
 	for _, s := range Settings {
+		// Elsewhere 0 is a value of its own.
 		if !s.named() {
 			continue
 		}
@@ -126,6 +128,7 @@ func (c *Layered) readTOML(path string, text []byte) error {
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
+	// An error shows the line that it is about.
 	lines := strings.Split(string(text), "\n")
 	var wrong Problems
 	for _, entry := range tomlEntries(text, tree) {
@@ -142,6 +145,7 @@ func (c *Layered) take(entry tomlEntry, file string) error {
 	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(entry.path))
 	}
+	// [listen] is such a mistake.
 	if _, table := entry.value.(map[string]any); table {
 		return fmt.Errorf("%s must be a value, not a table", dotted(entry.path))
 	}

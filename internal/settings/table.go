@@ -119,6 +119,7 @@ func find(path []string) (found *Setting, name string, whole bool) {
 			continue
 		}
 
+		// A level that the operator chooses matches any name but none.
 		picked := ""
 		matches := slices.EqualFunc(path, levels[:len(path)], func(given, level string) bool {
 			if chosen(level) {
@@ -197,6 +198,7 @@ func setTOML(ptr, v any) error {
 	// The reader has one kind of integer; otherwise the kinds must be equal.
 	to := reflect.ValueOf(ptr).Elem()
 	given := reflect.ValueOf(v)
+	// Text is never taken for a number: "5" in quotes is a slip.
 	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
 		return errors.New("want " + wanted[to.Kind()])
 	}

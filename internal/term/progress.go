@@ -56,6 +56,7 @@ func (p *Progress) Update(phase string, done, total int64) {
 
 	p.shown = at
 	line := describe(phase, done, total, at.Sub(p.began))
+	// The line before may be longer.
 	if p.terminal {
 		line = "\r\x1b[K" + line
 	} else {
