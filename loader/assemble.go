@@ -38,8 +38,6 @@ type assembly struct {
 
 // assemble writes the catalog at an instant.
 func (b *builder) assemble(at int64) *snapshot.Catalog {
-	// What is current is known only now: a feed may name a day again in a later input.
-	b.lanes.newest(b.newest, func(item int32) uint8 { return b.merged.item(int(item)).game })
 	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
 	a.w.From = a.date - snapshot.HistoryDays + 1
 	a.r = b.history.Read(b.o.Base, b.lanes.len(), a.w.From, a.date)
@@ -66,6 +64,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
 	a.has = a.b.merged.games()
+	// A game without a card or product is not listed.
 	a.game = make([]uint8, len(a.has))
 	for g, game := range snapshot.Games {
 		if a.has[g] {

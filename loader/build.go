@@ -158,7 +158,8 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	b := &builder{
 		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{}, until: snapshot.NoTime,
 		collected: snapshot.NoTime,
-		latest:    snapshot.NoDay,
+		latest:    snapshot.NoDay, variants: variants{known: map[string]uint16{}},
+		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
 			Filled: []string{}, Refused: []RefusedDay{},
@@ -232,7 +233,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		}
 	}
 
-	b.loseDays()
+	b.findNewest()
 	// Only after the last row is it known which instant the catalog describes.
 	at, err := b.snapshotAt()
 	if err != nil {
@@ -353,6 +354,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	pricer := &pricer{
 		sink: sink{b: b}, index: b.indexRefs(from.Namespace, b.merged), feed: feed, report: &report,
 		refused: in.refused, strict: isSource && from.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
+		dated: dated{byDay: map[snapshot.Day]*datedDay{}},
 	}
 
 	if err := in.Prices(ctx, pricer); err != nil {

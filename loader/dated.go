@@ -34,10 +34,6 @@ func (d *dated) see(day snapshot.Day, at source.At, ref string) {
 	}
 
 	if d.of == nil || d.last != day {
-		if d.byDay == nil {
-			d.byDay = map[snapshot.Day]*datedDay{}
-		}
-
 		of, ok := d.byDay[day]
 		if !ok {
 			of = &datedDay{at: at, ref: strings.Clone(ref)}

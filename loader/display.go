@@ -259,6 +259,7 @@ func (a *assembly) tell() {
 // compareWithBase counts what came, went and was renamed since the base.
 func (a *assembly) compareWithBase() {
 	r := &a.b.report
+	// A card that came back is new here: the base alone counts, not the registry.
 	_, prior := priorSlugs(a.b.o.Base)
 	kept := 0
 	for i := range a.b.merged.cards {

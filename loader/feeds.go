@@ -94,6 +94,7 @@ func (b *builder) carryLanes() {
 
 	// Variants and items have other numbers here than in the base.
 	itemOf := b.itemsOfBase()
+	// Games are numbered by the table of this program, which may have more than the base's.
 	for i, row := range slices.Concat(base.Cards.Game, base.Sealed.Game) {
 		game := b.baseGames[row]
 		from, to := base.Lanes.Of.Range(i)

@@ -36,6 +36,7 @@ type feedGame struct{ feed, game uint8 }
 func (a *assembly) findGroups() {
 	b := a.b
 	a.takeGapsOfBase()
+	// An input may have the rows that another one lacks.
 	for key := range b.priced {
 		delete(b.missing, key)
 	}
@@ -97,6 +98,7 @@ func (a *assembly) holds(lane int32, it *item) bool {
 // seeDays notes of which days a daily feed has prices.
 func (a *assembly) seeDays(lane int32) {
 	l := &a.b.lanes.all[lane]
+	// Other feeds have no tree a day: a day without one of them is no gap.
 	if a.b.feeds[l.feed].namespace != source.KindTCGCSV {
 		return
 	}
@@ -140,6 +142,7 @@ func (a *assembly) writeGaps() {
 		}
 	}
 	keys = slices.DeleteFunc(keys, func(key gapKey) bool { return a.feedAt[key.feed] == noFeed || !a.has[key.game] })
+	// Maps have no order, and the same inputs make the same bytes.
 	slices.SortFunc(keys, func(x, y gapKey) int {
 		return cmp.Or(cmp.Compare(a.feedAt[x.feed], a.feedAt[y.feed]), cmp.Compare(a.game[x.game], a.game[y.game]),
 			cmp.Compare(x.day, y.day), strings.Compare(x.group, y.group))

@@ -248,18 +248,12 @@ func (g *gatherer) twice() string {
 // not have, stays without one.
 func (g *gatherer) finish() records {
 	for i, ref := range g.setRefs {
-		if ref == "" {
-			continue
-		}
-
 		// A reference into another game is as wrong as one that leads nowhere.
-		s, ok := g.setOf[ref]
-		if !ok || g.out.sets[s].game != g.out.cards[i].game {
+		if s, ok := g.setOf[ref]; ok && g.out.sets[s].game == g.out.cards[i].game {
+			g.out.cards[i].set = s
+		} else if ref != "" {
 			g.report.SetReferencesWrong++
-			continue
 		}
-
-		g.out.cards[i].set = s
 	}
 
 	return g.out
@@ -341,6 +335,7 @@ func (g *gatherer) carries(it *item, setRef string) bool {
 		return false
 	}
 
+	// Other sources tell their own references again, and joining them adds these.
 	it.refs = []string{it.refs[at]}
 	it.group = g.group(setRef)
 	g.seen[it.refs[0][len(prefix):]] = true

@@ -257,6 +257,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 
 // ownerFirst puts the reference that an id derives from before the others.
 func ownerFirst(refs []string, id string) []string {
+	// The registry sorts references by their text: who owns the id cannot be told by the order.
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
 			refs[0], refs[i] = refs[i], refs[0] // air: a swap

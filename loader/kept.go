@@ -30,6 +30,7 @@ func (b *builder) openKept(sources []opened) (kept []opened) {
 
 	has := b.daysOfBase()
 	for _, day := range slices.Sorted(maps.Keys(b.o.Kept)) {
+		// The tree has its own newest day, and what is older than the history would be dropped again.
 		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
 			continue
 		}
@@ -145,6 +146,7 @@ func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int
 
 	why, wrong := b.o.Guards.Past(k.changes, float64(k.apart))
 	files = map[string]string{}
+	// The pass over the prices knows files, and no sets.
 	for set, why := range wrong {
 		for _, file := range k.files[set] {
 			files[file] = why
@@ -164,6 +166,7 @@ func (k *keptDay) Price(price source.Price) {
 	lanes := &k.base.Lanes
 	from, to := lanes.Of.Range(int(item))
 	for lane := from; lane < to; lane++ {
+		// Whatever variant a row names, a sealed product has one lane.
 		sealed := int(item) >= k.base.Cards.ID.Len()
 		if k.base.Feeds.Namespace.At(int(lanes.Feed[lane])) != k.namespace ||
 			!sealed && k.base.Variants.At(int(lanes.Variant[lane])) != price.Variant {

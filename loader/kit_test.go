@@ -27,6 +27,7 @@ type fake struct {
 	series  []source.Series
 	skipped []source.Skip
 	refused []source.Quarantine
+	missing []source.Missing
 	fail    error
 }
 
@@ -58,6 +59,9 @@ func (f *fake) Prices(_ context.Context, to source.Sink) error {
 	to.Progress("prices", 0, int64(len(f.prices)))
 	for _, p := range f.prices {
 		to.Price(p)
+	}
+	for _, m := range f.missing {
+		to.Missing(m)
 	}
 
 	for _, s := range f.series {

@@ -90,15 +90,6 @@ func (t *laneTable) note(n int32, row row) {
 // days are the newest days of every feed, by game.
 type days [][]snapshot.Day
 
-// newest finds the newest day of every feed and game: only what its lanes have on that day is a
-// current price.
-func (t *laneTable) newest(d days, gameOf func(item int32) uint8) {
-	for i := range t.all {
-		l := &t.all[i]
-		d.see(l.feed, gameOf(l.item), l.day)
-	}
-}
-
 func (d days) see(feed, game uint8, day snapshot.Day) {
 	d[feed][game] = max(d[feed][game], day)
 }

@@ -247,6 +247,7 @@ func (m *mapping) unmatched(items *merged) (notes []string) {
 		}
 	}
 
+	// A row counts as met when either side is there: the other may come with another build.
 	known := map[string]bool{}
 	items.eachID(func(refs []string, _, _ string) {
 		for _, ref := range refs {

@@ -127,6 +127,7 @@ func (p *pairing[T]) byIdentifier(itemOf func(*T) *item) {
 
 // addCards joins or adds the cards of a source; sets says where the source's sets went.
 func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *SourceReport) {
+	// Cards are matched within the sets of the catalog, so that theirs are named first.
 	for i := range cards {
 		if cards[i].set >= 0 {
 			cards[i].set = sets[cards[i].set]

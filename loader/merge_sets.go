@@ -26,6 +26,7 @@ func (g *merger) addSets(records records, owned []bool, report *SourceReport) []
 		}
 	}
 
+	// A weak key pairs only what no stronger one did.
 	for _, key := range []func(*set) string{setName, setCode, setShortName, setCoreName} {
 		p.byKey(key)
 	}

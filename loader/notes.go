@@ -138,6 +138,7 @@ func (n *notes) missing(gaps []DayGap, after string, again func(prices []string)
 			break
 		}
 
+		// Games mostly miss the same days, which one command adds.
 		cure := "; the same command adds them"
 		if command := again(gap.prices()); told != command {
 			told = command

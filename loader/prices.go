@@ -70,6 +70,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 		}
 	}
 
+	// A source's own reference counts more than whatever else leads to an item.
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
 			if ref, ok := strings.CutPrefix(full, prefix); ok {
@@ -343,6 +344,7 @@ func (p *pricer) span(day snapshot.Day) {
 
 // Missing notes a group whose prices a source lacks.
 func (p *pricer) Missing(missing source.Missing) {
+	// Rows after the snapshot's instant would be refused, so that nobody misses them.
 	game, known := gameNumber(missing.Game)
 	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
 		return
@@ -351,12 +353,19 @@ func (p *pricer) Missing(missing source.Missing) {
 	p.b.missing[key] = gap{missing.Name, missing.Empty, missing.CollectedAt}
 }
 
-// loseDays finds the days that a feed tells of and has no price of, in any group: they are missing as a
-// whole, and the catalog is of such a day although no row was collected then.
-func (b *builder) loseDays() {
+// findNewest finds the newest day of every feed and game: only what its lanes have on that day is a current
+// price. It is known after the last row alone, for a feed may name a day again in a later input. A day
+// that a feed tells of later, and has no price of in any group, is missing as a whole: the catalog is of
+// it although no row was collected then.
+func (b *builder) findNewest() {
+	for i := range b.lanes.all {
+		l := &b.lanes.all[i]
+		b.newest.see(l.feed, b.merged.item(int(l.item)).game, l.day)
+	}
+
 	lost := map[gapKey]gap{}
 	for key, of := range b.missing {
-		if key.day > b.latest && key.day > slices.Max(b.newest[key.feed]) {
+		if key.day > slices.Max(b.newest[key.feed]) {
 			lost[gapKey{key.feed, key.game, key.day, ""}] = gap{}
 			b.collected = max(b.collected, of.collected)
 		}
@@ -381,6 +390,7 @@ func (p *pricer) leaveOut(price *source.Price) {
 	if item < 0 {
 		return
 	}
+	// A missing group is read again once its file is mended; a day that counts as told is not.
 	it := p.b.merged.item(int(item))
 	if it.group != "" {
 		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}

@@ -58,7 +58,7 @@ func (m *mapping) readShipped() error {
 
 // shippedSearch is the list by its folded phrases. It is read once: a process may build many catalogs.
 var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
-	shipped := &mapping{search: map[string]searchAlias{}}
+	shipped := &mapping{search: map[string]searchAlias{}, ownSearch: map[string]bool{}}
 	err := tableReader(shipped.searchRow, searchHeader...)(strings.NewReader(shippedAliases))
 	return shipped.search, err
 })
@@ -92,9 +92,6 @@ func (m *mapping) searchRow(r []string) error {
 		}
 	}
 
-	if m.ownSearch == nil {
-		m.ownSearch = map[string]bool{}
-	}
 	m.ownSearch[key] = true
 	m.search[key] = a
 	return nil
@@ -159,6 +156,7 @@ func (a *assembly) referredCards() (map[elsewhere]*int32, map[string]bool) {
 		return wanted, namespaces
 	}
 
+	// References of the phrases alone are kept: a million cards have several times as many.
 	find := func(row int, namespace, key string) {
 		namespace = snapshot.PublicNamespace(namespace)
 		namespaces[namespace] = true

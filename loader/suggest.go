@@ -73,6 +73,7 @@ func (b *builder) suggest(ctx context.Context) (*Suggestions, error) {
 	}
 	for i := range left {
 		row := suggestionOf(&left[i], names[left[i].group])
+		// A row without a reason could not be reviewed.
 		if row.Reason == "" {
 			out.Unknown["units_per_package"]++
 			continue

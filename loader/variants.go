@@ -29,10 +29,6 @@ func (v *variants) of(name string) (uint16, bool) {
 		return 0, false
 	}
 
-	if v.known == nil {
-		v.known = map[string]uint16{}
-	}
-
 	// The name was cut out of a line that is not to be kept.
 	name = strings.Clone(name)
 	n := uint16(len(v.names))

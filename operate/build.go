@@ -112,6 +112,7 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The newest may be one that broke while it was written.
 		for _, m := range all {
 			if catalog, err := store.LoadVerified(ctx, m.ID); err == nil {
 				return catalog, nil
@@ -198,6 +199,7 @@ func KeptDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.In
 		days, err := feed.Days(folder)
 		wrong = append(wrong, err)
 		for _, text := range days {
+			// Other files may lie there, and are nobody's days.
 			if day, err := snapshot.ParseDay(text); err == nil {
 				kept[day] = loader.Input{Kind: source.KindTCGCSV, Path: filepath.Join(folder, text+".tar.zst")}
 			}

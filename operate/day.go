@@ -145,6 +145,7 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	if current == "" {
 		return nil
 	}
+	// What was written is compared, not what was meant to be.
 	next, err := snapshot.OpenDir(d.Build.Store).Load(ctx, id, nil)
 	if err != nil {
 		d.Note(fmt.Sprintf("cannot compare with %s: %v", current, err))

@@ -66,6 +66,7 @@ func (t *Terms) Verdicts(ctx context.Context, next *snapshot.Stored) []snapshot.
 	// say.
 	var current *snapshot.Stored
 	if cur, err := store.Current(); err == nil {
+		// A published snapshot is held against the one before it.
 		other := cur.ID
 		if other == next.Manifest.ID {
 			other = cur.Previous

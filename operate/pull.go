@@ -24,6 +24,7 @@ func (e *PullError) Unwrap() error { return e.Err }
 
 // Run pulls the feed's newest tree. The error is a *PullError.
 func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
+	// A second run begins with the same options.
 	o := p.Options
 	if o.UserAgent == "" && strings.TrimRight(cmp.Or(o.URL, feed.DefaultURL), "/") == feed.DefaultURL {
 		o.Note("the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")

@@ -160,6 +160,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 	}
 	b := &work.Build
 	b.Again = func(prices []string) string { return againCommand(b, prices, true, d.config) }
+	// A folder that is not there yet holds no picture, and does not stop the day.
 	if _, err := os.Stat(b.Images); err != nil {
 		b.Images = ""
 	}

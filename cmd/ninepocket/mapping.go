@@ -63,11 +63,7 @@ type suggested struct {
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	options := loader.Options{Mapping: flags.mapping}
 	var wrong settings.Problems
-	for _, given := range flags.sources {
-		input, err := loader.ParseInput(given)
-		wrong.Add(err)
-		options.Sources = append(options.Sources, input)
-	}
+	options.Sources = wrong.Inputs(flags.sources)
 	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "", err)
 	}

@@ -197,14 +197,15 @@ func refusal(err error, store, config string) error {
 		return err
 	}
 
-	command := publishCommand(refused.ID, store, config)
+	var overrides strings.Builder
+	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command += " --override " + verdict.Name
+			overrides.WriteString(" --override " + verdict.Name)
 		}
 	}
-	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+command+
-		" --reason 'WHY'", err)
+	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
+		publishCommand(refused.ID, store, config)+overrides.String()+" --reason 'WHY'", err)
 }
 
 // publishCommand spells the command that publishes a snapshot.

@@ -178,7 +178,7 @@ func (w *Window) set(day snapshot.Day, cents int64) {
 
 // AppendPoints appends the days of the window that have a price.
 func (w *Window) AppendPoints(dst []snapshot.Point) []snapshot.Point {
-	for i, cents := range w.cents {
+	for i, cents := range &w.cents {
 		if cents >= 0 {
 			dst = append(dst, snapshot.Point{Day: w.From + snapshot.Day(i), Cents: cents})
 		}

@@ -255,7 +255,7 @@ func (d *day) groupsMissing() finding {
 			n++
 			names = append(names, strconv.Quote(c.Sets.Name.At(int(set))))
 		} else if c.Gaps.Group.At(i) == "" {
-			// All sets of a game.
+			// The day is missing as a whole, and no group of it has a row.
 			for _, game := range c.Sets.Game {
 				if game == c.Gaps.Game[i] {
 					n++

@@ -1,0 +1,52 @@
+package loader
+
+import (
+	"testing"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// TestLostDays wants a day to be missing as a whole, for each game of it, when its feed tells of groups
+// and has no price of any: also when another feed has prices of that day, and not when one row is left.
+func TestLostDays(t *testing.T) {
+	missing := source.Missing{
+		Game: "pokemon", SetRef: "s", Day: today, Prices: true, Empty: true, CollectedAt: today.Start() + archiveHour,
+	}
+	days := func(base *snapshot.Catalog, other bool, rows ...source.Price) (snapshot.Day, []snapshot.Day, []string) {
+		t.Helper()
+		shop := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").price(rows...)
+		shop.missing = []source.Missing{missing}
+		o := Options{Sources: []Input{{"native", "shop"}}, Base: base}
+		inputs := map[string]*fake{"shop": shop}
+		if other {
+			inputs["other"] = newFake("other").price(priceRow("x", "normal", today, 5))
+			inputs["other"].feed.HasCatalog = false
+			shop.cards[0].Identifiers = []source.Identifier{{Namespace: "other", Value: "x"}}
+			o.Prices = []Input{{"native", "other"}}
+		}
+
+		c := mustBuild(t, o, inputs).Catalog
+		var groups []string
+		for i := range c.Gaps.Day {
+			groups = append(groups, c.Gaps.Group.At(i))
+		}
+		return c.Date(), c.Gaps.Day, groups
+	}
+
+	first := one(t, Options{}, newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").
+		price(priceRow("1", "normal", today-1, 7))).Catalog
+	for name, base := range map[string]*snapshot.Catalog{"the first": nil, "on a base": first} {
+		for _, other := range []bool{false, true} {
+			date, lost, groups := days(base, other)
+			if date != today || len(lost) != 1 || lost[0] != today || groups[0] != "" {
+				t.Errorf("%s, beside another feed: %t: the catalog is of %s and lacks %v %q", name, other, date, lost, groups)
+			}
+		}
+
+		date, lost, groups := days(base, false, priceRow("1", "normal", today, 8))
+		if date != today || len(lost) > 0 {
+			t.Errorf("%s, with a row: the catalog is of %s and lacks %v %q", name, date, lost, groups)
+		}
+	}
+}
