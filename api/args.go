@@ -132,7 +132,7 @@ func encodeName(name string) string {
 // ones where the surface is strict.
 func (r *Request) ReadQuery(raw []byte) {
 	a := &r.Args
-	a.Parse(raw, r.Params)
+	a.Parse(raw, r.Op.Params)
 
 	for i := range a.known {
 		known := &a.known[i]
@@ -163,7 +163,7 @@ func (r *Request) strangeQuery() {
 	if len(named) < 2 {
 		format = "the query has the unknown parameter %s: leave it out (this operation takes %s)"
 	}
-	r.problem(format, strings.Join(named, ", "), list(r.Params))
+	r.problem(format, strings.Join(named, ", "), list(r.Op.Params))
 }
 
 // list is names as a sentence has them.

@@ -69,7 +69,7 @@ func (r *Request) sample() string {
 	switch {
 	case r.Strict:
 		return `{"items":[{"kind":"sealed","product_id":"` + r.View.Site().ProductPrefix + `_…"}]}`
-	case r.Path == valuationsPath:
+	case r.Op.Path == valuationsPath:
 		return `{"items":[{"line":"2x Charizard 4/102"}]}`
 	}
 	return `{"ids":["card_…"]}`
@@ -200,7 +200,7 @@ const maxGot = 3
 
 // gotMembers says which members a body has that lacks those of its operation, "" for one without any.
 func (r *Request) gotMembers(body jsonwalk.Value) string {
-	if r.Path == pricesPath && body.Member("items") != nil {
+	if r.Op.Path == pricesPath && body.Member("items") != nil {
 		return ` (got "items", which is the form of preview keys)`
 	}
 

@@ -82,8 +82,8 @@ func FuzzReadIDs(f *testing.F) {
 
 	five := wire.Range{Min: 1, Max: 5}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := &Request{Operation: searchOperation(), Body: body}
-		usual := &Request{Operation: r.Operation, Body: body}
+		r := &Request{Op: searchOperation(), Body: body}
+		usual := &Request{Op: r.Op, Body: body}
 		before := string(body)
 		if usual.scanIDs("ids", five) {
 			r.decodeIDs(five)

@@ -66,9 +66,9 @@ type Service struct {
 // Request is what an operation is asked. The pipeline fills the exported fields; the rest is the
 // operation's scratch memory, which the next request uses again.
 type Request struct {
-	*Service
-	*Operation
-
+	// Service is what every operation has, and Op the one that is asked for.
+	Service *Service
+	Op      *Operation
 	// View is the world that the request sees. A cursor turns it to the View that the walk began
 	// in.
 	View *engine.View

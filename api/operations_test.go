@@ -59,7 +59,7 @@ type ask struct {
 func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wire.Fault) {
 	plan := keys.Plan{MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
-		Service: service, Operation: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
+		Service: service, Op: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
 		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
 		Strict: op.Surface == keys.Preview,
 		Usage:  access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
@@ -217,7 +217,7 @@ func TestTools(t *testing.T) {
 
 		plan := keys.Plan{MaxPrices: 100, HistoryDays: 365}
 		out := &Reply{}
-		f := op.Run(&Request{Service: service, Operation: op, View: view, Plan: &plan, Now: time.Now(), Message: &m},
+		f := op.Run(&Request{Service: service, Op: op, View: view, Plan: &plan, Now: time.Now(), Message: &m},
 			out)
 		if f != nil || !json.Valid(out.Body) || !bytes.Contains(out.Body, []byte(`"isError":false`)) {
 			t.Errorf("%s: %v %.300s", tool, f, out.Body)
@@ -296,7 +296,7 @@ func TestFiltersReachTheQuery(t *testing.T) {
 	}
 
 	identity := func(query string) string {
-		r := &Request{Operation: searchOperation()}
+		r := &Request{Op: searchOperation()}
 		r.ReadQuery([]byte(query))
 		q := r.cardQuery()
 		if f := r.invalid(); f != nil {
@@ -327,7 +327,7 @@ func TestInstants(t *testing.T) {
 		"2026-08-20T02:00:00+02:00":     snapshot.NoTime,
 		"2026-08-20":                    snapshot.NoTime, "2026-08-20T00:00:00": snapshot.NoTime,
 	} {
-		r := &Request{Operation: searchOperation()}
+		r := &Request{Op: searchOperation()}
 		r.ReadQuery([]byte("updated_since=" + query))
 		if got := r.cardQuery().UpdatedSince; got != want || r.problems.any() == (want != snapshot.NoTime) {
 			t.Errorf("%s is read as %d, %q; want %d", query, got, r.problems.named, want)

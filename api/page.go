@@ -19,7 +19,7 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	}
 
 	// Else the walk goes on by sort key in the present snapshot (decision 29).
-	if kept := r.Retained(page.Snapshot); kept != nil {
+	if kept := r.Service.Retained(page.Snapshot); kept != nil {
 		r.View = kept
 	}
 
@@ -42,7 +42,7 @@ func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (tok
 
 	// Beside parameters that are wrong, nobody knows what the cursor was issued for: only what is
 	// wrong with it alone is named.
-	page, err := r.Cursors.Open(token, op, bound, r.Now)
+	page, err := r.Service.Cursors.Open(token, op, bound, r.Now)
 	if err != nil && (sound || !errors.Is(err, cursor.ErrOther)) {
 		r.badCursor(token, err)
 	}
@@ -58,7 +58,7 @@ func (r *Request) badCursor(token string, err error) {
 			"then send next_cursor as it came", err, Quote(token))
 		return
 	}
-	if errors.Is(err, cursor.ErrOther) && r.Surface == keys.Live { // its cursors are for every tenant
+	if errors.Is(err, cursor.ErrOther) && r.Op.Surface == keys.Live { // its cursors are for every tenant
 		err = errOtherQuery
 	}
 	r.problem("%s: leave it out to start again from the first page", err)
@@ -76,7 +76,8 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []
 	out.Tail = len(out.Body)
 	out.Body = append(out.Body, `,"next_cursor":"`...)
 	from := len(out.Body)
-	out.Body = r.Cursors.Append(out.Body, cursor.Page{Op: op, Snapshot: r.View.Hash, Position: position}, bound, r.Now)
+	page := cursor.Page{Op: op, Snapshot: r.View.Hash, Position: position}
+	out.Body = r.Service.Cursors.Append(out.Body, page, bound, r.Now)
 	r.linkNext(out, out.Body[from:])
 	out.Body = append(out.Body, '"', '}')
 
@@ -87,8 +88,8 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []
 func (r *Request) linkNext(out *Reply, token []byte) {
 	link := out.Link[:0]
 	link = append(link, '<')
-	link = append(link, r.BaseURL...)
-	link = append(link, r.Path...)
+	link = append(link, r.Service.BaseURL...)
+	link = append(link, r.Op.Path...)
 	link = append(link, '?')
 
 	// Unknown parameters are ignored, and do not travel along.
@@ -113,7 +114,7 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 func (r *Request) tagPage(out *Reply, more bool) {
 	text := r.text[:0]
 	text = append(text, r.View.ID...)
-	text = append(text, r.Path...)
+	text = append(text, r.Op.Path...)
 
 	// How often a parameter was given tells an empty value from none.
 	for i := range r.Args.known {

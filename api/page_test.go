@@ -13,7 +13,7 @@ import (
 func TestTagsTurn(t *testing.T) {
 	view := testView(t)
 	tag := func(at time.Time, more bool) uint64 {
-		r := &Request{View: view, Operation: searchOperation(), Now: at}
+		r := &Request{View: view, Op: searchOperation(), Now: at}
 		var out Reply
 		r.tagPage(&out, more)
 		return out.Tag

@@ -75,7 +75,7 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 
 	page := cursor.Page{Op: cursor.Products, Snapshot: r.View.Hash, Position: position}
 	out.Body = append(out.Body, '"')
-	out.Body = r.Cursors.Append(out.Body, page, bound, r.Now)
+	out.Body = r.Service.Cursors.Append(out.Body, page, bound, r.Now)
 	out.Body = append(out.Body, '"')
 }
 
@@ -96,11 +96,11 @@ func (r *Request) openProducts(bound uint64) (after string, coming bool) {
 	}
 
 	// A walk must not mix two catalogs, but a publication may leave all products as they are.
-	switch kept := r.Retained(page.Snapshot); {
+	switch kept := r.Service.Retained(page.Snapshot); {
 	case kept != nil:
 		r.View = kept
 	case r.View.ProductsHash == binary.BigEndian.Uint64(page.Position):
-	case r.MayCome(page.Snapshot, page.Issued):
+	case r.Service.MayCome(page.Snapshot, page.Issued):
 		return "", true
 	default:
 		r.problem("the catalog of this cursor has been replaced: leave it out to start again from the first page")

@@ -112,7 +112,7 @@ func getUsage(r *Request, out *Reply) *wire.Fault {
 	}
 
 	// The preview contract's shape is closed.
-	if r.Surface == keys.Live {
+	if r.Op.Surface == keys.Live {
 		shown.Plan = r.Plan.Name
 		shown.Minute = wire.Minute{
 			Limit: usage.Minute.Limit, Remaining: usage.Minute.Remaining, ResetAt: 1000 * usage.Minute.Reset,

@@ -16,7 +16,7 @@ func Tools(endpoint *mcp.Endpoint) []*Operation {
 		all[number] = &Operation{
 			Name: access.MCPOperation(name), Method: post, Surface: keys.Live,
 			Run: func(r *Request, out *Reply) *wire.Fault {
-				out.Body = r.Tools.Call(out.Body, r.Message, number, mcp.Caller{
+				out.Body = r.Service.Tools.Call(out.Body, r.Message, number, mcp.Caller{
 					View: r.View, Now: r.Now,
 					Limits: mcp.Limits{HistoryDays: r.Plan.HistoryDays, Cards: r.Plan.MaxPrices},
 				})

@@ -147,6 +147,11 @@ func IsWordRune(r rune) bool {
 // IsDigit reports whether a byte is a digit of ASCII.
 func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
 
+// IsYear reports whether a text is a year of the trade: 1996, 2025.
+func IsYear[T ~string | ~[]byte](text T) bool {
+	return len(text) == 4 && IsInteger(text) && string(text) >= "1996" && string(text) <= "2039"
+}
+
 // IsInteger reports whether text consists of digits of ASCII alone.
 func IsInteger[T ~string | ~[]byte](text T) bool {
 	for i := range len(text) {

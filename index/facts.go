@@ -62,7 +62,7 @@ func (f Facts) GameBegins(head string) bool {
 func (f Facts) Numbered(number string) []uint32 { return f.ix.cardsNumbered(number) }
 
 // InSet are the cards of a set, ascending.
-func (f Facts) InSet(set uint32) []uint32 { return f.ix.bySet.list(int(set)) }
+func (f Facts) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
 
 // Wished are the traits of a card (docs/SEARCH.md, Preferences).
 func (f Facts) Wished(card uint32) collector.Traits { return f.ix.words.Traits(card) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -50,7 +51,7 @@ func (ix *Index) buildFilters(step func()) {
 	n := c.Cards.ID.Len()
 	step()
 	// Lists by row need no table: games and sets are numbered already.
-	ix.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
+	ix.bySet = text.NewColumn(c.Sets.ID.Len(), n, func(card int) uint32 { return uint32(c.Cards.Set[card]) }, text.Itself)
 	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
 	ix.numbers = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.NumberKey(c.Cards.Number.At(card)))
@@ -147,7 +148,7 @@ func (ix *Index) resolve(f Filter) (chosen selection, ok bool) {
 // cardsIn are the cards that a set filter means, ascending.
 func (ix *Index) cardsIn(ref string) []uint32 {
 	if set, ok := ix.Set(ref); ok {
-		return ix.bySet.list(set)
+		return ix.bySet.Of(uint32(set))
 	}
 	return ix.cardsOfSets(ix.setNames.Named(ref))
 }
@@ -155,12 +156,12 @@ func (ix *Index) cardsIn(ref string) []uint32 {
 // cardsOfSets joins the cards of sets, ascending.
 func (ix *Index) cardsOfSets(sets []uint32) []uint32 {
 	if len(sets) == 1 {
-		return ix.bySet.list(int(sets[0]))
+		return ix.bySet.Of(sets[0])
 	}
 
 	var all []uint32
 	for _, set := range sets {
-		all = append(all, ix.bySet.list(int(set))...)
+		all = append(all, ix.bySet.Of(set)...)
 	}
 
 	slices.Sort(all)

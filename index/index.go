@@ -17,14 +17,14 @@ type Index struct {
 	products *Products
 	setNames *SetNames
 
-	bySet    postings // cards of a set
-	rarities *terms   // cards by folded rarity
-	numbers  *terms   // cards by collector number and by its base, see cardsNumbered
-	series   *terms   // sets by folded series
-	names    *terms   // cards by folded plain name
-	cores    *terms   // cards by the key of their core, see Core
-	variants *terms   // cards by variant that they have a price in
-	sameAs   []int    // of a variant: the first that means the same
+	bySet    text.Column // cards of a set
+	rarities *terms      // cards by folded rarity
+	numbers  *terms      // cards by collector number and by its base, see cardsNumbered
+	series   *terms      // sets by folded series
+	names    *terms      // cards by folded plain name
+	cores    *terms      // cards by the key of their core, see Core
+	variants *terms      // cards by variant that they have a price in
+	sameAs   []int       // of a variant: the first that means the same
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending
@@ -63,11 +63,4 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}
 	return ix, nil
-}
-
-// every calls step at element i of a loop over small ones, once in 256.
-func every(step func(), i int) {
-	if i&255 == 0 {
-		step()
-	}
 }

@@ -35,7 +35,7 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	defer s.giveBack()
 
 	q.Sort = Relevance
-	ix.findWords(s, q, &sel, ranked{}, n, search)
+	s.findWords(ix, q, &sel, ranked{}, n, search)
 	// A name that is typed in full is meant, whatever else fits.
 	left := ix.words.LeavesOut(q.Words)
 	folded := ""

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -25,7 +26,7 @@ func (ix *Index) buildNarrow(step func()) {
 
 	ix.updated = make([]int64, n)
 	for card := range n {
-		every(step, card)
+		text.Every(step, card)
 		at := c.Cards.UpdatedAt[card]
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			if c.Lanes.Cents[lane] >= 0 {
@@ -217,7 +218,7 @@ func column(texts *snapshot.Strings) func(each func(string)) {
 func (t *terms) spelt(texts *snapshot.Strings) func(each func(string)) {
 	return func(each func(string)) {
 		for k := range t.keys.Len() {
-			each(texts.At(int(t.list(k)[0])))
+			each(texts.At(int(t.Of(uint32(k))[0])))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -43,7 +44,7 @@ func newOrders(c *snapshot.Catalog, step func()) (orders, error) {
 	// Prices must fall with the numbers, and cards without one come last.
 	o.priced = n
 	for card := range n {
-		every(step, card)
+		text.Every(step, card)
 		if c.Cards.Display[card] < 0 {
 			o.priced = min(o.priced, card)
 		} else if card > o.priced || card > 0 && o.price(uint32(card-1)) < o.price(uint32(card)) {
@@ -90,7 +91,7 @@ func (o *orders) byFit(step func()) {
 	compared := 0
 	slices.SortStableFunc(o.likely, func(a, b uint32) int {
 		compared++
-		every(step, compared)
+		text.Every(step, compared)
 		return cmp.Compare(fit[b], fit[a])
 	})
 

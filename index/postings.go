@@ -1,57 +1,16 @@
 package index
 
 import (
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
-// postings are lists of rows, ascending, in one arena: list k is rows[ends[k-1]:ends[k]].
-type postings struct {
-	rows []uint32
-	ends []uint32
-}
-
-// list returns list k; the caller must not change it.
-func (p *postings) list(k int) []uint32 {
-	var from uint32
-	if k > 0 {
-		from = p.ends[k-1]
-	}
-	return p.rows[from:p.ends[k]]
-}
-
-// group makes postings of n lists from the list that each row belongs to, -1 for none.
-func group(n, rows int, of func(row int) int) postings {
-	postings := postings{ends: make([]uint32, n+1)}
-	total := uint32(0)
-	for row := range rows {
-		if k := of(row); k >= 0 {
-			postings.ends[k+1]++
-			total++
-		}
-	}
-
-	for k := range n {
-		postings.ends[k+1] += postings.ends[k]
-	}
-
-	postings.rows = make([]uint32, total)
-	for row := range rows {
-		if k := of(row); k >= 0 {
-			postings.rows[postings.ends[k]] = uint32(row)
-			postings.ends[k]++
-		}
-	}
-
-	postings.ends = postings.ends[:n]
-	return postings
-}
-
-// terms are postings by string.
+// terms are lists of rows by string, each ascending.
 type terms struct {
 	table   *table
 	keys    *snapshot.Strings
 	longest int // of the keys, in bytes: a longer one is not looked for
-	postings
+	text.Column
 }
 
 // entry is a string and a row that has it.
@@ -67,7 +26,7 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
 	entries := make([]entry, 0, rows)
 	for row := range rows {
-		every(step, row)
+		text.Every(step, row)
 		of(row, func(s string) {
 			if s == "" {
 				return
@@ -91,11 +50,8 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 		})
 	}
 
-	t.postings = group(t.keys.Len(), len(entries), func(i int) int { return int(entries[i].term) })
-	for i, at := range t.rows {
-		t.rows[i] = entries[at].row
-	}
-
+	t.Column = text.NewColumn(t.keys.Len(), len(entries), func(i int) uint32 { return entries[i].term },
+		func(i int) uint32 { return entries[i].row })
 	return t
 }
 
@@ -105,7 +61,7 @@ func (t *terms) find(s string) []uint32 {
 		return nil
 	}
 	if k, ok := t.table.find(s); ok {
-		return t.list(int(k))
+		return t.Of(k)
 	}
 	return nil
 }

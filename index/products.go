@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -36,14 +37,14 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 	tails := &c.Sealed.Tail
 	products.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
-		every(step, row)
+		text.Every(step, row)
 		products.sealed.add(uint32(row))
 	}
 
 	compared := 0
 	slices.SortFunc(products.items, func(a, b uint32) int {
 		compared++
-		every(step, compared)
+		text.Every(step, compared)
 		return strings.Compare(products.tail(a), products.tail(b))
 	})
 

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -37,12 +38,12 @@ func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step fun
 	})
 
 	for row := range 2 * n {
-		every(step, int(row))
+		text.Every(step, int(row))
 		refs.table.add(row)
 	}
 
 	for k := range registry.Slug.Len() {
-		every(step, k)
+		text.Every(step, k)
 		// A former slug leads to its card while that is in the catalog.
 		if row, ok := refs.table.find(registry.SlugID.At(k)); ok && row < n {
 			refs.former[k] = row

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -77,14 +78,6 @@ func (ix *Index) SetNames() *SetNames { return ix.setNames }
 func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	n := c.Sets.ID.Len()
 	sn := &SetNames{sets: sets, aliases: map[string]string{}}
-	sn.spelt = newTerms(step, n, func(set int, add func(string)) {
-		add(collector.Fold(c.Sets.Name.At(set)))
-		add(collector.Fold(c.Sets.Code.At(set)))
-		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
-			add(collector.Fold(c.Sets.Alias.At(from)))
-		}
-	})
-
 	each := func(set int, add func(string)) {
 		add(c.Sets.Name.At(set))
 		add(c.Sets.Code.At(set))
@@ -93,6 +86,9 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 		}
 	}
 
+	sn.spelt = newTerms(step, n, func(set int, add func(string)) {
+		each(set, func(name string) { add(collector.Fold(name)) })
+	})
 	sn.everyday = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) { everydayNames(name, add) })
 	})
@@ -118,7 +114,7 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 
 	for k := range sn.everyday.keys.Len() {
 		folded := sn.everyday.keys.At(k)
-		for _, set := range sn.everyday.list(k) {
+		for _, set := range sn.everyday.Of(uint32(k)) {
 			sn.keys = append(sn.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
 		}
 	}
@@ -167,10 +163,7 @@ func (sn *SetNames) Spelt(key string) []uint32 {
 	if sets := sn.everyday.find(key); len(sets) > 0 {
 		return sets
 	}
-	if name, ok := sn.aliases[key]; ok {
-		return sn.everyday.find(name)
-	}
-	return nil
+	return sn.everyday.find(sn.aliases[key])
 }
 
 // idleSetWords are what people write of a set without telling it from others.
@@ -434,7 +427,7 @@ func (sn *SetNames) misspelt(words []string) []uint32 {
 		if bits.OnesCount64(letters^k.letters) > 2*most {
 			continue
 		}
-		switch d := distance(k.folded, folded); {
+		switch d := collector.Distance(k.folded, folded, most+1); {
 		case d < most:
 			most = d
 			best = []uint32{k.set}
@@ -453,33 +446,6 @@ func (sn *SetNames) misspelt(words []string) []uint32 {
 		}
 	}
 	return best
-}
-
-// distance is how many letters two names differ in: left out, put in, changed, or swapped.
-func distance(a, b string) int {
-	before := make([]int, len(b)+1)
-	last := make([]int, len(b)+1)
-	row := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			change := last[j]
-			if a[i] != b[j] {
-				change++
-			}
-			row[j+1] = min(change, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last, row = last, row, before // air: the rows move on
-	}
-
-	return last[len(b)]
 }
 
 // Nearest appends at most three sets whose names are most like one that no set has: those that have
@@ -512,11 +478,7 @@ func (sn *SetNames) Nearest(dst []uint32, ref string) []uint32 {
 		best[set] += 2 * fullyAlike
 	}
 
-	sets := make([]uint32, 0, len(best))
-	for set := range best {
-		sets = append(sets, set)
-	}
-	slices.SortFunc(sets, func(a, b uint32) int {
+	sets := slices.SortedFunc(maps.Keys(best), func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(a, b))
 	})
 	return append(dst, sets[:min(len(sets), nearestSets)]...)

@@ -147,11 +147,11 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 	// One card more than the page holds says whether another page follows.
 	switch {
 	case q.HasWords:
-		ix.findWords(s, q, &sel, bound, limit+1, ix.words.Search)
+		s.findWords(ix, q, &sel, bound, limit+1, ix.words.Search)
 	case len(sel.lists) > 0:
-		ix.pick(s, q, &sel, bound, limit+1)
+		s.pick(ix, q, &sel, bound, limit+1)
 	default:
-		ix.scan(s, q, &sel, bound, limit+1)
+		s.scan(ix, q, &sel, bound, limit+1)
 	}
 
 	page.More = len(s.best) > limit
@@ -168,7 +168,7 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 }
 
 // findWords leaves the best n cards that match the words and the selection, from bound on.
-func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int, search searcher) {
+func (s *scratch) findWords(ix *Index, q Query, sel *selection, bound ranked, n int, search searcher) {
 	var keep func(uint32) bool
 	if ix.narrowed(sel) {
 		keep = func(card uint32) bool { return ix.has(sel, card, 0) }
@@ -196,7 +196,7 @@ func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n 
 // pick leaves the best n cards of the shortest list that are in the whole selection, from bound on.
 // Lists ascend by card number, which is the rank by price, so that both price orders stop at n
 // cards.
-func (ix *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
+func (s *scratch) pick(ix *Index, q Query, sel *selection, bound ranked, n int) {
 	list := sel.lists[0]
 	switch q.Sort {
 	case Relevance, PriceDesc:
@@ -207,7 +207,7 @@ func (ix *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) 
 		}
 
 	case PriceAsc:
-		ix.pickCheapest(s, list, sel, bound.major, n)
+		s.pickCheapest(ix, list, sel, bound.major, n)
 	case Newest:
 		for _, card := range list {
 			if ix.has(sel, card, 1) {
@@ -220,7 +220,7 @@ func (ix *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) 
 
 // pickCheapest takes a list from its end: prices ascend that way, but cards of one price are in
 // catalog order both ways, and cards without a price come last.
-func (ix *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uint64, n int) {
+func (s *scratch) pickCheapest(ix *Index, list []uint32, sel *selection, from uint64, n int) {
 	priced := cut(list, 0, uint32(ix.orders.priced))
 	end := 0
 	// Else the page is among the unpriced.
@@ -261,7 +261,7 @@ func (s *scratch) take(ix *Index, sel *selection, card uint32, rank uint64, n in
 
 // scan walks the order itself from bound on and stops after n cards: without posting lists most
 // cards pass.
-func (ix *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
+func (s *scratch) scan(ix *Index, q Query, sel *selection, bound ranked, n int) {
 	from := uint64(0)
 	to := uint64(ix.c.Cards.ID.Len())
 	switch q.Sort {
@@ -336,6 +336,6 @@ func (s *scratch) offer(r, bound ranked, n int) {
 
 // Top appends the n dearest cards of a set, priced ones only (decision 22).
 func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
-	list := cut(ix.bySet.list(set), 0, uint32(ix.orders.priced))
+	list := cut(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ninepocket/collector"
+	"ninepocket/loader/history"
 	"ninepocket/snapshot"
 )
 
@@ -30,23 +31,18 @@ type assembly struct {
 	groups map[string]snapshot.Day // full reference of a group that lacks its newest day → the day it has last
 	seen   map[feedGame]*[snapshot.HistoryDays]bool
 
-	r      *reader
-	w      window
+	r      *history.Reader
+	w      history.Window
 	points []snapshot.Point
 }
 
 // assemble writes the catalog at an instant.
 func (b *builder) assemble(at int64) *snapshot.Catalog {
-	b.history.flush(b.lanes.len())
-	if len(b.history.daily) > 1 {
-		b.history.compact(b.lanes.len())
-	}
-
 	// What is current is known only now: a feed may name a day again in a later input.
 	b.lanes.newest(b.newest, func(item int32) uint8 { return b.merged.item(int(item)).game })
 	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
-	a.w.from = a.date - snapshot.HistoryDays + 1
-	a.r = newReader(&b.history, b.o.Base, b.lanes.len(), a.w.from, a.date)
+	a.w.From = a.date - snapshot.HistoryDays + 1
+	a.r = b.history.Read(b.o.Base, b.lanes.len(), a.w.From, a.date)
 	a.findGroups()
 
 	// Every step needs those before it: sets get rows before cards, and prices decide their order.
@@ -69,21 +65,10 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
-	a.has = make([]bool, len(snapshot.Games))
-	has := a.has
-	m := a.b.merged
-	for i := range m.sets {
-		has[m.sets[i].game] = true
-	}
-
-	for i := range m.numItems() {
-		has[m.item(i).game] = true
-	}
-
-	// A game without a card or product is not listed.
-	a.game = make([]uint8, len(has))
+	a.has = a.b.merged.games()
+	a.game = make([]uint8, len(a.has))
 	for g, game := range snapshot.Games {
-		if has[g] {
+		if a.has[g] {
 			a.game[g] = uint8(a.c.Games.Slug.Len())
 			a.c.Games.Slug.Append(game.Slug)
 			a.c.Games.Name.Append(game.Name)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ninepocket/loader/clean"
+	"ninepocket/loader/history"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
@@ -108,9 +110,9 @@ type builder struct {
 	mapping *mapping
 
 	pictures   pictures
-	quarantine quarantine
+	quarantine clean.Quarantine
 	report     Report
-	pool       pool
+	pool       clean.Pool
 	leftOut    map[string]bool // full references that a source has and this catalog leaves out
 
 	feeds    []feed
@@ -120,7 +122,7 @@ type builder struct {
 	merged    *merged
 	variants  variants
 	lanes     *laneTable
-	history   history
+	history   history.Layers
 	newest    days
 	dated     []dated // by input with prices, as report.Prices
 
@@ -137,6 +139,10 @@ type builder struct {
 func newBuilder(o Options, open func(string, string, source.Options) (source.Source, error)) (*builder, error) {
 	if len(o.Sources)+len(o.Prices) == 0 && o.Base == nil {
 		return nil, errors.New("cannot build a catalog: there is no input")
+	}
+	if o.Base == nil {
+		// A base of nothing hands nothing down.
+		o.Base = &snapshot.Catalog{SnapshotAt: snapshot.NoTime}
 	}
 
 	mapping, err := loadMapping(o.Mapping)
@@ -158,14 +164,14 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 			Filled: []string{}, Refused: []RefusedDay{},
 			Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
 		},
-		history: newHistory(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
+		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
 
 	if !o.SnapshotAt.IsZero() {
 		b.until = o.SnapshotAt.UnixMilli()
 		// Rows that are too old for this instant need not be kept at all.
-		b.history.see(snapshot.DayOf(b.until))
-		if o.Base != nil && o.Base.SnapshotAt > b.until {
+		b.history.See(snapshot.DayOf(b.until))
+		if o.Base.SnapshotAt > b.until {
 			return nil, fmt.Errorf("cannot build a catalog of %s: the base describes the later %s",
 				timeText(b.until), timeText(o.Base.SnapshotAt))
 		}
@@ -235,14 +241,14 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 
 	b.progress("assemble", 0, 0)
 	catalog := b.assemble(at)
-	b.report.QuarantineCut = b.quarantine.cut
+	b.report.QuarantineCut = b.quarantine.Cut
 	b.report.MappingNotes = append(b.report.MappingNotes, b.mapping.unmatched(b.merged)...)
 	for i := range b.dated {
 		b.report.Prices[i].TooOld = b.dated[i].before(catalog.Date() - snapshot.HistoryDays + 1)
 	}
 
 	return &Result{
-		Catalog: catalog, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts,
+		Catalog: catalog, Quarantine: b.quarantine.Lines.Bytes(), QuarantineCounts: b.quarantine.Counts,
 		Report: b.report,
 	}, nil
 }
@@ -286,7 +292,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 // has one.
 func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 	if !slices.ContainsFunc(sources, func(opened opened) bool { return opened.Feed().HasCatalog }) {
-		if b.o.Base == nil {
+		if b.o.Base.SnapshotAt == snapshot.NoTime {
 			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
 		}
 		b.merged = b.carryOver()
@@ -369,10 +375,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 func (b *builder) snapshotAt() (int64, error) {
 	at := b.until
 	if at == snapshot.NoTime {
-		at = b.collected
-		if b.o.Base != nil {
-			at = max(at, b.o.Base.SnapshotAt)
-		}
+		at = max(b.collected, b.o.Base.SnapshotAt)
 	}
 
 	if at == snapshot.NoTime && !b.o.CollectedAt.IsZero() {

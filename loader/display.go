@@ -20,7 +20,7 @@ func (a *assembly) chooseLanes() {
 	for item := range a.lanes {
 		from := len(kept)
 		for lane := t.head[item]; lane >= 0; lane = t.all[lane].next {
-			if t.all[lane].day < a.w.from {
+			if t.all[lane].day < a.w.From {
 				b.report.LanesExpired++
 				continue
 			}
@@ -199,8 +199,8 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	}
 
 	// Layers of history lie over each other, weakest first, and the result is encoded once.
-	a.r.overlay(&a.w, lane, from.base)
-	a.points = a.w.appendPoints(a.points[:0], a.w.from)
+	a.r.Overlay(&a.w, lane, from.base)
+	a.points = a.w.AppendPoints(a.points[:0])
 	a.seeDays(lane)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)
 	h.Of.Append(len(h.Points))
@@ -211,8 +211,8 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	lanes.Cents = append(lanes.Cents, cents)
 	lanes.SourceAsOf = append(lanes.SourceAsOf, asOf)
 	lanes.CollectedAt = append(lanes.CollectedAt, collected)
-	lanes.Base7 = append(lanes.Base7, a.w.base(7))
-	lanes.Base30 = append(lanes.Base30, a.w.base(30))
+	lanes.Base7 = append(lanes.Base7, a.w.Base(7))
+	lanes.Base30 = append(lanes.Base30, a.w.Base(30))
 	lanes.Seen = append(lanes.Seen, from.day)
 }
 

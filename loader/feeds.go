@@ -25,26 +25,22 @@ type feed struct {
 // in its order, then the others as given. Of a lane that several feeds price, the first stands and
 // the others are not used.
 func (b *builder) listFeeds(sources, prices []opened) error {
-	// The base's feeds all stay.
-	var whole bool
 	for _, opened := range sources {
 		if opened.Feed().HasCatalog {
 			b.addFeed(opened.Feed(), true)
 		}
 	}
 
-	if base := b.o.Base; base != nil {
-		// Without a source, the base's catalog is carried over, and with it all its feeds.
-		whole = len(b.feeds) == 0
-		for i := range base.Feeds.Namespace.Len() {
-			b.addFeed(source.Feed{
-				Namespace: base.Feeds.Namespace.At(i), Attribution: base.Feeds.Attribution.At(i),
-				Partner: base.Feeds.Partner.At(i),
-			}, whole)
-		}
+	// Without a source, the base's catalog is carried over, and with it all its feeds.
+	whole := len(b.feeds) == 0
+	told := &b.o.Base.Feeds
+	for i := range told.Namespace.Len() {
+		b.addFeed(source.Feed{
+			Namespace: told.Namespace.At(i), Attribution: told.Attribution.At(i), Partner: told.Partner.At(i),
+		}, whole)
 	}
 
-	for _, in := range append(append([]opened{}, sources...), prices...) {
+	for _, in := range slices.Concat(sources, prices) {
 		b.addFeed(in.Feed(), false)
 	}
 
@@ -86,10 +82,6 @@ func (b *builder) feedOf(namespace string) uint8 { return uint8(max(0, b.feedAt(
 // newest row.
 func (b *builder) carryLanes() {
 	base := b.o.Base
-	if base == nil {
-		return
-	}
-
 	feeds := make([]uint8, base.Feeds.Namespace.Len())
 	for i := range feeds {
 		feeds[i] = b.feedOf(base.Feeds.Namespace.At(i))
@@ -130,30 +122,30 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 // itemsOfBase finds the base's items in the new catalog by their ids, -1 for those that left. An
 // item that became sealed, or a card, has other lanes and starts anew.
 func (b *builder) itemsOfBase() []int32 {
-	base := b.o.Base
-	m := b.merged
-	now := make(map[string]int32, m.numItems())
-	for i := range m.numItems() {
-		now[m.idOf(i)] = int32(i)
+	now := make(map[string]int32, b.merged.numItems())
+	for i := range b.merged.numItems() {
+		now[b.merged.idOf(i)] = int32(i)
 	}
 
-	// In the base's own numbering: its cards, then its sealed products.
-	out := make([]int32, 0, base.NumItems())
-	add := func(id string) {
-		i, ok := now[id]
-		if !ok {
-			i = -1
+	ids := b.idsOfBase()
+	out := make([]int32, len(ids))
+	for i, id := range ids {
+		at, stays := now[id]
+		if !stays {
+			at = -1
 		}
-		out = append(out, i)
+		out[i] = at
 	}
-
-	for i := range base.Cards.ID.Len() {
-		add(base.Cards.ID.At(i))
-	}
-
-	for i := range base.Sealed.Tail.Len() {
-		add(sealedPrefix + base.Sealed.Tail.At(i))
-	}
-
 	return out
+}
+
+// idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.
+func (b *builder) idsOfBase() (ids []string) {
+	for i := range b.o.Base.Cards.ID.Len() {
+		ids = append(ids, b.o.Base.Cards.ID.At(i))
+	}
+	for i := range b.o.Base.Sealed.Tail.Len() {
+		ids = append(ids, sealedPrefix+b.o.Base.Sealed.Tail.At(i))
+	}
+	return ids
 }

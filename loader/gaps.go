@@ -2,8 +2,6 @@ package loader
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -32,237 +30,6 @@ type gap struct {
 
 // feedGame is a game of a feed.
 type feedGame struct{ feed, game uint8 }
-
-// Missing notes a group whose prices a source lacks.
-func (p *pricer) Missing(missing source.Missing) {
-	game, known := gameNumber(missing.Game)
-	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
-		return
-	}
-	key := gapKey{p.feed, game, missing.Day, fullRef(p.b.feeds[p.feed].namespace, missing.SetRef)}
-	p.b.missing[key] = gap{missing.Name, missing.Empty, missing.CollectedAt}
-}
-
-// loseDays finds the days that a feed tells of and has no price of, in any group: they are missing as a
-// whole, and the catalog is of such a day although no row was collected then.
-func (b *builder) loseDays() {
-	lost := map[gapKey]gap{}
-	for key, of := range b.missing {
-		if key.day > b.latest && key.day > slices.Max(b.newest[key.feed]) {
-			lost[gapKey{key.feed, key.game, key.day, ""}] = gap{}
-			b.collected = max(b.collected, of.collected)
-		}
-	}
-	maps.Copy(b.missing, lost)
-}
-
-// seeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
-func (p *pricer) seeGroup(i int32, day snapshot.Day) {
-	it := p.b.merged.item(int(i))
-	key := gapKey{p.feed, it.game, day, it.group}
-	if key != p.group && it.group != "" {
-		p.group = key
-		p.b.priced[key] = true
-	}
-}
-
-// Missing notes a set whose products the source lacks.
-func (g *gatherer) Missing(missing source.Missing) {
-	if !missing.Prices {
-		g.lost[missing.SetRef] = true
-	}
-}
-
-// group is the full reference of a group, one text for all its items.
-func (g *gatherer) group(setRef string) string {
-	if setRef == "" {
-		return ""
-	}
-	return g.b.pool.of(fullRef(g.feed.Namespace, setRef))
-}
-
-// carryLost takes from the base what was in the groups whose products the source lacks: they are
-// still there, for all that is known. Of sealed products the base does not know the group, so that
-// all of the game's that no other group has stay.
-func (g *gatherer) carryLost() {
-	base := g.b.o.Base
-	if base == nil || len(g.lost) == 0 {
-		return
-	}
-
-	refs := g.b.refsOfBase()
-	games := map[uint8]string{}
-	for ref := range g.lost {
-		if set, known := g.setOf[ref]; known {
-			games[g.out.sets[set].game] = ref
-		}
-	}
-
-	for i := range base.Cards.ID.Len() {
-		if base.Cards.Set[i] == snapshot.NoSet {
-			continue
-		}
-		ref := g.lostSet(refs[base.Sets.ID.At(int(base.Cards.Set[i]))])
-		c := g.b.carryCard(i, refs)
-		if ref == "" || !g.carries(&c.item, ref) {
-			continue
-		}
-		c.set = g.setOf[ref]
-		g.setRefs = append(g.setRefs, g.b.pool.of(ref))
-		g.out.cards = append(g.out.cards, c)
-		g.report.Carried++
-	}
-
-	for i := range base.Sealed.Tail.Len() {
-		sealed := g.b.carrySealed(i, refs)
-		if ref, lost := games[sealed.game]; lost && g.carries(&sealed.item, ref) {
-			g.out.sealed = append(g.out.sealed, sealed)
-			g.report.Carried++
-		}
-	}
-}
-
-// lostSet is the source's reference of a set of the base whose products it lacks, "" for others.
-func (g *gatherer) lostSet(refs []string) string {
-	for _, full := range refs {
-		namespace, ref := splitRef(full)
-		if _, listed := g.setOf[ref]; listed && namespace == g.feed.Namespace && g.lost[ref] {
-			return ref
-		}
-	}
-	return ""
-}
-
-// carries makes an item of the base one of the source's, unless the source has it elsewhere or never
-// had it.
-func (g *gatherer) carries(it *item, setRef string) bool {
-	prefix := fullRef(g.feed.Namespace, "")
-	at := slices.IndexFunc(it.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
-	if at < 0 || g.seen[it.refs[at][len(prefix):]] {
-		return false
-	}
-
-	it.refs = []string{it.refs[at]}
-	it.group = g.group(setRef)
-	g.seen[it.refs[0][len(prefix):]] = true
-	return true
-}
-
-// groupOfSet is the reference by which a feed with groups knows a set, "" for none.
-func groupOfSet(refs []string) string {
-	for _, ref := range refs {
-		if namespace, _ := splitRef(ref); namespace == source.KindTCGCSV {
-			return ref
-		}
-	}
-	return ""
-}
-
-// openKept opens the kept day files of the days that the base lacks. One that is damaged holds up no
-// other day.
-func (b *builder) openKept(sources []opened) (kept []opened) {
-	if len(b.o.Kept) == 0 {
-		return nil
-	}
-
-	newest := snapshot.NoDay
-	for _, opened := range sources {
-		if dated, ok := opened.Source.(source.Dated); ok && opened.Feed().Namespace == source.KindTCGCSV {
-			day, _ := dated.Newest()
-			newest = max(newest, day)
-		}
-	}
-
-	has := b.daysOfBase()
-	for _, day := range slices.Sorted(maps.Keys(b.o.Kept)) {
-		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
-			continue
-		}
-
-		in := b.o.Kept[day]
-		opened, err := b.openAll([]Input{in})
-		if err == nil {
-			err = holdsDay(opened[0], day)
-		}
-		if err != nil {
-			b.leaveDayOut(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
-			continue
-		}
-		kept = append(kept, opened...)
-		if has[day] == lacking {
-			b.report.Filled = append(b.report.Filled, day.String())
-		}
-	}
-	return kept
-}
-
-// holdsDay wants a kept day file to be of the day that it is named after.
-func holdsDay(in opened, day snapshot.Day) error {
-	dated, is := in.Source.(source.Dated)
-	if !is {
-		return errors.New("it is no day file")
-	}
-	if holds, _ := dated.Newest(); holds != day {
-		return fmt.Errorf("it holds the prices of %s", holds)
-	}
-	return nil
-}
-
-// leaveDayOut leaves out a kept day, or a file of one, and says so.
-func (b *builder) leaveDayOut(refused RefusedDay) {
-	r := &b.report
-	r.Refused = append(r.Refused, refused)
-	if refused.File == "" {
-		r.Filled = slices.DeleteFunc(r.Filled, func(day string) bool { return day == refused.Day })
-	}
-}
-
-// What a base has of a day.
-const (
-	lacking = iota // nothing, or nothing of a game
-	partly         // not all groups
-	whole
-)
-
-// daysOfBase says what the base has of each day of the daily feed.
-func (b *builder) daysOfBase() map[snapshot.Day]int {
-	base := b.o.Base
-	has := map[snapshot.Day]int{}
-	if base == nil {
-		return has
-	}
-
-	// Ten million points: an array, not a map.
-	first := base.Date() - snapshot.HistoryDays + 1
-	var days [snapshot.HistoryDays]bool
-	var points []snapshot.Point
-	for i := range base.NumItems() {
-		from, to := base.Lanes.Of.Range(i)
-		for lane := from; lane < to; lane++ {
-			if base.Feeds.Namespace.At(int(base.Lanes.Feed[lane])) != source.KindTCGCSV {
-				continue
-			}
-			points = base.History.AppendPoints(points[:0], lane, first, base.Date())
-			for _, point := range points {
-				days[point.Day-first] = true
-			}
-		}
-	}
-
-	for i, seen := range days {
-		if seen {
-			has[first+snapshot.Day(i)] = whole
-		}
-	}
-	for i, day := range base.Gaps.Day {
-		if base.Gaps.Group.At(i) == "" {
-			has[day] = lacking
-		} else if has[day] == whole {
-			has[day] = partly
-		}
-	}
-	return has
-}
 
 // findGroups finds the groups that lack the newest day of their feed, and the newest day that each
 // has.
@@ -296,17 +63,14 @@ func (a *assembly) findGroups() {
 // takeGapsOfBase carries over which groups the base lacks of which days.
 func (a *assembly) takeGapsOfBase() {
 	base := a.b.o.Base
-	if base == nil {
-		return
-	}
-
 	gaps := &base.Gaps
 	for i, day := range gaps.Day {
 		group := gaps.Group.At(i)
 		namespace := base.Feeds.Namespace.At(int(gaps.Feed[i]))
-		if group == "" || day < a.w.from || a.b.feedAt(namespace) < 0 {
+		if group == "" || day < a.w.From || a.b.feedAt(namespace) < 0 {
 			continue
 		}
+
 		key := gapKey{a.b.feedOf(namespace), a.b.baseGames[gaps.Game[i]], day, fullRef(namespace, group)}
 		if filled := &a.b.report.Filled; a.b.priced[key] && !slices.Contains(*filled, day.String()) {
 			*filled = append(*filled, day.String())
@@ -347,7 +111,7 @@ func (a *assembly) seeDays(lane int32) {
 		a.seen[key] = seen
 	}
 	for _, point := range a.points {
-		seen[point.Day-a.w.from] = true
+		seen[point.Day-a.w.From] = true
 	}
 }
 
@@ -358,10 +122,10 @@ func (a *assembly) writeGaps() {
 	var keys []gapKey
 	for of, seen := range a.seen {
 		// A game that its feed has lost since is missing as well.
-		newest := min(int(slices.Max(b.newest[of.feed])-a.w.from), len(seen)-1)
+		newest := min(int(slices.Max(b.newest[of.feed])-a.w.From), len(seen)-1)
 		for i := slices.Index(seen[:], true); i <= newest; i++ {
 			if !seen[i] {
-				keys = append(keys, gapKey{of.feed, of.game, a.w.from + snapshot.Day(i), ""})
+				keys = append(keys, gapKey{of.feed, of.game, a.w.From + snapshot.Day(i), ""})
 			}
 		}
 	}
@@ -369,7 +133,7 @@ func (a *assembly) writeGaps() {
 	for key := range b.missing {
 		// Of a day that is missing as a whole, its groups are not told one by one.
 		seen := a.seen[feedGame{key.feed, key.game}]
-		at := int(key.day - a.w.from)
+		at := int(key.day - a.w.From)
 		if at >= 0 && at < len(seen) &&
 			(key.group == "" || seen != nil && seen[at] || key.day == b.newest[key.feed][key.game]) {
 			keys = append(keys, key)

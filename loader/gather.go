@@ -6,8 +6,15 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"ninepocket/loader/clean"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
+)
+
+// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Limits).
+const (
+	maxRarity = 100
+	maxCode   = 64
 )
 
 // codeCard begins the name of TCGCSV products that are no cards although they have a rarity
@@ -44,39 +51,48 @@ func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
 	}
 }
 
-func (g *gatherer) cleaner(at source.At, ref string) cleaner {
-	return cleaner{q: &g.b.quarantine, at: at, ref: ref, pool: &g.b.pool}
+func (g *gatherer) cleaner(at source.At, ref string) clean.Record {
+	return clean.Record{Into: &g.b.quarantine, At: at, Ref: ref, Pool: &g.b.pool}
+}
+
+// game looks a game up, and refuses a record of none.
+func game(record *clean.Record, slug string) (uint8, bool) {
+	number, ok := gameNumber(slug)
+	if !ok {
+		record.Refuse(source.ReasonBadGame, slug)
+	}
+	return number, ok
 }
 
 // Set takes a set.
 func (g *gatherer) Set(given source.Set) {
 	cleaner := g.cleaner(given.At, given.Ref)
-	if !cleaner.key(given.Ref) {
+	if !cleaner.Key(given.Ref) {
 		return
 	}
 
 	if _, dup := g.setOf[given.Ref]; dup {
-		g.b.quarantine.refuse(given.At, source.ReasonDuplicateID, given.Ref, given.Name)
+		g.b.quarantine.Refuse(given.At, source.ReasonDuplicateID, given.Ref, given.Name)
 		return
 	}
 
-	game, ok := cleaner.game(given.Game)
+	game, ok := game(&cleaner, given.Game)
 	if !ok {
 		return
 	}
 
-	name, ok := cleaner.name(given.Name)
+	name, ok := cleaner.Name(given.Name)
 	if !ok {
 		return
 	}
 
 	out := set{
 		refs: []string{fullRef(g.feed.Namespace, given.Ref)}, name: name,
-		series: cleaner.optional(given.Series, snapshot.MaxName),
-		code:   cleaner.optional(given.Code, maxCode), game: game, release: given.Release, total: given.Total,
+		series: cleaner.Optional(given.Series, snapshot.MaxName),
+		code:   cleaner.Optional(given.Code, maxCode), game: game, release: given.Release, total: given.Total,
 	}
 	for _, alias := range given.Aliases {
-		out.aliases = addAlias(out.aliases, cleaner.optional(alias, snapshot.MaxName))
+		out.aliases = addAlias(out.aliases, cleaner.Optional(alias, snapshot.MaxName))
 	}
 
 	g.setOf[strings.Clone(given.Ref)] = int32(len(g.out.sets))
@@ -100,13 +116,13 @@ func (g *gatherer) Card(given source.Card) {
 
 	it.group = g.group(given.SetRef)
 	g.out.cards = append(g.out.cards, card{
-		item: it, set: -1, number: cleaner.optional(given.Number, snapshot.MaxNumber),
-		rarity:   rarity(cleaner.optional(given.Rarity, maxRarity)),
-		printing: cleaner.optional(given.Printing, snapshot.MaxPrinting),
-		image:    cleaner.optional(given.Image, snapshot.MaxName),
+		item: it, set: -1, number: cleaner.Optional(given.Number, snapshot.MaxNumber),
+		rarity:   rarity(cleaner.Optional(given.Rarity, maxRarity)),
+		printing: cleaner.Optional(given.Printing, snapshot.MaxPrinting),
+		image:    cleaner.Optional(given.Image, snapshot.MaxName),
 	})
 
-	g.setRefs = append(g.setRefs, g.b.pool.of(given.SetRef))
+	g.setRefs = append(g.setRefs, g.b.pool.Of(given.SetRef))
 	g.report.Cards++
 }
 
@@ -133,7 +149,7 @@ func (g *gatherer) Sealed(given source.Sealed) {
 		given.Units,
 	}}
 	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
-		g.b.quarantine.refuse(given.At, reason, given.Ref, value)
+		g.b.quarantine.Refuse(given.At, reason, given.Ref, value)
 		return
 	}
 
@@ -147,38 +163,38 @@ func (g *gatherer) Sealed(given source.Sealed) {
 // the source's own namespace, and TCGplayer's in TCGCSV. Identifiers in other namespaces may repeat
 // (decision 51); what repeats joins nothing, so it is counted.
 func (g *gatherer) item(
-	cleaner *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64,
+	cleaner *clean.Record, ref, slug, name string, ids []source.Identifier, updatedAt int64,
 ) (item, bool) {
-	if !cleaner.key(ref) {
+	if !cleaner.Key(ref) {
 		return item{}, false
 	}
 
 	if g.seen[ref] {
-		g.b.quarantine.refuse(cleaner.at, g.twice(), ref, name)
+		cleaner.Refuse(g.twice(), name)
 		return item{}, false
 	}
 
 	var it item
 	var ok bool
-	it.game, ok = cleaner.game(game)
+	it.game, ok = game(cleaner, slug)
 	if !ok {
 		return item{}, false
 	}
 
-	it.name, ok = cleaner.name(name)
+	it.name, ok = cleaner.Name(name)
 	if !ok {
 		return item{}, false
 	}
 
 	it.refs = []string{fullRef(g.feed.Namespace, ref)}
-	it.identifiers = cleaner.identifiers(ids)
+	it.identifiers = cleaner.Identifiers(ids)
 	it.updatedAt = updatedAt
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace && (!g.feed.ProductRefs || id.Namespace != g.feed.Partner) {
 			continue
 		}
 		if g.products[id.Value] {
-			g.b.quarantine.refuse(cleaner.at, source.ReasonProductOnTwoCards, ref, id.Value)
+			cleaner.Refuse(source.ReasonProductOnTwoCards, id.Value)
 			return item{}, false
 		}
 		g.products[id.Value] = true
@@ -186,7 +202,7 @@ func (g *gatherer) item(
 
 	// Where the source is the partner, its own references answer partner_id.
 	if g.feed.Partner == g.feed.Namespace && g.feed.Partner != "" {
-		it.identifiers = addIdentifier(it.identifiers, g.feed.Namespace, it.refs[0][len(g.feed.Namespace)+1:])
+		it.identifiers = clean.AddIdentifier(it.identifiers, g.feed.Namespace, it.refs[0][len(g.feed.Namespace)+1:])
 	}
 
 	// The clean reference is remembered, which does not keep the document alive.
@@ -249,6 +265,88 @@ func (g *gatherer) finish() records {
 	return g.out
 }
 
+// Missing notes a set whose products the source lacks.
+func (g *gatherer) Missing(missing source.Missing) {
+	if !missing.Prices {
+		g.lost[missing.SetRef] = true
+	}
+}
+
+// group is the full reference of a group, one text for all its items.
+func (g *gatherer) group(setRef string) string {
+	if setRef == "" {
+		return ""
+	}
+	return g.b.pool.Of(fullRef(g.feed.Namespace, setRef))
+}
+
+// carryLost takes from the base what was in the groups whose products the source lacks: they are
+// still there, for all that is known. Of sealed products the base does not know the group, so that
+// all of the game's that no other group has stay.
+func (g *gatherer) carryLost() {
+	base := g.b.o.Base
+	if len(g.lost) == 0 {
+		return
+	}
+
+	refs := g.b.refsOfBase()
+	games := map[uint8]string{}
+	for ref := range g.lost {
+		if set, known := g.setOf[ref]; known {
+			games[g.out.sets[set].game] = ref
+		}
+	}
+
+	for i := range base.Cards.ID.Len() {
+		if base.Cards.Set[i] == snapshot.NoSet {
+			continue
+		}
+		ref := g.lostSet(refs[base.Sets.ID.At(int(base.Cards.Set[i]))])
+		c := g.b.carryCard(i, refs)
+		if ref == "" || !g.carries(&c.item, ref) {
+			continue
+		}
+		c.set = g.setOf[ref]
+		g.setRefs = append(g.setRefs, g.b.pool.Of(ref))
+		g.out.cards = append(g.out.cards, c)
+		g.report.Carried++
+	}
+
+	for i := range base.Sealed.Tail.Len() {
+		sealed := g.b.carrySealed(i, refs)
+		if ref, lost := games[sealed.game]; lost && g.carries(&sealed.item, ref) {
+			g.out.sealed = append(g.out.sealed, sealed)
+			g.report.Carried++
+		}
+	}
+}
+
+// lostSet is the source's reference of a set of the base whose products it lacks, "" for others.
+func (g *gatherer) lostSet(refs []string) string {
+	for _, full := range refs {
+		namespace, ref := splitRef(full)
+		if _, listed := g.setOf[ref]; listed && namespace == g.feed.Namespace && g.lost[ref] {
+			return ref
+		}
+	}
+	return ""
+}
+
+// carries makes an item of the base one of the source's, unless the source has it elsewhere or never
+// had it.
+func (g *gatherer) carries(it *item, setRef string) bool {
+	prefix := fullRef(g.feed.Namespace, "")
+	at := slices.IndexFunc(it.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
+	if at < 0 || g.seen[it.refs[at][len(prefix):]] {
+		return false
+	}
+
+	it.refs = []string{it.refs[at]}
+	it.group = g.group(setRef)
+	g.seen[it.refs[0][len(prefix):]] = true
+	return true
+}
+
 // sink is what both passes over an input share: they note what the source refused, tell how far it
 // is, and pass over what belongs to the other pass.
 type sink struct {
@@ -257,7 +355,7 @@ type sink struct {
 }
 
 // Quarantine notes what the source refused.
-func (s sink) Quarantine(quarantine source.Quarantine) { s.b.quarantine.add(quarantine) }
+func (s sink) Quarantine(quarantine source.Quarantine) { s.b.quarantine.Add(quarantine) }
 
 // Progress passes on how far the source is.
 func (s sink) Progress(phase string, done, total int64) { s.b.progress(phase, done, total) }

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"ninepocket/loader/slug"
 	"ninepocket/snapshot"
 )
 
@@ -40,9 +42,6 @@ func tailOf(full string) string {
 	return tailEncoding.EncodeToString(sum[:10])
 }
 
-// claim is one item or set that needs an id: all references that lead to it, the owner's first.
-type claim struct{ refs []string }
-
 // registry remembers what earlier builds issued. Items (cards and sealed products) and sets are
 // told apart by the prefix of the id.
 type registry struct {
@@ -53,16 +52,12 @@ type registry struct {
 	derive      func(full string) string
 }
 
-// newRegistry reads the registry of a base, which may be nil.
+// newRegistry reads the registry of a base.
 func newRegistry(base *snapshot.Catalog) *registry {
 	registry := &registry{
 		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{},
 		formerSets: map[string]string{},
 		base:       base, derive: tailOf,
-	}
-
-	if base == nil {
-		return registry
 	}
 
 	for i := range base.Registry.Ref.Len() {
@@ -98,11 +93,12 @@ func (e *CollisionError) Error() string {
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
-// assign gives every claim its tail. known is what earlier builds gave (full reference → tail); it
-// is not changed. The owner's registered id comes first, then that of another reference, then a
-// derived one, so that an id once published stays while any reference to it does. When a joined
-// pair comes apart, the id stays with the claim it derives from; the other gets its own.
-func (r *registry) assign(claims []claim, known map[string]string) ([]string, error) {
+// assign gives every claim its tail. A claim are all references that lead to one item or set, the
+// owner's first. known is what earlier builds gave (full reference → tail); it is not changed. The
+// owner's registered id comes first, then that of another reference, then a derived one, so that an id
+// once published stays while any reference to it does. When a joined pair comes apart, the id stays with
+// the claim it derives from; the other gets its own.
+func (r *registry) assign(claims [][]string, known map[string]string) ([]string, error) {
 	if err := r.collisions(claims, known); err != nil {
 		return nil, err
 	}
@@ -113,7 +109,7 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 		// What was published once stays; only what is new is derived.
 		tail := r.registered(claim, known)
 		if tail == "" {
-			tail = r.derive(claim.refs[0])
+			tail = r.derive(claim[0])
 		}
 
 		j, held := holder[tail]
@@ -133,12 +129,12 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 		tails[keep] = tail
 		holder[tail] = keep
 		// The other one was joined with it until now, and gets the id that it would have had.
-		own := r.derive(claims[give].refs[0])
+		own := r.derive(claims[give][0])
 		if own == tail {
-			return nil, &CollisionError{ID: tail, A: claims[keep].refs[0], B: claims[give].refs[0]}
+			return nil, &CollisionError{ID: tail, A: claims[keep][0], B: claims[give][0]}
 		}
 		if _, held := holder[own]; held {
-			return nil, &CollisionError{ID: own, A: claims[holder[own]].refs[0], B: claims[give].refs[0]}
+			return nil, &CollisionError{ID: own, A: claims[holder[own]][0], B: claims[give][0]}
 		}
 
 		tails[give] = own
@@ -148,8 +144,8 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 	return tails, nil
 }
 
-func (r *registry) registered(claim claim, known map[string]string) string {
-	for _, ref := range claim.refs {
+func (r *registry) registered(claim []string, known map[string]string) string {
+	for _, ref := range claim {
 		if tail := known[ref]; tail != "" {
 			return tail
 		}
@@ -157,37 +153,26 @@ func (r *registry) registered(claim claim, known map[string]string) string {
 	return ""
 }
 
-func (r *registry) derives(claim claim, tail string) bool {
-	return slices.ContainsFunc(claim.refs, func(ref string) bool { return r.derive(ref) == tail })
+func (r *registry) derives(claim []string, tail string) bool {
+	return slices.ContainsFunc(claim, func(ref string) bool { return r.derive(ref) == tail })
 }
 
 // collisions refuses two different references, present or past, that derive the same tail.
-func (r *registry) collisions(claims []claim, known map[string]string) error {
-	seen := make(map[string]string, len(known)+len(claims))
+func (r *registry) collisions(claims [][]string, known map[string]string) error {
 	// Past references count, too: their ids lead to somebody.
-	check := func(ref string) error {
+	refs := slices.Collect(maps.Keys(known))
+	for _, claim := range claims {
+		refs = append(refs, claim...)
+	}
+
+	seen := make(map[string]string, len(refs))
+	for _, ref := range refs {
 		tail := r.derive(ref)
 		if other, ok := seen[tail]; ok && other != ref {
 			return &CollisionError{ID: tail, A: min(ref, other), B: max(ref, other)}
 		}
 		seen[tail] = ref
-		return nil
 	}
-
-	for ref := range known {
-		if err := check(ref); err != nil {
-			return err
-		}
-	}
-
-	for _, claim := range claims {
-		for _, ref := range claim.refs {
-			if err := check(ref); err != nil {
-				return err
-			}
-		}
-	}
-
 	return nil
 }
 
@@ -213,11 +198,9 @@ func (r *registry) rows(m *merged) snapshot.Registry {
 	moved := map[string]string{}
 	current := map[string]bool{}
 	m.eachID(func(_ []string, id, _ string) { current[id] = true })
-	if r.base != nil {
-		for i := range r.base.Registry.Ref.Len() {
-			id := r.base.Registry.RefID.At(i)
-			refs[pair{r.base.Registry.Ref.At(i), prefixOf(id)}] = id
-		}
+	for i := range r.base.Registry.Ref.Len() {
+		id := r.base.Registry.RefID.At(i)
+		refs[pair{r.base.Registry.Ref.At(i), prefixOf(id)}] = id
 	}
 
 	m.eachID(func(all []string, id, _ string) {
@@ -244,10 +227,6 @@ func (r *registry) rows(m *merged) snapshot.Registry {
 
 // formerSlugs lists every slug that was ever issued and is not current.
 func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
-	if r.base == nil {
-		return nil
-	}
-
 	// A slug may lead to one item now and have led to another before.
 	now := map[pair]bool{}
 	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
@@ -279,4 +258,72 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 func prefixOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return prefix
+}
+
+// giveSlugs gives every set and card its slug. What an item of the base was called until now and is
+// not any more is a former slug from here on: nobody else gets it, but the item itself may get it
+// back.
+func (m *merged) giveSlugs(registry *registry) {
+	sets, cards := priorSlugs(registry.base)
+	wants := make([]slug.Want, len(m.sets))
+	for i, s := range m.sets {
+		stem := slug.Of(s.name)
+		wants[i] = slug.Want{ID: setPrefix + s.tail, Tail: s.tail, Prior: sets[setPrefix+s.tail]}
+		wants[i].Stems = nonEmpty("set", stem, slug.Of(stem+" "+snapshot.Games[s.game].Slug))
+	}
+
+	for i, given := range slug.Assign(wants, withPrior(registry.formerSets, sets)) {
+		m.sets[i].slug = given
+	}
+
+	wants = make([]slug.Want, len(m.cards))
+	for i := range m.cards {
+		c := &m.cards[i]
+		// Names repeat from set to set, so that the set's name comes first.
+		stem := c.name
+		if c.set >= 0 {
+			stem = m.sets[c.set].name + " " + stem
+		}
+		wants[i] = slug.Want{ID: cardPrefix + c.tail, Tail: c.tail, Prior: cards[cardPrefix+c.tail]}
+		wants[i].Stems = nonEmpty("card", slug.Of(stem+" "+c.number))
+	}
+
+	for i, given := range slug.Assign(wants, withPrior(registry.former, cards)) {
+		m.cards[i].slug = given
+	}
+}
+
+// nonEmpty returns the stems. When the name has no letter that a slug can hold, so that the first
+// stem is empty, it returns kind instead.
+func nonEmpty(kind string, stems ...string) []string {
+	if stems[0] == "" {
+		return []string{kind}
+	}
+	return stems
+}
+
+// priorSlugs are the current slugs of the base by id.
+func priorSlugs(base *snapshot.Catalog) (sets, cards map[string]string) {
+	sets = map[string]string{}
+	cards = map[string]string{}
+	for i := range base.Sets.ID.Len() {
+		sets[base.Sets.ID.At(i)] = base.Sets.Slug.At(i)
+	}
+
+	for i := range base.Cards.ID.Len() {
+		cards[base.Cards.ID.At(i)] = base.Cards.Slug.At(i)
+	}
+
+	return sets, cards
+}
+
+// withPrior adds the base's current slugs to its former ones: from the point of view of this build
+// both are slugs that lead to somebody.
+func withPrior(former, prior map[string]string) map[string]string {
+	all := make(map[string]string, len(former)+len(prior))
+	maps.Copy(all, former)
+	for id, slug := range prior {
+		all[slug] = id
+	}
+	return all
 }

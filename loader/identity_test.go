@@ -20,18 +20,18 @@ func TestTailIsFrozen(t *testing.T) {
 }
 
 func TestCollisionIsAnError(t *testing.T) {
-	r := newRegistry(nil)
+	r := newRegistry(&snapshot.Catalog{})
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
-	_, err := r.assign([]claim{{[]string{"a\x001"}}, {[]string{"a\x002"}}}, r.items)
+	_, err := r.assign([][]string{{"a\x001"}, {"a\x002"}}, r.items)
 	var collision *CollisionError
 	if !errors.As(err, &collision) || collision.A != "a\x001" || collision.B != "a\x002" {
 		t.Errorf("the error is %v", err)
 	}
 
-	r = newRegistry(nil)
+	r = newRegistry(&snapshot.Catalog{})
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
 	r.items["gone\x009"] = "aaaaaaaaaaaaaaaa"
-	_, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items)
+	_, err = r.assign([][]string{{"a\x001"}}, r.items)
 	if !errors.As(err, &collision) {
 		t.Errorf("a collision with an item that left gives %v", err)
 	}
@@ -39,10 +39,10 @@ func TestCollisionIsAnError(t *testing.T) {
 
 // TestIdentityOfJoinedItems: an id once published stays while a reference to it does.
 func TestIdentityOfJoinedItems(t *testing.T) {
-	r := newRegistry(nil)
+	r := newRegistry(&snapshot.Catalog{})
 	a := "first\x00a"
 	b := "second\x00b"
-	get := func(known map[string]string, claims ...claim) []string {
+	get := func(known map[string]string, claims ...[]string) []string {
 		t.Helper()
 		tails, err := r.assign(claims, known)
 		if err != nil {
@@ -51,23 +51,23 @@ func TestIdentityOfJoinedItems(t *testing.T) {
 		return tails
 	}
 
-	if got := get(nil, claim{[]string{a, b}}); got[0] != tailOf(a) {
+	if got := get(nil, []string{a, b}); got[0] != tailOf(a) {
 		t.Errorf("the first source does not own the id")
 	}
 
 	joined := map[string]string{a: tailOf(a), b: tailOf(a)}
-	if got := get(joined, claim{[]string{b, a}}); got[0] != tailOf(a) {
+	if got := get(joined, []string{b, a}); got[0] != tailOf(a) {
 		t.Errorf("the order of sources changed an id")
 	}
 
-	if got := get(map[string]string{b: tailOf(b)}, claim{[]string{a, b}}); got[0] != tailOf(b) {
+	if got := get(map[string]string{b: tailOf(b)}, []string{a, b}); got[0] != tailOf(b) {
 		t.Errorf("a new source in front changed an id")
 	}
 
-	for _, claims := range [][]claim{{{[]string{a}}, {[]string{b}}}, {{[]string{b}}, {[]string{a}}}} {
+	for _, claims := range [][][]string{{{a}, {b}}, {{b}, {a}}} {
 		got := get(joined, claims...)
 		for i, c := range claims {
-			if got[i] != tailOf(c.refs[0]) {
+			if got[i] != tailOf(c[0]) {
 				t.Errorf("items that came apart have %v", got)
 			}
 		}

@@ -18,10 +18,6 @@ func gameNumber(slug string) (uint8, bool) {
 // gamesOfBase gives each of a base's games its number. A game that this program does not know is an
 // error: the base was made by a newer one, and its cards belong to no game that could be written.
 func gamesOfBase(base *snapshot.Catalog) ([]uint8, error) {
-	if base == nil {
-		return nil, nil
-	}
-
 	numbers := make([]uint8, base.Games.Slug.Len())
 	for i := range numbers {
 		// Numbers follow the table of games, which may have grown since the base was built.
@@ -87,6 +83,18 @@ type merged struct {
 // numItems is the number of cards and sealed products.
 func (m *merged) numItems() int { return len(m.cards) + len(m.sealed) }
 
+// games says of each game whether the catalog has anything of it.
+func (m *merged) games() []bool {
+	has := make([]bool, len(snapshot.Games))
+	for i := range m.sets {
+		has[m.sets[i].game] = true
+	}
+	for i := range m.numItems() {
+		has[m.item(i).game] = true
+	}
+	return has
+}
+
 // item returns what item i has in common with all others.
 func (m *merged) item(i int) *item {
 	if i < len(m.cards) {
@@ -142,9 +150,9 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 func (m *merged) identify(registry *registry) error {
 	// Sets are told apart from items by a registry of their own.
 	issue := func(n int, known map[string]string, of func(i int) (refs []string, tail *string)) error {
-		claims := make([]claim, n)
+		claims := make([][]string, n)
 		for i := range claims {
-			claims[i].refs, _ = of(i)
+			claims[i], _ = of(i)
 		}
 
 		tails, err := registry.assign(claims, known)
@@ -264,4 +272,14 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 		out = append(out, identifier{Namespace: base.Identifiers.Namespace.At(k), Value: base.Identifiers.Value.At(k)})
 	}
 	return out
+}
+
+// groupOfSet is the reference by which a feed with groups knows a set, "" for none.
+func groupOfSet(refs []string) string {
+	for _, ref := range refs {
+		if namespace, _ := splitRef(ref); namespace == source.KindTCGCSV {
+			return ref
+		}
+	}
+	return ""
 }

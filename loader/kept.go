@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,108 @@ import (
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
 )
+
+// openKept opens the kept day files of the days that the base lacks. One that is damaged holds up no
+// other day.
+func (b *builder) openKept(sources []opened) (kept []opened) {
+	if len(b.o.Kept) == 0 {
+		return nil
+	}
+
+	newest := snapshot.NoDay
+	for _, opened := range sources {
+		if dated, ok := opened.Source.(source.Dated); ok && opened.Feed().Namespace == source.KindTCGCSV {
+			day, _ := dated.Newest()
+			newest = max(newest, day)
+		}
+	}
+
+	has := b.daysOfBase()
+	for _, day := range slices.Sorted(maps.Keys(b.o.Kept)) {
+		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
+			continue
+		}
+
+		in := b.o.Kept[day]
+		opened, err := b.openAll([]Input{in})
+		if err == nil {
+			err = holdsDay(opened[0], day)
+		}
+		if err != nil {
+			b.leaveDayOut(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
+			continue
+		}
+		kept = append(kept, opened...)
+		if has[day] == lacking {
+			b.report.Filled = append(b.report.Filled, day.String())
+		}
+	}
+	return kept
+}
+
+// holdsDay wants a kept day file to be of the day that it is named after.
+func holdsDay(in opened, day snapshot.Day) error {
+	dated, is := in.Source.(source.Dated)
+	if !is {
+		return errors.New("it is no day file")
+	}
+	if holds, _ := dated.Newest(); holds != day {
+		return fmt.Errorf("it holds the prices of %s", holds)
+	}
+	return nil
+}
+
+// leaveDayOut leaves out a kept day, or a file of one, and says so.
+func (b *builder) leaveDayOut(refused RefusedDay) {
+	r := &b.report
+	r.Refused = append(r.Refused, refused)
+	if refused.File == "" {
+		r.Filled = slices.DeleteFunc(r.Filled, func(day string) bool { return day == refused.Day })
+	}
+}
+
+// What a base has of a day.
+const (
+	lacking = iota // nothing, or nothing of a game
+	partly         // not all groups
+	whole
+)
+
+// daysOfBase says what the base has of each day of the daily feed.
+func (b *builder) daysOfBase() map[snapshot.Day]int {
+	base := b.o.Base
+	has := map[snapshot.Day]int{}
+	// Ten million points: an array, not a map.
+	first := base.Date() - snapshot.HistoryDays + 1
+	var days [snapshot.HistoryDays]bool
+	var points []snapshot.Point
+	for i := range base.NumItems() {
+		from, to := base.Lanes.Of.Range(i)
+		for lane := from; lane < to; lane++ {
+			if base.Feeds.Namespace.At(int(base.Lanes.Feed[lane])) != source.KindTCGCSV {
+				continue
+			}
+			points = base.History.AppendPoints(points[:0], lane, first, base.Date())
+			for _, point := range points {
+				days[point.Day-first] = true
+			}
+		}
+	}
+
+	for i, seen := range days {
+		if seen {
+			has[first+snapshot.Day(i)] = whole
+		}
+	}
+	for i, day := range base.Gaps.Day {
+		if base.Gaps.Group.At(i) == "" {
+			has[day] = lacking
+		} else if has[day] == whole {
+			has[day] = partly
+		}
+	}
+	return has
+}
 
 // keptDay holds a kept day's prices against those of the base.
 type keptDay struct {
@@ -108,16 +211,9 @@ func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.D
 func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 	base := b.o.Base
 	items := map[string]int32{}
-	if base == nil {
-		return items
-	}
-
 	rows := map[string]int32{}
-	for i := range base.Cards.ID.Len() {
-		rows[base.Cards.ID.At(i)] = int32(i)
-	}
-	for i := range base.Sealed.Tail.Len() {
-		rows[sealedPrefix+base.Sealed.Tail.At(i)] = int32(base.Cards.ID.Len() + i)
+	for i, id := range b.idsOfBase() {
+		rows[id] = int32(i)
 	}
 
 	prefix := fullRef(namespace, "")
@@ -170,17 +266,4 @@ func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error)
 		out = append(out, again...)
 	}
 	return out, nil
-}
-
-// leaveOut passes over a row of a file that is not to be believed: its group has no prices of the
-// day.
-func (p *pricer) leaveOut(price *source.Price) {
-	item := p.find(price.Ref)
-	if item < 0 {
-		return
-	}
-	it := p.b.merged.item(int(item))
-	if it.group != "" {
-		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}
-	}
 }

@@ -79,10 +79,10 @@ var errNoSuchInput = errors.New("no such input")
 
 // buildFrom builds from fakes, whose paths are their keys.
 func buildFrom(o Options, inputs map[string]*fake) (*Result, error) {
-	return buildPacked(o, inputs, pendingRows, maxRuns)
+	return buildPacked(o, inputs, 0, 0)
 }
 
-// buildPacked is buildFrom with small buffers, so that few rows already make many runs.
+// buildPacked is buildFrom with small buffers, so that few rows already make many runs; 0 for the usual ones.
 func buildPacked(o Options, inputs map[string]*fake, limit, runs int) (*Result, error) {
 	b, err := newBuilder(o, func(_, path string, _ source.Options) (source.Source, error) {
 		if f := inputs[path]; f != nil {
@@ -94,8 +94,10 @@ func buildPacked(o Options, inputs map[string]*fake, limit, runs int) (*Result, 
 		return nil, err
 	}
 
-	b.history.limit = limit
-	b.history.runs = runs
+	if limit > 0 {
+		b.history.Pending = limit
+		b.history.Runs = runs
+	}
 	return b.build(context.Background())
 }
 

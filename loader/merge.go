@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ninepocket/collector"
+	"ninepocket/loader/clean"
 	"ninepocket/snapshot"
 )
 
@@ -12,9 +13,8 @@ import (
 // sets and cards; a later one joins what it describes too, enriches it, and adds what has no
 // partner only when the operator asks for it.
 type merger struct {
-	b     *builder
-	m     *merged
-	owned []bool // by game: whether an earlier source has it
+	b *builder
+	m *merged
 	// Where full references lead; items are numbered as card i or, below zero, sealed product -1-i.
 	setByRef  map[string]int32
 	itemByRef map[string]int32
@@ -22,30 +22,17 @@ type merger struct {
 
 func newMerger(b *builder) *merger {
 	return &merger{
-		b: b, m: &merged{}, owned: make([]bool, len(snapshot.Games)),
-		setByRef: map[string]int32{}, itemByRef: map[string]int32{},
+		b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{},
 	}
 }
 
 // add merges one source's records.
 func (g *merger) add(records records, report *SourceReport) {
-	owned := slices.Clone(g.owned)
+	owned := g.m.games()
 	// Sets first: cards are matched within them.
 	sets := g.addSets(records, owned, report)
 	g.addCards(records.cards, sets, owned, report)
 	g.addSealed(records.sealed, owned, report)
-	// From here on these games have an owner, whatever later sources bring.
-	for _, s := range records.sets {
-		g.owned[s.game] = true
-	}
-
-	for i := range records.cards {
-		g.owned[records.cards[i].game] = true
-	}
-
-	for i := range records.sealed {
-		g.owned[records.sealed[i].game] = true
-	}
 }
 
 // pairing is a one-to-one match between the rows of a later source and those of the catalog.
@@ -239,7 +226,7 @@ func (c *card) enrich(from *card) bool {
 func (it *item) enrich(from *item) bool {
 	before := len(it.identifiers)
 	for _, id := range from.identifiers {
-		it.identifiers = addIdentifier(it.identifiers, id.Namespace, id.Value)
+		it.identifiers = clean.AddIdentifier(it.identifiers, id.Namespace, id.Value)
 	}
 
 	if it.updatedAt == snapshot.NoTime {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/loader/slug"
 	"ninepocket/snapshot"
 )
 
@@ -182,7 +183,7 @@ func nameKey(game uint8, name string) string {
 
 // foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as
 // "and".
-func foldName(name string) string { return strings.ReplaceAll(slugify(name), "-", "") }
+func foldName(name string) string { return strings.ReplaceAll(slug.Of(name), "-", "") }
 
 // enrich takes from another source's record of the same set what this one lacks.
 func (s *set) enrich(from *set) {

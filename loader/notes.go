@@ -57,10 +57,11 @@ func (n *notes) prices(r *Report) {
 	for i := range r.Prices {
 		// One example is enough to find the file.
 		if old := r.Prices[i].TooOld; old != nil {
-			n.add("%d prices of %s are older than %s and were left out; the oldest is that of %s on %s, in line %d of %s",
-				old.Prices, r.Prices[i].Input, old.Before, old.Ref, old.Day, old.Line, old.File)
+			n.add("%d prices of %s are older than %s and were left out; the oldest is that of %s on %s, in line "+
+				"%d of %s", old.Prices, r.Prices[i].Input, old.Before, old.Ref, old.Day, old.Line, old.File)
 		}
 	}
+
 	for i := range r.Prices {
 		if at := r.Prices[i].FileTime; at != nil {
 			n.add("the day of the prices of %s was taken from file times: %s; put the feed's last-updated.txt beside "+
@@ -85,6 +86,7 @@ func (n *notes) leftOut(refused []RefusedDay, after string) {
 			n.add("more are left out; --json names all")
 		}
 	}
+
 	if len(before) > 0 {
 		slices.Sort(before)
 		n.add("kept days that are left out as before, whole or in part: %s; --json says why",

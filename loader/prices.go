@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"ninepocket/loader/source"
@@ -134,12 +136,12 @@ func (p *pricer) Price(price source.Price) {
 	}
 
 	if price.Cents != snapshot.NoCents && (price.Cents < 0 || price.Cents > snapshot.MaxCents) {
-		b.quarantine.refuse(price.At, source.ReasonBadPrice, price.Ref, "")
+		b.quarantine.Refuse(price.At, source.ReasonBadPrice, price.Ref, "")
 		price.Cents = snapshot.NoCents
 	}
 
 	if price.SourceAsOf != snapshot.NoTime && price.SourceAsOf > price.CollectedAt {
-		b.quarantine.refuse(price.At, source.ReasonAsOfAfterFetch, price.Ref, timeText(price.SourceAsOf))
+		b.quarantine.Refuse(price.At, source.ReasonAsOfAfterFetch, price.Ref, timeText(price.SourceAsOf))
 		// The price is absent, the lane was seen (decision 26).
 		price.Cents = snapshot.NoCents
 	}
@@ -166,7 +168,7 @@ func (p *pricer) Price(price source.Price) {
 		day: price.Day, cents: cents, asOf: price.SourceAsOf, collected: price.CollectedAt, licensed: price.Licensed,
 		layer: layerDaily,
 	})
-	b.history.addDaily(lane, price.Day, cents, b.lanes.len())
+	b.history.AddDaily(lane, price.Day, cents, b.lanes.len())
 }
 
 // timely refuses rows that were collected after the snapshot's instant or are of a later day. A row
@@ -175,11 +177,11 @@ func (p *pricer) Price(price source.Price) {
 func (p *pricer) timely(price *source.Price) bool {
 	switch {
 	case price.CollectedAt == snapshot.NoTime:
-		p.b.quarantine.refuse(price.At, source.ReasonBadTime, price.Ref, "collected_at")
+		p.b.quarantine.Refuse(price.At, source.ReasonBadTime, price.Ref, "collected_at")
 	case p.b.until != snapshot.NoTime && price.CollectedAt > p.b.until:
-		p.b.quarantine.refuse(price.At, source.ReasonFetchAfterSnapshot, price.Ref, timeText(price.CollectedAt))
+		p.b.quarantine.Refuse(price.At, source.ReasonFetchAfterSnapshot, price.Ref, timeText(price.CollectedAt))
 	case price.Day < 0 || p.b.until != snapshot.NoTime && price.Day > snapshot.DayOf(p.b.until):
-		p.b.quarantine.refuse(price.At, source.ReasonBadDate, price.Ref, price.Day.String())
+		p.b.quarantine.Refuse(price.At, source.ReasonBadDate, price.Ref, price.Day.String())
 	default:
 		p.b.latest = max(p.b.latest, price.Day)
 		return true
@@ -221,7 +223,7 @@ func (p *pricer) Series(series source.Series) {
 
 	// A history file fills gaps and no more: daily files and the base stand over it.
 	p.noteSeries(lane, newest)
-	b.history.addWide(lane, series.Points)
+	b.history.AddWide(lane, series.Points)
 }
 
 // cutLate leaves out the days of a series that were collected after the snapshot's instant.
@@ -233,7 +235,7 @@ func (p *pricer) cutLate(series *source.Series) {
 	// The newest day that was collected in time.
 	end := snapshot.DayOf(p.b.until - archiveHour)
 	if n := len(series.Points); n > 0 && series.Points[n-1].Day > end {
-		p.b.quarantine.refuse(series.At, source.ReasonFetchAfterSnapshot, series.Ref, series.Points[n-1].Day.String())
+		p.b.quarantine.Refuse(series.At, source.ReasonFetchAfterSnapshot, series.Ref, series.Points[n-1].Day.String())
 	}
 
 	for len(series.Points) > 0 && series.Points[len(series.Points)-1].Day > end {
@@ -290,7 +292,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 		cond = snapshot.FactorySealed
 	} else {
 		if !source.IsCode(variant) {
-			p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
+			p.b.quarantine.Refuse(at, source.ReasonBadVariant, ref, variant)
 			return 0, false
 		}
 
@@ -298,7 +300,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 			var ok bool
 			cond, ok = snapshot.ParseCondition(condition)
 			if !ok {
-				p.b.quarantine.refuse(at, source.ReasonBadCondition, ref, condition)
+				p.b.quarantine.Refuse(at, source.ReasonBadCondition, ref, condition)
 				return 0, false
 			}
 		}
@@ -306,7 +308,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 
 	v, ok := p.b.variants.of(variant)
 	if !ok {
-		p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
+		p.b.quarantine.Refuse(at, source.ReasonBadVariant, ref, variant)
 		return 0, false
 	}
 
@@ -330,11 +332,57 @@ func (p *pricer) miss(item int32, at source.At, ref string) {
 
 	p.report.Unknown++
 	if p.strict && ref != "" {
-		p.b.quarantine.refuse(at, source.ReasonUnknownItem, ref, "")
+		p.b.quarantine.Refuse(at, source.ReasonUnknownItem, ref, "")
 	}
 }
 
 func (p *pricer) span(day snapshot.Day) {
 	p.first = min(p.first, day)
 	p.last = max(p.last, day)
+}
+
+// Missing notes a group whose prices a source lacks.
+func (p *pricer) Missing(missing source.Missing) {
+	game, known := gameNumber(missing.Game)
+	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
+		return
+	}
+	key := gapKey{p.feed, game, missing.Day, fullRef(p.b.feeds[p.feed].namespace, missing.SetRef)}
+	p.b.missing[key] = gap{missing.Name, missing.Empty, missing.CollectedAt}
+}
+
+// loseDays finds the days that a feed tells of and has no price of, in any group: they are missing as a
+// whole, and the catalog is of such a day although no row was collected then.
+func (b *builder) loseDays() {
+	lost := map[gapKey]gap{}
+	for key, of := range b.missing {
+		if key.day > b.latest && key.day > slices.Max(b.newest[key.feed]) {
+			lost[gapKey{key.feed, key.game, key.day, ""}] = gap{}
+			b.collected = max(b.collected, of.collected)
+		}
+	}
+	maps.Copy(b.missing, lost)
+}
+
+// seeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
+func (p *pricer) seeGroup(i int32, day snapshot.Day) {
+	it := p.b.merged.item(int(i))
+	key := gapKey{p.feed, it.game, day, it.group}
+	if key != p.group && it.group != "" {
+		p.group = key
+		p.b.priced[key] = true
+	}
+}
+
+// leaveOut passes over a row of a file that is not to be believed: its group has no prices of the
+// day.
+func (p *pricer) leaveOut(price *source.Price) {
+	item := p.find(price.Ref)
+	if item < 0 {
+		return
+	}
+	it := p.b.merged.item(int(item))
+	if it.group != "" {
+		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}
+	}
 }

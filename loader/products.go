@@ -167,7 +167,7 @@ func (b *builder) verify(m *merged) {
 		if lacks == "" {
 			if reason, value := sealed.impossible(&snapshot.Games[sealed.game]); reason != "" {
 				_, ref := splitRef(sealed.refs[0])
-				b.quarantine.refuse(source.At{File: sealedFile}, reason, ref, value)
+				b.quarantine.Refuse(source.At{File: sealedFile}, reason, ref, value)
 				lacks = reason
 			}
 		}

@@ -385,7 +385,7 @@ func TestPricesAgainstReference(t *testing.T) {
 			ref.at = max(ref.at, r.collected)
 		}
 
-		r, err := buildPacked(o, inputs, rapid.SampledFrom([]int{1, 3, pendingRows}).Draw(t, "limit"),
+		r, err := buildPacked(o, inputs, rapid.SampledFrom([]int{1, 3, 1 << 20}).Draw(t, "limit"),
 			rapid.IntRange(1, 4).Draw(t, "runs"))
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"ninepocket/collector"
+	"ninepocket/loader/clean"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
@@ -104,7 +105,7 @@ func (m *mapping) searchRow(r []string) error {
 func (a *assembly) writeAliases() {
 	rows, namespaces := a.referredCards()
 	aliases := &a.c.Aliases
-	for _, key := range sortedKeys(a.b.mapping.search) {
+	for _, key := range slices.Sorted(maps.Keys(a.b.mapping.search)) {
 		from := a.b.mapping.search[key]
 		card := int32(-1)
 		if from.ref != nowhere {
@@ -205,7 +206,7 @@ func (r *Report) noteAlias(a *searchAlias, found int32, known bool) {
 		why = "no card has an id in this namespace"
 	}
 	r.AliasNotes = append(r.AliasNotes, fmt.Sprintf("the search alias %q stands for %s, but %s: the row is passed over",
-		source.Clip(a.phrase, maxQuarantineValue), source.Clip(a.ref.tell(), maxQuarantineValue), why))
+		source.Clip(a.phrase, clean.MaxValue), source.Clip(a.ref.tell(), clean.MaxValue), why))
 }
 
 // gameRow is the row of a game by its slug; false for one that the catalog does not have.
@@ -219,13 +220,4 @@ func (a *assembly) gameRow(slug string) (uint8, bool) {
 		}
 	}
 	return 0, false
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

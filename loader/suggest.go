@@ -170,17 +170,15 @@ var reviewColumns = []string{"name", "set", "reason"}
 
 // Write writes suggestions as sealed.csv, which a build takes by --mapping.
 func (s *Suggestions) Write(w io.Writer) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(slices.Concat(sealedHeader, reviewColumns))
+	rows := [][]string{slices.Concat(sealedHeader, reviewColumns)}
 	for _, row := range s.Rows {
 		units := ""
 		if row.Units > 0 {
 			units = strconv.Itoa(row.Units)
 		}
-		_ = out.Write([]string{
+		rows = append(rows, []string{
 			row.Namespace, row.Ref, row.PackageType, units, row.UnitKind, row.Edition, row.Name, row.Set, row.Reason,
 		})
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }

@@ -82,13 +82,11 @@ func knownTo(s *set, namespace string) bool {
 
 // WriteAliases writes proposed aliases as aliases.csv, which a build takes by --mapping.
 func (s *Suggestions) WriteAliases(w io.Writer) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(slices.Concat(aliasesHeader, reviewColumns))
+	rows := [][]string{slices.Concat(aliasesHeader, reviewColumns)}
 	for _, row := range s.Aliases {
-		_ = out.Write([]string{
+		rows = append(rows, []string{
 			aliasSet, row.Namespace, row.Ref, row.TargetNamespace, row.TargetRef, row.Name, row.TargetName, row.Reason,
 		})
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }

@@ -87,7 +87,7 @@ func valueCards(in *request, out *reply) refusal {
 		}
 	}
 
-	var list valuedList
+	list := valuedList{lines: make([]valuation.Line, 0, len(items))}
 	list.totals = in.appraiser.Walk(in.View, items, &list)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
@@ -105,13 +105,13 @@ func valueCards(in *request, out *reply) refusal {
 // valuedList is a list with what became of its lines. They are kept, for a long answer is written again
 // with fewer candidates.
 type valuedList struct {
-	lines      []*valuation.Line
+	lines      []valuation.Line
 	totals     valuation.Totals
 	candidates int // the most of a line
 }
 
 // Line keeps a line.
-func (list *valuedList) Line(line *valuation.Line) { list.lines = append(list.lines, line) }
+func (list *valuedList) Line(line *valuation.Line) { list.lines = append(list.lines, *line) }
 
 // write writes the whole result.
 func (list *valuedList) write(out *reply) {
@@ -130,9 +130,9 @@ func (list *valuedList) write(out *reply) {
 	out.say("\n")
 
 	out.put(`},"lines":[`)
-	for _, line := range list.lines {
+	for i := range list.lines {
 		out.comma()
-		sayLine(out, line, list.putLine(out, line))
+		sayLine(out, &list.lines[i], list.putLine(out, &list.lines[i]))
 	}
 	out.put("]}")
 }

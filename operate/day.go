@@ -119,7 +119,8 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 
 	report.Diff = d.compare(ctx, cur.ID, id)
 	if lost != nil {
-		d.Note(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled back", lost))
+		d.Note(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
+			"back", lost))
 	}
 	// It may be built on another base: what counts is that the feed is the same.
 	for _, by := range withdrawn {

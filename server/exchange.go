@@ -226,7 +226,7 @@ func (x *exchange) admit() *wire.Fault {
 	}
 
 	request.Service = &x.s.service
-	request.Operation = x.op.Operation
+	request.Op = x.op.Operation
 	request.Now = x.now.Time()
 	request.Tenant = x.charge.principal.Tenant
 	request.Plan = x.charge.principal.Plan

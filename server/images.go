@@ -126,10 +126,7 @@ func (v *visit) image() {
 
 	resp := &v.x.Ctx.Response
 	tag := xxhash.Sum64String(fmt.Sprintf("%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano()))
-	v.x.nameHead()
-	v.x.Head.Set("X-Content-Type-Options", "nosniff")
-	v.x.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	v.x.Head.Set(fasthttp.HeaderCacheControl, imageCache)
+	v.fileHead(imageCache, imagePolicy)
 	v.x.SetETag(tag, "")
 	v.x.Head.Send(&resp.Header)
 

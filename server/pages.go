@@ -117,33 +117,38 @@ var (
 )
 
 func (v *visit) homePage(dst []byte) ([]byte, error) {
-	return v.pages.Home(dst, v.view, v.time)
+	return v.pages.Home(dst, v.view, v.time), nil
+}
+
+// card is the card whose page is asked for below a path. One address a page, for links and search engines: that of
+// the card's slug.
+func (v *visit) card(kind string) (int, error) {
+	card, ok := v.x.request.Card()
+	switch {
+	case !ok:
+		return 0, errNoPage
+	case v.moved(kind, v.view.Catalog.Cards.Slug.At(card)):
+		return 0, errMoved
+	}
+	return card, nil
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
-	// One address a card, for links and search engines: its slug.
-	card, ok := v.x.request.Card()
-	if !ok {
-		return dst, errNoPage
+	card, err := v.card("/cards/")
+	if err != nil {
+		return dst, err
 	}
-	if v.moved("/cards/", v.view.Catalog.Cards.Slug.At(card)) {
-		return dst, errMoved
-	}
-
 	v.pageArgs("days", "variant")
 	return v.pages.Card(dst, v.view, v.time, site.CardQuery{
 		Card: card, Days: v.pageNumber("days"), Variant: v.pageText("variant", wire.VariantText),
-	})
+	}), nil
 }
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
 func (v *visit) embedPage(dst []byte) ([]byte, error) {
-	card, ok := v.x.request.Card()
-	if !ok {
-		return dst, errNoPage
-	}
-	if v.moved("/embed/", v.view.Catalog.Cards.Slug.At(card)) {
-		return dst, errMoved
+	card, err := v.card("/embed/")
+	if err != nil {
+		return dst, err
 	}
 	v.policy = embedPolicy
 	return v.pages.Embed(dst, v.view, card), nil
@@ -182,7 +187,7 @@ func (v *visit) setPage(dst []byte) ([]byte, error) {
 	v.pageArgs("sort", "view", "page")
 	return v.pages.Set(dst, v.view, v.time, site.SetQuery{
 		Set: set, ByPrice: v.pageText("sort", sortText) == "price", List: v.asList(), Page: v.pageNumber("page"),
-	})
+	}), nil
 }
 
 // sortText bounds the names of orders and directions.
@@ -225,7 +230,7 @@ func (v *visit) searchPage(dst []byte) ([]byte, error) {
 		Set: v.pageText("set", wire.SetText), Rarity: v.pageText("rarity", wire.RarityText),
 		Variant: v.pageText("variant", wire.VariantText), Min: v.pageCents("min"), Max: v.pageCents("max"),
 		Sort: v.pageText("sort", sortText), List: v.asList(), Page: v.pageNumber("page"),
-	})
+	}), nil
 }
 
 // asList reports whether cards are wanted in a list and not in pockets.
@@ -260,18 +265,18 @@ func (v *visit) setsPage(dst []byte) ([]byte, error) {
 	return v.pages.Sets(dst, v.view, v.time, site.SetsQuery{
 		Game: v.pageText("game", wire.GameText), Words: strings.TrimSpace(v.pageText("q", wire.QueryText)),
 		Page: v.pageNumber("page"),
-	})
+	}), nil
 }
 
 func (v *visit) moversPage(dst []byte) ([]byte, error) {
 	v.pageArgs("direction", "game")
 	return v.pages.Movers(dst, v.view, v.time, site.MoversQuery{
 		Down: v.pageText("direction", sortText) == "down", Game: v.pageText("game", wire.GameText),
-	})
+	}), nil
 }
 
 func (v *visit) errorsPage(dst []byte) ([]byte, error) {
-	return v.pages.Errors(dst, v.view, v.time)
+	return v.pages.Errors(dst, v.view, v.time), nil
 }
 
 func (v *visit) errorPage(dst []byte) ([]byte, error) {
@@ -280,11 +285,11 @@ func (v *visit) errorPage(dst []byte) ([]byte, error) {
 		return dst, errNoPage
 	}
 
-	body, found, err := v.pages.Error(dst, v.view, v.time, code)
-	if err == nil && !found {
-		err = errNoPage
+	body, found := v.pages.Error(dst, v.view, v.time, code)
+	if !found {
+		return dst, errNoPage
 	}
-	return body, err
+	return body, nil
 }
 
 func (v *visit) sitemapIndex(dst []byte) ([]byte, error) {

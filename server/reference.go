@@ -8,8 +8,11 @@ import (
 
 const referencePath = "/docs"
 
-// filePolicy is for an SVG that is opened by itself.
-const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+// The policies of files that are opened by themselves; an SVG has styles.
+const (
+	filePolicy  = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+	imagePolicy = "default-src 'none'; sandbox"
+)
 
 // asset is a file of the site with its encodings, made once.
 type asset struct {
@@ -34,10 +37,7 @@ func (v *visit) asset() {
 	encoding := v.x.Encoding(len(a.in[""]))
 
 	resp := &v.x.Ctx.Response
-	v.x.nameHead()
-	v.x.Head.Set("X-Content-Type-Options", "nosniff")
-	v.x.Head.Set(fasthttp.HeaderCacheControl, assetCache)
-	v.x.Head.Set("Content-Security-Policy", filePolicy)
+	v.fileHead(assetCache, filePolicy)
 	v.x.Head.Set(fasthttp.HeaderETag, assetTag(name, encoding))
 	v.x.vary(fasthttp.HeaderAcceptEncoding)
 	v.x.Head.Send(&resp.Header)
@@ -62,12 +62,7 @@ func (v *visit) reference() {
 	if !v.admitted() {
 		return
 	}
-	body, err := v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
-	if err != nil {
-		v.failPage(err)
-		return
-	}
-	v.x.reply.Body = body
+	v.x.reply.Body = v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
 	v.mediaType = htmlType
 	v.send(fasthttp.StatusOK, pageCache)
 }

@@ -121,7 +121,7 @@ func copyName(letter, version, file string) string {
 }
 
 // get is a small copy, which is made unless it is there.
-func (images *Images) get(ctx context.Context, letter, version, file string) ([]byte, error) {
+func (images *Images) get(ctx context.Context, log *slog.Logger, letter, version, file string) ([]byte, error) {
 	c := images.small
 	name := copyName(letter, version, file)
 	if kept, err := fs.ReadFile(c.cache.FS(), name); err == nil {
@@ -134,14 +134,14 @@ func (images *Images) get(ctx context.Context, letter, version, file string) ([]
 			return nil, fmt.Errorf("cannot wait for a turn: %w", err)
 		}
 		defer c.turns.Release(1)
-		return images.shrink(letter, name, file)
+		return images.shrink(log, letter, name, file)
 	})
 	copied, _ := made.([]byte)
 	return copied, err
 }
 
-// shrink makes a copy and keeps it. One that cannot be kept is made again.
-func (images *Images) shrink(letter, name, file string) ([]byte, error) {
+// shrink makes a copy and keeps it. One that cannot be kept is told to the log, and made again.
+func (images *Images) shrink(log *slog.Logger, letter, name, file string) ([]byte, error) {
 	whole, _, err := images.open(file)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,10 @@ func (images *Images) shrink(letter, name, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return copied, images.small.keep(name, copied)
+	if err := images.small.keep(name, copied); err != nil {
+		log.Warn("cannot keep a small picture", slog.Any("cause", err))
+	}
+	return copied, nil
 }
 
 // keep writes a copy whole or not at all.
@@ -162,14 +165,8 @@ func (c *SmallCopies) keep(name string, copied []byte) error {
 	if err == nil {
 		err = c.cache.Rename(part, name)
 	}
-	if err != nil {
-		return cannotKeepError{err}
-	}
-	return nil
+	return err
 }
-
-// cannotKeepError is told, and fails nothing: the copy is there.
-type cannotKeepError struct{ error }
 
 // smallImage answers GET /small/{size}-{version}-{file}. Where there is no such copy, it leads to the
 // one that there is now, or to the whole picture.
@@ -196,20 +193,13 @@ func (v *visit) smallImage() {
 
 	ctx, cancel := context.WithTimeout(context.Background(), images.small.wait)
 	defer cancel()
-	copied, err := images.get(ctx, letter, version, file)
-	if cannotKeep := (cannotKeepError{}); errors.As(err, &cannotKeep) {
-		v.x.s.Log.Warn("cannot keep a small picture", slog.Any("cause", err))
-		err = nil
-	}
+	copied, err := images.get(ctx, v.x.s.Log, letter, version, file)
 	if err != nil {
 		v.elsewhere(root + "/images/" + url.PathEscape(file))
 		return
 	}
 
-	v.x.nameHead()
-	v.x.Head.Set("X-Content-Type-Options", "nosniff")
-	v.x.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	v.x.Head.Set(fasthttp.HeaderCacheControl, assetCache)
+	v.fileHead(assetCache, imagePolicy)
 	v.x.Head.Send(&v.x.Ctx.Response.Header)
 	v.x.Ctx.Response.Header.SetContentType("image/jpeg")
 	v.x.SendShared(copied)

@@ -21,7 +21,7 @@ const valuePath = "/value"
 
 // valuePage answers GET /value: the empty form.
 func (v *visit) valuePage(dst []byte) ([]byte, error) {
-	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{})
+	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{}), nil
 }
 
 // valueList answers POST /value: the list with its prices, as a page or as a table to take away.
@@ -35,14 +35,14 @@ func (v *visit) valueList(dst []byte) ([]byte, error) {
 	if why != "" {
 		f = problem(wire.PayloadTooLarge, why)
 	}
-	if f != nil {
-		v.tellPage(f, func(dst []byte) ([]byte, error) {
-			return v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail)
-		})
+	switch {
+	case f != nil && v.toldAsProblem(f):
 		return dst, errMoved
-	}
-	if !csv {
-		return v.pages.Value(dst, v.view, v.time, asked)
+	case f != nil:
+		v.sendFault(f, v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail))
+		return dst, errMoved
+	case !csv:
+		return v.pages.Value(dst, v.view, v.time, asked), nil
 	}
 
 	v.mediaType = "text/csv; charset=utf-8"
@@ -167,7 +167,7 @@ func (v *visit) readFields(form io.Reader, take func(name string, value io.Reade
 type escaped struct {
 	from *bufio.Reader
 	end  byte
-	over bool
+	err  error // io.EOF once it is over
 }
 
 // skip passes over what nobody read of it.
@@ -180,32 +180,29 @@ func (e *escaped) skip() error {
 }
 
 // Read reads the text with its escapes resolved. What is no escape stays as it is.
-func (e *escaped) Read(p []byte) (n int, err error) {
-	for n < len(p) && !e.over {
-		b, err := e.from.ReadByte()
-		switch {
-		case errors.Is(err, io.EOF):
-			e.over = true
-			continue
-		case err != nil:
-			return n, err
-		case b == e.end:
-			e.over = true
-			continue
-		case b == '+':
+func (e *escaped) Read(p []byte) (n int, _ error) {
+	for n < len(p) && e.err == nil {
+		var b byte
+		b, e.err = e.from.ReadByte()
+		if b == e.end {
+			e.err = io.EOF
+		}
+		if e.err != nil {
+			break
+		}
+
+		switch b {
+		case '+':
 			b = ' '
-		case b == '%':
+		case '%':
 			digits, _ := e.from.Peek(2)
-			if decoded, err := strconv.ParseUint(string(digits), 16, 8); err == nil && len(digits) == 2 {
-				b = byte(decoded)
+			if code, err := strconv.ParseUint(string(digits), 16, 8); err == nil && len(digits) == 2 {
+				b = byte(code)
 				_, _ = e.from.Discard(2) // they were there
 			}
 		}
 		p[n] = b
 		n++
 	}
-	if n == 0 && e.over {
-		return 0, io.EOF
-	}
-	return n, nil
+	return n, e.err
 }

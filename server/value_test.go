@@ -25,16 +25,17 @@ func (w *world) post(t *testing.T, form url.Values) reply {
 	return r
 }
 
-// TestValueList values a list, answers its question, and takes the table away. Nothing of it may be kept on the way, but
-// by the browser that goes back to it.
+// TestValueList values a list, answers its question, and takes the table away. Nothing of it may be kept on the way,
+// but by the browser that goes back to it.
 func TestValueList(t *testing.T) {
 	w := sharedSite()
 	list := url.Values{"lines": {"Quantity,Name,Set\r\n3x Charizard Kanto Classic 4/102\r\n\r\nUmbreon VMAX\r\n" +
 		"=cmd|' /C calc'!A0"}}
 	r := w.post(t, list)
 	page := string(r.body)
-	if r.status != http.StatusOK || r.header.Get("Cache-Control") != "private, max-age=0" || r.header.Get("ETag") != "" {
-		t.Errorf("status %d, %q, %q", r.status, r.header.Get("Cache-Control"), r.header.Get("ETag"))
+	kept := r.header.Get("Cache-Control")
+	if r.status != http.StatusOK || kept != "private, max-age=0" || r.header.Get("ETag") != "" {
+		t.Errorf("status %d, %q, %q", r.status, kept, r.header.Get("ETag"))
 	}
 	for _, want := range []string{
 		`<p class="amount"><small>So far</small> $1,350.00</p>`,
@@ -120,15 +121,17 @@ func listOf(rows, size int) string {
 
 // exportOf is what an app exports of so many rows, with line ends of Windows and cells of several lines.
 func exportOf(rows int) string {
-	return "Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU\r\n" +
-		strings.Repeat("1,Charizard,\"Char\r\nizard\",Kanto Classic,4/102,,Unlimited Holofoil,Near Mint,English,,,\r\n", rows)
+	const header = "Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity," +
+		"Product ID,SKU\r\n"
+	const row = "1,Charizard,\"Char\r\nizard\",Kanto Classic,4/102,,Unlimited Holofoil,Near Mint,English,,,\r\n"
+	return header + strings.Repeat(row, rows)
 }
 
 // multipartOf is a form as browsers send it: the box, and the file below it.
 func multipartOf(box, file string) string {
-	return "--b\r\nContent-Disposition: form-data; name=\"lines\"\r\n\r\n" + box +
-		"\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" +
-		file + "\r\n--b--\r\n"
+	const field = "--b\r\nContent-Disposition: form-data; name="
+	return field + "\"lines\"\r\n\r\n" + box + "\r\n" +
+		field + "\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" + file + "\r\n--b--\r\n"
 }
 
 // listForms are the ways in which a list comes.
@@ -136,13 +139,15 @@ var listForms = map[string]struct {
 	header string
 	body   func(list string) string
 }{
-	"box":     {"multipart/form-data; boundary=b", func(list string) string { return multipartOf(list, "") }},
-	"file":    {"multipart/form-data; boundary=b", func(list string) string { return multipartOf("Umbreon VMAX", list) }},
-	"encoded": {"application/x-www-form-urlencoded", func(list string) string { return url.Values{"lines": {list}}.Encode() }},
+	"box":  {"multipart/form-data; boundary=b", func(list string) string { return multipartOf(list, "") }},
+	"file": {"multipart/form-data; boundary=b", func(list string) string { return multipartOf("Umbreon VMAX", list) }},
+	"encoded": {"application/x-www-form-urlencoded", func(list string) string {
+		return url.Values{"lines": {list}}.Encode()
+	}},
 }
 
-// TestValueListSizes posts lists of the sizes that visitors have, in every form: up to 100 rows and 64 KiB, whatever the
-// form adds, each is answered in full, and a larger one is refused by a page with its true size.
+// TestValueListSizes posts lists of the sizes that visitors have, in every form: up to 100 rows and 64 KiB, whatever
+// the form adds, each is answered in full, and a larger one is refused by a page with its true size.
 func TestValueListSizes(t *testing.T) {
 	w := sharedSite()
 	const most = 64 << 10
@@ -150,6 +155,7 @@ func TestValueListSizes(t *testing.T) {
 	tooLong := func(rows int, list string) string {
 		return fmt.Sprintf("This list has %s rows and %s bytes.", thousands(rows), thousands(len(list)))
 	}
+
 	for _, c := range []struct {
 		name, list, want string
 		status           int
@@ -237,7 +243,8 @@ func TestValueListOfStrangers(t *testing.T) {
 		method: "POST", target: "/value", body: list, chunked: true,
 		header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
 	})
-	if err != nil || r.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(r.body), "without its length") {
+	if err != nil || r.status != http.StatusRequestEntityTooLarge ||
+		!strings.Contains(string(r.body), "without its length") {
 		t.Errorf("a list in chunks: status %d, %v", r.status, err)
 	}
 
@@ -248,7 +255,8 @@ func TestValueListOfStrangers(t *testing.T) {
 	}
 	defer slow.Close()
 	half := request{
-		method: "POST", target: "/value", body: list, header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
+		method: "POST", target: "/value", body: list,
+		header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
 	}
 	if _, err := slow.Write(half.bytes()[:40_000]); err != nil {
 		t.Fatal(err)

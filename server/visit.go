@@ -43,7 +43,7 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 		v.view = v.x.s.Engine.View()
 		v.x.request.View = v.view
 		if v.view == nil && !strings.HasPrefix(v.x.path.pattern, "/errors") { // which needs none
-			v.tellPage(noCatalog, func(dst []byte) ([]byte, error) { return v.pages.Unavailable(dst, v.time) })
+			v.tellPage(noCatalog)
 			return
 		}
 
@@ -71,20 +71,14 @@ func (v *visit) admitted() bool {
 	if wait > 0 {
 		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
 		f.RetryAfter = wait
-		v.tellPage(f, func(dst []byte) ([]byte, error) { return v.pages.TooMany(dst, nil, v.time, wait) })
+		v.tellPage(f)
 	}
 	return wait <= 0
 }
 
 func (v *visit) failPage(err error) {
 	v.x.s.Log.Error("cannot make a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
-
-	// The page that says so is simpler than the one that failed. Should it fail as well, an empty
-	// one is all there is.
-	v.tellPage(somethingWrong, func(dst []byte) ([]byte, error) {
-		body, _ := v.pages.Failed(dst, v.time, string(v.x.id))
-		return body, nil
-	})
+	v.tellPage(somethingWrong)
 }
 
 // missing answers 404: with a page where there is a site and the client reads pages, else in the
@@ -106,23 +100,20 @@ func (v *visit) lost() {
 
 // noPage answers 404 with a page, or to a program with a problem.
 func (v *visit) noPage() {
-	f := problem(wire.NotFound, "There is no such page.")
-	v.tellPage(f, func(dst []byte) ([]byte, error) { return v.pages.NotFound(dst, v.x.s.Engine.View(), v.time) })
+	v.view = v.x.s.Engine.View()
+	v.tellPage(problem(wire.NotFound, "There is no such page."))
 }
 
-// tellPage answers an error: a program is told it as a problem, and everybody else with the page
-// that render appends. It fails where that cannot be made.
-func (v *visit) tellPage(f *wire.Fault, render func(dst []byte) ([]byte, error)) {
-	if v.toldAsProblem(f) {
-		return
+// tellPage answers an error: a program is told it as a problem, and everybody else by a page.
+func (v *visit) tellPage(f *wire.Fault) {
+	if !v.toldAsProblem(f) {
+		v.sendFault(f, v.pages.Fault(v.x.reply.Body[:0], v.view, v.time, f, string(v.x.id)))
 	}
-	body, err := render(v.x.reply.Body[:0])
-	if err != nil {
-		v.failPage(err)
-		return
-	}
+}
 
-	v.x.reply.Body = body
+// sendFault sends the page of an error.
+func (v *visit) sendFault(f *wire.Fault, page []byte) {
+	v.x.reply.Body = page
 	v.mediaType = htmlType
 	if f.RetryAfter > 0 {
 		v.x.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(f.RetryAfter)))
@@ -134,11 +125,8 @@ func (v *visit) tellPage(f *wire.Fault, render func(dst []byte) ([]byte, error))
 func (v *visit) send(status int, cache string) {
 	resp := &v.x.Ctx.Response
 	head := &v.x.Head
-	v.x.nameHead()
-	head.Set("Content-Security-Policy", v.contentPolicy())
-	head.Set("X-Content-Type-Options", "nosniff")
+	v.fileHead(cache, v.contentPolicy())
 	head.Set("Referrer-Policy", "same-origin")
-	head.Set(fasthttp.HeaderCacheControl, cache)
 	if status < fasthttp.StatusBadRequest {
 		v.x.vary(fasthttp.HeaderAcceptEncoding)
 	} else { // see toldAsProblem
@@ -165,6 +153,14 @@ func (v *visit) send(status int, cache string) {
 		return
 	}
 	v.x.reply.Body = v.x.SendOwned(v.x.reply.Body)
+}
+
+// fileHead begins the head of a file.
+func (v *visit) fileHead(cache, policy string) {
+	v.x.nameHead()
+	v.x.Head.Set("X-Content-Type-Options", "nosniff")
+	v.x.Head.Set("Content-Security-Policy", policy)
+	v.x.Head.Set(fasthttp.HeaderCacheControl, cache)
 }
 
 // contentPolicy is the Content-Security-Policy of the page.

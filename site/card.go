@@ -2,7 +2,6 @@ package site
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,7 +42,7 @@ type cardPage struct {
 }
 
 // Card appends the page of a card.
-func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery) ([]byte, error) {
+func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery) []byte {
 	c := v.Catalog
 	k := cardPage{
 		card: query.Card, slug: c.Cards.Slug.At(query.Card), name: c.Cards.Name.At(query.Card),
@@ -78,10 +77,8 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 		k.otherPrintings = p.searchLink(all)
 	}
 
-	if err := k.describe(p, v, now, query.Card); err != nil {
-		return dst, err
-	}
-	return show(dst, &k), nil
+	k.describe(p, v, now, query.Card)
+	return show(dst, &k)
 }
 
 // lastSeen is the newest observation of a card, of a lane that is negative without one.
@@ -221,7 +218,7 @@ func (k *cardPage) historyLink(days int, variant string) string {
 }
 
 // describe fills in the frame: what search engines and link previews read.
-func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card int) error {
+func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card int) {
 	c := v.Catalog
 	heading := k.name
 	if k.number != "" {
@@ -249,17 +246,12 @@ func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card in
 		k.image = pages.base + k.photo.whole[len(pages.root):]
 	}
 
-	// Marshal escapes what could end a script element.
-	data, err := json.Marshal(product{
+	// Marshal escapes what could end a script element, and of texts alone it does not fail.
+	k.data, _ = json.Marshal(product{
 		Context: "https://schema.org", Type: "Product", Name: k.name, SKU: c.Cards.ID.At(card),
 		MPN: k.number, Description: joined(k.number, k.set, k.rarity), URL: k.canonical, Image: k.image,
 		Category: c.Games.Name.At(int(k.game)), Properties: propertiesOf(c, k.display),
 	})
-	if err != nil {
-		return fmt.Errorf("cannot spell the structured data of card %q: %w", k.slug, err)
-	}
-	k.data = data
-	return nil
 }
 
 // product is what search engines read of a card: schema.org's Product. Nothing is for sale here, so that it has no

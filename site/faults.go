@@ -51,10 +51,10 @@ type errorPage struct {
 }
 
 // Error appends the page that explains a code; false when there is no such code. v may be nil.
-func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (page []byte, known bool, err error) {
+func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (page []byte, known bool) {
 	meaning, surfaces, ok := meaningOf(wire.Code(code))
 	if !ok {
-		return dst, false, nil
+		return dst, false
 	}
 
 	errorPage := errorPage{
@@ -63,7 +63,7 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 	}
 	errorPage.canonical = p.base + "/errors/" + code
 	errorPage.old = false // it says nothing about prices
-	return show(dst, &errorPage), true, nil
+	return show(dst, &errorPage), true
 }
 
 type errorsPage struct {
@@ -72,7 +72,7 @@ type errorsPage struct {
 }
 
 // Errors appends the list of all codes. v may be nil.
-func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
+func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every error code of the API, with what it means and what to do."
 	page := errorsPage{frame: p.frame(v, now, "Error codes", about)}
 	page.canonical = p.base + "/errors"
@@ -83,38 +83,40 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error
 		second, _, _ := meaningOf(b)
 		return cmp.Or(cmp.Compare(first.Status, second.Status), cmp.Compare(a, b))
 	})
-	return show(dst, &page), nil
+	return show(dst, &page)
 }
 
 // messagePage is a page that is not there, or not now: its title is the heading, its description the text.
 type messagePage struct{ frame }
 
-func (p *Pages) message(dst []byte, v *engine.View, now time.Time, heading, text string) []byte {
-	page := messagePage{p.frame(v, now, heading, text)}
+// faultPages are what the page says of a fault: heading and text.
+var faultPages = map[wire.Code][2]string{
+	wire.NotFound: {
+		"Page not found",
+		"There is nothing at this address. A card may have left the catalog; the search finds what is there now.",
+	},
+	wire.RateLimitExceeded: {
+		"Too many requests",
+		"This address asks for pages faster than they are given out. Try again in {wait}. " +
+			"Programs are better served by the API.",
+	},
+	wire.TemporarilyUnavailable: {"One moment", "No catalog is loaded yet. Try again in a few seconds."},
+	wire.InternalError: {
+		"Something went wrong", "The fault is on our side. Please quote {id} if you report it.",
+	},
+}
+
+// Fault appends the page that stands in the place of one which cannot be shown, for a code of faultPages; id is the
+// request's. v may be nil.
+func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, f *wire.Fault, id string) []byte {
+	says := faultPages[f.Code]
+	words := strings.NewReplacer("{wait}", counted(f.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
+
+	// Only what is missing says as of when.
+	if f.Code != wire.NotFound {
+		v = nil
+	}
+	page := messagePage{p.frame(v, now, says[0], words.Replace(says[1]))}
 	page.hidden = true
 	return show(dst, &page)
-}
-
-// NotFound appends the page of a path that has none. v may be nil.
-func (p *Pages) NotFound(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
-	return p.message(dst, v, now, "Page not found",
-		"There is nothing at this address. A card may have left the catalog; the search finds what is there now."), nil
-}
-
-// TooMany appends the page for an address that asks too often.
-func (p *Pages) TooMany(dst []byte, v *engine.View, now time.Time, seconds int) ([]byte, error) {
-	return p.message(dst, v, now, "Too many requests",
-		"This address asks for pages faster than they are given out. Try again in "+
-			counted(seconds, "second", "seconds")+". Programs are better served by the API."), nil
-}
-
-// Unavailable appends the page that stands for all others while no catalog is loaded.
-func (p *Pages) Unavailable(dst []byte, now time.Time) ([]byte, error) {
-	return p.message(dst, nil, now, "One moment", "No catalog is loaded yet. Try again in a few seconds."), nil
-}
-
-// Failed appends the page of a fault of our own; id is the request's.
-func (p *Pages) Failed(dst []byte, now time.Time, id string) ([]byte, error) {
-	return p.message(dst, nil, now, "Something went wrong",
-		"The fault is on our side. Please quote "+strconv.Quote(id)+" if you report it."), nil
 }

@@ -72,14 +72,8 @@ func ownWorld(tb testing.TB, text string) *world {
 func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
-	keep := func(name string) func([]byte, error) {
-		return func(page []byte, err error) {
-			tb.Helper()
-			if err != nil {
-				tb.Fatalf("%s: %v", name, err)
-			}
-			all[name] = string(page)
-		}
+	keep := func(name string) func([]byte) {
+		return func(page []byte) { all[name] = string(page) }
 	}
 
 	card, _ := w.view.Index.Card("a-card")
@@ -93,7 +87,7 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 		Set: typed, Rarity: typed, Variant: typed, Min: 1, List: true,
 	}))
 	keep("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
-	keep("embed")(w.pages.Embed(nil, w.view, card), nil)
+	keep("embed")(w.pages.Embed(nil, w.view, card))
 	// A picked card is priced whatever else the line says.
 	var list site.List
 	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // a list does not fail
@@ -101,7 +95,7 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 		List: list, Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
 	}))
 	keep("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
-	keep("suggest")(w.pages.Suggest(nil, w.view, indexed), nil)
+	keep("suggest")(w.pages.Suggest(nil, w.view, indexed))
 	return all
 }
 

@@ -92,7 +92,7 @@ type homePage struct {
 }
 
 // Home appends the home page: search, movers, newest sets.
-func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
+func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
 	page := homePage{
 		frame: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
 		up:    movers(v, false, "", homeMovers),
@@ -105,7 +105,7 @@ func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) ([]byte, error) 
 	page.sets = newestSets(v.Catalog, homeSets)
 	page.canonical = canonical(v, "/")
 	page.hero = true
-	return show(dst, &page), nil
+	return show(dst, &page)
 }
 
 // dearest are the cards of a game, or of all, that cost most.
@@ -139,7 +139,7 @@ type moversPage struct {
 }
 
 // Movers appends the cards that moved most within seven days.
-func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) ([]byte, error) {
+func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) []byte {
 	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
 	page := moversPage{
 		frame: p.frame(v, now, query.heading()+" in 7 days", about), asked: query,
@@ -149,7 +149,7 @@ func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQu
 		page.dearest = dearest(v, query.Game, perSearch)
 	}
 	page.canonical = canonical(v, query.path()) // without the root, which is part of the public address
-	return show(dst, &page), nil
+	return show(dst, &page)
 }
 
 func (q MoversQuery) heading() string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ninepocket/engine"
+	"ninepocket/internal/jsonwalk"
 	"ninepocket/snapshot"
 )
 
@@ -79,19 +80,9 @@ type entry[T any] struct {
 
 // UnmarshalJSON reads an object.
 func (o *ordered[T]) UnmarshalJSON(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("cannot read an object: %w", err)
-	}
-
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return fmt.Errorf("cannot read a name: %w", err)
-		}
-		var e entry[T]
-		e.name = fmt.Sprint(name)
-		if err := d.Decode(&e.value); err != nil {
+	for name, value := range jsonwalk.Value(b).Members() {
+		e := entry[T]{name: strings.Clone(name.Text())} // the decoder uses its memory again
+		if err := json.Unmarshal(value, &e.value); err != nil {
 			return fmt.Errorf("cannot read %q: %w", e.name, err)
 		}
 		*o = append(*o, e)
@@ -337,11 +328,11 @@ type referencePage struct {
 
 // Reference appends the API reference: a guide, and every operation of the document with a form to try it. v may be
 // nil.
-func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
+func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every operation of the API, a guide for clients, and forms to try them."
 	page := referencePage{frame: p.frame(v, now, "API reference", about), samples: samplesOf(v)}
 	page.canonical = p.base + "/docs"
 	page.script = "reference.js"
 	page.old = false // it says nothing about prices
-	return show(dst, &page), nil
+	return show(dst, &page)
 }

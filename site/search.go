@@ -104,7 +104,7 @@ const setsNamed = 3
 
 // Search appends a page of search results: the cards that the API's search has, in its order. Sets that the
 // words name come before them.
-func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQuery) ([]byte, error) {
+func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQuery) []byte {
 	asked.Page = min(max(asked.Page, 1), MaxPage)
 	if asked.Sort == "relevance" {
 		asked.Sort = ""
@@ -136,7 +136,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 	page.notes = told(found.Notes)
 	page.hidden = true
 	page.query = asked.Words
-	return show(dst, &page), nil
+	return show(dst, &page)
 }
 
 // told says in words what was done to a query: what no card has, and what was read otherwise. What was

@@ -105,7 +105,7 @@ func percent(part, whole int64) string {
 }
 
 // Set appends the page of a set; a page beyond its last one is the last one.
-func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery) ([]byte, error) {
+func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery) []byte {
 	c := v.Catalog
 	last := (int(c.Sets.Cards[setQuery.Set]) + perSet - 1) / perSet
 	setQuery.Page = min(max(setQuery.Page, 1), max(last, 1))
@@ -129,7 +129,7 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery
 	game := c.Games.Name.At(int(c.Sets.Game[setQuery.Set]))
 	page.frame = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
 	page.canonical = canonical(v, "/sets/"+page.slug)
-	return show(dst, &page), nil
+	return show(dst, &page)
 }
 
 // link is where the page of the set is, with something of it changed.
@@ -174,7 +174,7 @@ type year struct {
 }
 
 // Sets appends a list of sets by year, newest first.
-func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery) ([]byte, error) {
+func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery) []byte {
 	c := v.Catalog
 	// A game that the catalog does not have is not named.
 	heading := "Sets"
@@ -194,7 +194,7 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery)
 	page.years, page.awaited = byYear(c, pageOf(sets, query.Page, perSets))
 	page.canonical = canonical(v, address("/sets", 1, param{"game", query.Game}))
 	page.hidden = query.Words != ""
-	return show(dst, &page), nil
+	return show(dst, &page)
 }
 
 // byYear groups sets by the year of their release; those that are still awaited stand apart.

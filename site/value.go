@@ -103,7 +103,8 @@ type valuePage struct {
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
 	page := &valuePage{
-		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."), picks: asked.Picks,
+		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
+		picks: asked.Picks,
 	}
 	if !asked.Empty() {
 		page.text = asked.Text()
@@ -114,17 +115,17 @@ func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *val
 
 // ValueRefused appends the page that says why a list is not valued, with the list in the form as far as it
 // may be valued with fewer lines.
-func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) ([]byte, error) {
+func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) []byte {
 	page := p.valuePage(v, now, &asked)
 	page.why = why
-	return show(dst, page), nil
+	return show(dst, page)
 }
 
 // Value appends the page that values a list. Nothing of the list is kept.
-func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) ([]byte, error) {
+func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) []byte {
 	page := p.valuePage(v, now, &asked)
 	page.lines, page.totals = valued(v, &asked)
-	return show(dst, page), nil
+	return show(dst, page)
 }
 
 // valued values each line of a list that says anything. A list with the header of an export is read by its columns, as

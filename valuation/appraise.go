@@ -16,8 +16,8 @@ type Appraiser struct {
 	View *engine.View
 	// Candidates is how many candidates a line gets at most; 0 means MaxCandidates.
 	Candidates int
-	cards
 
+	cards   cards
 	item    Item
 	pricer  pricer
 	facts   facts
@@ -38,8 +38,8 @@ type Appraiser struct {
 // text of a caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
-	clear(a.numbers)
-	a.cards = cards{view, a.numbers}
+	clear(a.cards.numbers)
+	a.cards = cards{view, a.cards.numbers}
 	a.pricer.reset(view)
 	a.noSets = 0
 	a.guesses = 0
@@ -65,10 +65,10 @@ func (a *Appraiser) Value(item Item) Result {
 
 func (a *Appraiser) value(item Item) Result {
 	a.item = item
-	if a.numbers == nil {
-		a.numbers = map[string][]uint32{}
+	if a.cards.numbers == nil {
+		a.cards.numbers = map[string][]uint32{}
 	}
-	clear(a.numbers)
+	clear(a.cards.numbers)
 	readLine(&a.item)
 
 	// An export's product may be none of the catalog's: then the rest of the row is read.
@@ -205,7 +205,7 @@ func (a *Appraiser) byNumber(r *Result, f *facts) {
 func (a *Appraiser) there(f *facts) []uint32 {
 	a.fits = a.fits[:0]
 	for _, card := range f.numbered {
-		if a.passes(f, card) && (!f.hasSet() || a.isIn(card, f.sets)) {
+		if a.cards.passes(f, card) && (!f.hasSet() || a.cards.isIn(card, f.sets)) {
 			a.fits = append(a.fits, card)
 		}
 	}
@@ -280,7 +280,7 @@ func (a *Appraiser) onlyThere(f *facts) (card uint32, ok bool) {
 		return 0, false
 	}
 
-	like, _ := a.isLike(f, there[0])
+	like, _ := a.cards.isLike(f, there[0])
 	return there[0], like
 }
 
@@ -356,7 +356,7 @@ func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
 	if len(there) != 1 {
 		return 0, false
 	}
-	like, named := a.isLike(&read, there[0])
+	like, named := a.cards.isLike(&read, there[0])
 	if !like || !named {
 		return 0, false
 	}
@@ -411,13 +411,13 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 	}
 
 	// A promo's name may have the very code and number: "Basic Fire Energy - MEE 002".
-	if f.deck && slices.ContainsFunc(fits, func(card uint32) bool { return !a.isIn(card, f.sets) }) {
+	if f.deck && slices.ContainsFunc(fits, func(card uint32) bool { return !a.cards.isIn(card, f.sets) }) {
 		return -1
 	}
 
-	f.quiet = !slices.ContainsFunc(fits, func(card uint32) bool { return a.saysQuietly(f, card) })
+	f.quiet = !slices.ContainsFunc(fits, func(card uint32) bool { return a.cards.saysQuietly(f, card) })
 	for _, card := range fits {
-		if !a.isIn(card, f.sets) || !a.isPrinted(f, card) {
+		if !a.cards.isIn(card, f.sets) || !a.cards.isPrinted(f, card) {
 			continue
 		}
 		if found >= 0 {
@@ -433,7 +433,7 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	r.Card = card
 
 	// A grade or a language is another copy, unless the card's own name says it (decision 2207).
-	if f.another != "" && !a.isNamed(f.another, uint32(card)) {
+	if f.another != "" && !a.cards.isNamed(f.another, uint32(card)) {
 		r.Status = Unpriced
 		r.Note = `no price for "` + clip(f.another) + `"`
 		a.pricer.tellLanes(r)
@@ -513,9 +513,9 @@ func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
 
 	// A common name fits hundreds of cards, of which three are shown: not all are sorted.
 	for _, card := range cards {
-		like := a.likenessOf(f, card)
+		like := a.cards.likenessOf(f, card)
 		at := n
-		for at > 0 && a.isLikelier(like, best[at-1]) {
+		for at > 0 && a.cards.isLikelier(like, best[at-1]) {
 			at--
 		}
 		if at == most {

@@ -48,7 +48,7 @@ func (f *facts) readAside(a *Appraiser, words []word, i int) int {
 
 	// The longest phrase goes first: "illustration rare" is another rarity than "rare".
 	longest := min(longestAside, len(words)-i)
-	if !a.mayBegin(first.text) {
+	if !a.cards.mayBegin(first.text) {
 		longest = 0
 	}
 	for n := longest; n > 0; n-- {
@@ -106,12 +106,12 @@ var phraseHeads = func() map[string]bool {
 }()
 
 // mayBegin reports whether a phrase of readPhrase may begin with a word.
-func (a *Appraiser) mayBegin(w string) bool {
+func (cs cards) mayBegin(w string) bool {
 	if len(w) < headLetters {
 		return true
 	}
 	head := w[:headLetters]
-	return phraseHeads[head] || a.View.Index.Facts().GameBegins(head)
+	return phraseHeads[head] || cs.view.Index.Facts().GameBegins(head)
 }
 
 // isPhrase reports whether words stand together and may be one phrase.

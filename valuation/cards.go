@@ -21,12 +21,9 @@ type cards struct {
 // isAbout reports whether words that were read as a set qualify a card's name: a promo names the set
 // that it belongs to.
 func (cs cards) isAbout(run []word, card uint32) bool {
-	for i := range run {
-		if !run[i].known || !cs.view.Index.Facts().Names(card, run[i].id) {
-			return false
-		}
-	}
-	return len(run) > 0
+	return len(run) > 0 && !slices.ContainsFunc(run, func(w word) bool {
+		return !w.known || !cs.view.Index.Facts().Names(card, w.id)
+	})
 }
 
 // says reports whether a word is of a card's name, its printing, its set or its rarity.
@@ -41,12 +38,7 @@ func (cs cards) says(w *word, card uint32) bool {
 }
 
 func (cs cards) saysAll(run []word, card uint32) bool {
-	for i := range run {
-		if !cs.says(&run[i], card) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(run, func(w word) bool { return !cs.says(&w, card) })
 }
 
 // isNumbered reports whether a number is the card's, or a word of its name or set. A parallel and
@@ -102,12 +94,7 @@ func (cs cards) spare(card uint32) int {
 
 // anyIn reports whether a card of a core is of one of the sets.
 func (cs cards) anyIn(sets []uint32, core string) bool {
-	for _, card := range cs.view.Index.Facts().Cored(core) {
-		if cs.isIn(card, sets) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cs.view.Index.Facts().Cored(core), func(card uint32) bool { return cs.isIn(card, sets) })
 }
 
 func (cs cards) isIn(card uint32, sets []uint32) bool {
@@ -117,13 +104,10 @@ func (cs cards) isIn(card uint32, sets []uint32) bool {
 
 // isNamed reports whether words are all of a card's own name.
 func (cs cards) isNamed(words string, card uint32) bool {
-	for w := range strings.FieldsSeq(words) {
+	return !slices.ContainsFunc(strings.Fields(words), func(w string) bool {
 		id, known := cs.view.Index.Facts().Word(collector.Fold(w))
-		if !known || !cs.view.Index.Facts().Names(card, id) {
-			return false
-		}
-	}
-	return true
+		return !known || !cs.view.Index.Facts().Names(card, id)
+	})
 }
 
 // isWordOf reports whether a text has a word as it is written, case aside.
@@ -175,11 +159,6 @@ func (cs cards) hasTotal(card uint32, total string) bool {
 	return set != snapshot.NoSet && c.Sets.Total[set] > 0 && total == strconv.Itoa(int(c.Sets.Total[set]))
 }
 
-// isYear reports whether a number is a year of the trade.
-func isYear(raw string) bool {
-	return len(raw) == 4 && collector.IsInteger(raw) && raw >= "1996" && raw <= "2039"
-}
-
 // isOfYear reports whether a card's set came out in a year. Where the card or its set is called by a
 // year, it is of that one.
 func (cs cards) isOfYear(year string, card uint32) bool {
@@ -190,7 +169,7 @@ func (cs cards) isOfYear(year string, card uint32) bool {
 	}
 
 	for _, text := range []string{c.Cards.Name.At(int(card)), c.Sets.Name.At(int(set))} {
-		if slices.ContainsFunc(foldedWords(nil, text), isYear) {
+		if slices.ContainsFunc(foldedWords(nil, text), collector.IsYear[string]) {
 			return false
 		}
 	}

@@ -77,7 +77,7 @@ func (f *facts) readWith(a *Appraiser, words []word) {
 		}
 	}
 	f.readAsides(a, words)
-	a.lookUp(words)
+	a.cards.lookUp(words)
 }
 
 // lookUp finds the catalog's words and numbers among some words.
@@ -104,15 +104,15 @@ func (a *Appraiser) denial(f *facts, card uint32) string {
 	}
 	f.near = false
 	for i := range f.beside {
-		if w := &f.beside[i]; a.isIn(card, deckCodeOf(a.View.Index.SetNames(), w)) {
+		if w := &f.beside[i]; a.cards.isIn(card, deckCodeOf(a.View.Index.SetNames(), w)) {
 			w.kind = idle
 		}
 	}
-	sp := a.spellingOf(f.beside, card, true)
-	if at := a.leftover(f, f.beside, card, &sp); at >= 0 {
+	sp := a.cards.spellingOf(f.beside, card, true)
+	if at := a.cards.leftover(f, f.beside, card, &sp); at >= 0 {
 		return notOfCard(f.beside[at].raw)
 	}
-	return cmp.Or(a.wrongYear(f.beside, card), a.wrongSet(f.beside, card))
+	return cmp.Or(a.cards.wrongYear(f.beside, card), a.cards.wrongSet(f.beside, card))
 }
 
 // deckCodeOf are the sets that a word in capitals is a deck list's code of.
@@ -133,25 +133,25 @@ func (a *Appraiser) grantsClaim(claim claim, card uint32) bool {
 	switch claim.kind {
 	case ofSetName:
 		if sets := a.lastSet.of(a.View.Index.SetNames(), claim.text); len(sets) > 0 {
-			return a.isIn(card, sets)
+			return a.cards.isIn(card, sets)
 		}
-		return a.isSpelt(claim.text, card)
+		return a.cards.isSpelt(claim.text, card)
 
 	case ofCode:
 		sets := a.View.Index.SetNames().Spelt(collector.Fold(claim.text))
-		return len(sets) == 0 || a.isIn(card, sets) || slices.ContainsFunc(sets, func(set uint32) bool {
-			return a.isPartOf(card, set)
+		return len(sets) == 0 || a.cards.isIn(card, sets) || slices.ContainsFunc(sets, func(set uint32) bool {
+			return a.cards.isPartOf(card, set)
 		})
 
 	case ofNumber:
 		words, _ := readWords(nil, claim.text)
-		a.lookUp(words)
+		a.cards.lookUp(words)
 		return !slices.ContainsFunc(words, func(w word) bool {
-			return w.kind != asNumber && !a.says(&w, card) || w.kind == asNumber && !a.isNumbered(&w, card)
+			return w.kind != asNumber && !a.cards.says(&w, card) || w.kind == asNumber && !a.cards.isNumbered(&w, card)
 		})
 
 	case ofRarity:
-		return a.isOfRarity(claim.text, card)
+		return a.cards.isOfRarity(claim.text, card)
 
 	case ofIdentifier:
 		called := a.View.Index.Identified(a.View.Index.Respell(claim.text))
@@ -177,16 +177,16 @@ func (cs cards) isPartOf(card, whole uint32) bool {
 }
 
 // isSpelt reports whether all words of a text that names no set may be of a card and its set.
-func (a *Appraiser) isSpelt(text string, card uint32) bool {
+func (cs cards) isSpelt(text string, card uint32) bool {
 	words, plain := readWords(nil, text)
 	if !plain {
 		return false
 	}
-	a.lookUp(words)
+	cs.lookUp(words)
 
 	var none facts
-	sp := a.spellingOf(words, card, true)
-	return a.leftover(&none, words, card, &sp) < 0
+	sp := cs.spellingOf(words, card, true)
+	return cs.leftover(&none, words, card, &sp) < 0
 }
 
 // isOfRarity reports whether a rarity may be a card's: catalogs spell one in several ways, of which

@@ -2,6 +2,7 @@ package valuation
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,12 +68,10 @@ func isGlued(w string) bool {
 		return false
 	}
 
-	for _, grader := range graders {
-		if grade, ok := strings.CutPrefix(w, grader); ok && collector.IsInteger(grade) && len(grade) <= 3 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(graders, func(grader string) bool {
+		grade, ok := strings.CutPrefix(w, grader)
+		return ok && collector.IsInteger(grade) && len(grade) <= 3
+	})
 }
 
 // cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.
@@ -97,7 +96,7 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 	if f.doubt != "" {
 		return f.doubt
 	}
-	if len(f.clash) > 0 && !a.saysAll(f.clash, uint32(card)) {
+	if len(f.clash) > 0 && !a.cards.saysAll(f.clash, uint32(card)) {
 		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
 	}
 
@@ -107,17 +106,17 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 		}
 	}
 
-	if f.version > 0 && !a.isVersionOf(f, uint32(card)) {
+	if f.version > 0 && !a.cards.isVersionOf(f, uint32(card)) {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
-	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
+	return cmp.Or(a.cards.wrongYear(f.words, uint32(card)), a.cards.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
 }
 
 // doubtCopies says why copies that stand among words are not those of the line, "" where they are.
 func (a *Appraiser) doubtCopies(f *facts, words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
-		if w.kind != idle || !isCopies(w.raw) || a.says(w, card) {
+		if w.kind != idle || !isCopies(w.raw) || a.cards.says(w, card) {
 			continue
 		}
 
@@ -186,7 +185,7 @@ func (cs cards) isVersionOf(f *facts, card uint32) bool {
 func (cs cards) wrongYear(words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
-		if w.kind == asNumber && isYear(w.raw) && !cs.isNumbered(w, card) && !cs.isOfYear(w.raw, card) {
+		if w.kind == asNumber && collector.IsYear(w.raw) && !cs.isNumbered(w, card) && !cs.isOfYear(w.raw, card) {
 			return w.raw + " is not known to be the year of this card; leave it out if the card is right"
 		}
 	}

@@ -106,7 +106,7 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 	}
 
 	// Many cards are asked for each word, which is looked up once.
-	a.lookUp(f.words)
+	a.cards.lookUp(f.words)
 	f.named = f.version
 	f.readClaims(a)
 	return f
@@ -145,7 +145,7 @@ func areOneFinish(variant, finish string) bool {
 // Ball Pattern".
 func (f *facts) readVariant(a *Appraiser) {
 	f.extra = len(f.words)
-	if _, ok := collector.Finish(f.variant); ok || f.variant == "" || f.core == "" || a.isVariant(f.variant) {
+	if _, ok := collector.Finish(f.variant); ok || f.variant == "" || f.core == "" || a.cards.isVariant(f.variant) {
 		return
 	}
 
@@ -200,7 +200,7 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 	}
 
 	f.number = number
-	f.numbered = a.numbered(number)
+	f.numbered = a.cards.numbered(number)
 	if len(f.numbered) > 0 {
 		return
 	}
@@ -208,7 +208,7 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 	if code, rest, ok := strings.Cut(number, " "); ok {
 		if sets := a.View.Index.SetNames().Spelt(collector.Fold(code)); len(sets) > 0 {
 			f.number = strings.TrimSpace(rest)
-			f.numbered = a.numbered(f.number)
+			f.numbered = a.cards.numbered(f.number)
 
 			// A set that was given goes before one that came with the number.
 			if f.item.Set == "" {
@@ -241,7 +241,7 @@ func (f *facts) readSet(a *Appraiser, set string) {
 		return
 	}
 	fields := strings.Fields(set)
-	f.sets = a.orNumbered(f.sets, collector.Fold(set), fields[len(fields)-1], f.item.setEnds)
+	f.sets = a.cards.orNumbered(f.sets, collector.Fold(set), fields[len(fields)-1], f.item.setEnds)
 
 	// The name of a set is told without its edition, which is one of the copy. In brackets it is of the
 	// set: "Base Set (1st Edition & Shadowless)".
@@ -327,7 +327,7 @@ func (f *facts) readDeckCode(a *Appraiser) {
 		}
 		for n := 1; n <= min(longestDeckCode, i-1); n++ {
 			run := f.words[i-n : i]
-			sets := a.havingNumber(f.deckSets(a, run), number.raw)
+			sets := a.cards.havingNumber(f.deckSets(a, run), number.raw)
 			if len(sets) == 0 {
 				continue
 			}
@@ -347,10 +347,10 @@ func (f *facts) readGluedCode(a *Appraiser, at int) bool {
 	w := &f.words[at]
 	code := strings.TrimRight(w.raw, "0123456789")
 	number := w.raw[len(code):]
-	if code == "" || number == "" || code != strings.ToUpper(code) || len(a.numbered(w.raw)) > 0 {
+	if code == "" || number == "" || code != strings.ToUpper(code) || len(a.cards.numbered(w.raw)) > 0 {
 		return false
 	}
-	sets := a.havingNumber(a.View.Index.SetNames().Coded(collector.Fold(code)), number)
+	sets := a.cards.havingNumber(a.View.Index.SetNames().Coded(collector.Fold(code)), number)
 	if len(sets) == 0 {
 		return false
 	}
@@ -519,9 +519,9 @@ func (f *facts) readNumbers(a *Appraiser) {
 			continue
 		}
 
-		w.cards = a.numbered(w.raw)
+		w.cards = a.cards.numbered(w.raw)
 		sure := !w.isBare() || w.suffix && f.standsAlone(i)
-		if !f.hasNumber() && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
+		if !f.hasNumber() && sure && len(w.cards) > 0 && !a.cards.isNameOfOthers(f, w.cards) {
 			f.number = w.raw
 			f.numbered = w.cards
 		}
@@ -538,14 +538,14 @@ func (f *facts) standsAlone(i int) bool {
 
 // isNameOfOthers reports whether a card without a number has the line's very name, number included:
 // some names have another card's number in them.
-func (a *Appraiser) isNameOfOthers(f *facts, numbered []uint32) bool {
+func (cs cards) isNameOfOthers(f *facts, numbered []uint32) bool {
 	name := collector.Fold(f.item.Name)
-	for _, card := range a.View.Index.Facts().Cored(f.core) {
+	for _, card := range cs.view.Index.Facts().Cored(f.core) {
 		if _, ok := slices.BinarySearch(numbered, card); ok {
 			continue
 		}
 
-		other := a.View.Catalog.Cards.Name.At(int(card))
+		other := cs.view.Catalog.Cards.Name.At(int(card))
 		if len(other) >= len(name) && collector.Fold(other) == name {
 			return true
 		}

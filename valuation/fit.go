@@ -19,7 +19,7 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 	f.near = false
 	for {
 		for _, card := range a.View.Index.Facts().Cored(f.core) {
-			if a.passes(f, card) && a.explains(f, card) {
+			if a.cards.passes(f, card) && a.cards.explains(f, card) {
 				a.fits = append(a.fits, card)
 			}
 		}
@@ -67,7 +67,7 @@ func (cs cards) leftover(f *facts, words []word, card uint32, sp *spelling) int 
 		switch w.kind {
 		case asNumber:
 			// A year does not tell one card from another: see wrongYear.
-			ok = cs.isNumbered(w, card) || isYear(w.raw)
+			ok = cs.isNumbered(w, card) || collector.IsYear(w.raw)
 		case told:
 			ok = cs.isOf(w, card, sp, i)
 		case inCore:
@@ -141,28 +141,14 @@ func (f *facts) nameKey() string {
 
 // saysQuietly reports whether a card has a word of the line that tells nothing of others.
 func (cs cards) saysQuietly(f *facts, card uint32) bool {
-	for i := range f.words {
-		if w := &f.words[i]; w.kind == idle && cs.says(w, card) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.words, func(w word) bool { return w.kind == idle && cs.says(&w, card) })
 }
 
 // isCore reports whether a line's name says nothing beside the core of a name and its number.
 func (f *facts) isCore() bool {
-	for i := range f.words {
-		switch w := &f.words[i]; w.kind {
-		case told, ofCopy:
-			return false
-		case wished:
-			if w.wish.Have&^collector.Finishes != 0 {
-				return false
-			}
-		case inCore, asNumber, ofSet, idle, ofState:
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.words, func(w word) bool {
+		return w.kind == told || w.kind == ofCopy || w.kind == wished && w.wish.Have&^collector.Finishes != 0
+	})
 }
 
 // likeness is how likely it is that a card is meant by a line that it fits.

@@ -60,10 +60,10 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 	for _, match := range a.matches {
 		if !match.Whole || match.Missing > 0 || match.Typos > 0 || long && !match.Same || !f.plain &&
 			match.Borrowed > 0 ||
-			!a.passes(f, match.Card) {
+			!a.cards.passes(f, match.Card) {
 			continue
 		}
-		if like, _ := a.isLike(f, match.Card); like || match.Same {
+		if like, _ := a.cards.isLike(f, match.Card); like || match.Same {
 			a.fits = append(a.fits, match.Card)
 		}
 	}
@@ -230,7 +230,7 @@ func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 	rest := f.withoutSet()
 	if fits := a.fitting(rest); len(fits) > 0 {
 		r.Ask = AskSet | a.ask(rest, fits)
-		if card, ok := a.ofMisspelt(f.item.Set, fits); ok {
+		if card, ok := a.cards.ofMisspelt(f.item.Set, fits); ok {
 			r.add([]uint32{card})
 		}
 		r.add(a.likeliest(rest, fits))
@@ -241,7 +241,7 @@ func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 const mostCompared = 12
 
 // ofMisspelt is the card of a few whose set a name may be a misspelling of; false for none.
-func (a *Appraiser) ofMisspelt(name string, cards []uint32) (card uint32, ok bool) {
+func (cs cards) ofMisspelt(name string, cards []uint32) (card uint32, ok bool) {
 	folded := collector.Fold(name)
 	if len(cards) > mostCompared || len(folded) > longestNearest {
 		return 0, false
@@ -249,11 +249,11 @@ func (a *Appraiser) ofMisspelt(name string, cards []uint32) (card uint32, ok boo
 
 	least := len(folded)/8 + 2
 	for _, one := range cards {
-		set := a.View.Catalog.Cards.Set[one]
+		set := cs.view.Catalog.Cards.Set[one]
 		if set == snapshot.NoSet {
 			continue
 		}
-		far := collector.Distance(collector.Fold(a.View.Catalog.Sets.Name.At(int(set))), folded, least)
+		far := collector.Distance(collector.Fold(cs.view.Catalog.Sets.Name.At(int(set))), folded, least)
 		if far < least {
 			least = far
 			card = one
@@ -322,8 +322,8 @@ func (a *Appraiser) tellFitting(r *Result, rest *facts, wrong Ask, note string) 
 func (a *Appraiser) odd(f *facts) *word {
 	last := -1
 	for _, card := range a.View.Index.Facts().Cored(f.core) {
-		if a.passes(f, card) {
-			last = max(last, a.leftover(f, f.words, card, nil))
+		if a.cards.passes(f, card) {
+			last = max(last, a.cards.leftover(f, f.words, card, nil))
 		}
 	}
 	if last < 0 {
@@ -345,7 +345,7 @@ func (r *Result) add(cards []uint32) {
 // set or number, and what has both.
 func (a *Appraiser) addNearest(r *Result, f *facts) {
 	slices.SortStableFunc(a.matches, func(x, y index.Match) int {
-		return a.agreement(f, y.Card) - a.agreement(f, x.Card)
+		return a.cards.agreement(f, y.Card) - a.cards.agreement(f, x.Card)
 	})
 
 	// Name or number may be the one mistyped: a card of each is to be among the three.
@@ -365,8 +365,8 @@ func (a *Appraiser) addNearest(r *Result, f *facts) {
 }
 
 // agreement is how many of a line's set and number a card has.
-func (a *Appraiser) agreement(f *facts, card uint32) (n int) {
-	if f.hasSet() && a.isIn(card, f.sets) {
+func (cs cards) agreement(f *facts, card uint32) (n int) {
+	if f.hasSet() && cs.isIn(card, f.sets) {
 		n++
 	}
 	if _, ok := slices.BinarySearch(f.numbered, card); f.hasNumber() && ok {

@@ -92,11 +92,11 @@ func amountIn(text string) amount {
 
 // orNumbered adds to the sets that words name, which end in a word, those that they name together with
 // the number of an amount behind it: which of the two was meant is the caller's to say.
-func (a *Appraiser) orNumbered(sets []uint32, key, last string, behind amount) []uint32 {
+func (cs cards) orNumbered(sets []uint32, key, last string, behind amount) []uint32 {
 	if behind.number == "" || collector.Fold(behind.after) != collector.Fold(last) {
 		return sets
 	}
-	more := a.View.Index.SetNames().Spelt(key + behind.number)
+	more := cs.view.Index.SetNames().Spelt(key + behind.number)
 	if len(more) == 0 {
 		return sets
 	}

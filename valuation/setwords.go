@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -18,7 +19,7 @@ func (f *facts) readSetWords(a *Appraiser) {
 	for length := len(f.words) - 1; length > 0; length-- {
 		for i := 0; i+length <= len(f.words); i++ {
 			run := f.words[i : i+length]
-			if !isSetRun(run) && (length > 1 || !a.isSetNumber(f, &run[0])) {
+			if !isSetRun(run) && (length > 1 || !a.cards.isSetNumber(f, &run[0])) {
 				continue
 			}
 
@@ -28,11 +29,11 @@ func (f *facts) readSetWords(a *Appraiser) {
 			}
 
 			// Where no name is known, a word alone tells no set.
-			if len(sets) == 0 || f.core != "" && !a.anyIn(sets, f.core) || f.core == "" && length == 1 {
+			if len(sets) == 0 || f.core != "" && !a.cards.anyIn(sets, f.core) || f.core == "" && length == 1 {
 				continue
 			}
 
-			sets = a.orNumbered(sets, a.keyText(), run[len(run)-1].raw, f.item.amount)
+			sets = a.cards.orNumbered(sets, a.keyText(), run[len(run)-1].raw, f.item.amount)
 			f.takeSet(a.orRead(f, sets, i, length), run)
 			return
 		}
@@ -59,7 +60,7 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 		shorter = a.View.Index.SetNames().Spelt(a.joined(run))
 	}
 
-	numbered := a.numbered(f.words[at].raw)
+	numbered := a.cards.numbered(f.words[at].raw)
 	for _, card := range a.View.Index.Facts().Cored(f.core) {
 		set := a.View.Catalog.Cards.Set[card]
 		_, ok := slices.BinarySearch(numbered, card)
@@ -78,13 +79,9 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 
 // isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a set's.
 func (f *facts) isOnlyNumber(at int) bool {
-	for i := range f.words {
-		w := &f.words[i]
-		if i != at && w.kind == asNumber && !isYear(w.raw) {
-			return false
-		}
-	}
-	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix
+	isNumber := func(w word) bool { return w.kind == asNumber && !collector.IsYear(w.raw) }
+	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix &&
+		!slices.ContainsFunc(f.words[:at], isNumber) && !slices.ContainsFunc(f.words[at+1:], isNumber)
 }
 
 // endsSetName reports whether a set's name has all of some words and ends in a number.
@@ -98,24 +95,19 @@ func endsSetName(name string, run []word, number string) bool {
 // isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
 // number alone. "#2" is the card's.
 func isSetRun(run []word) bool {
-	for k := range run {
-		w := &run[k]
-		if w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix) {
-			return false
-		}
-	}
-
-	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
+	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber) && !slices.ContainsFunc(run, func(w word) bool {
+		return w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix)
+	})
 }
 
 // isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
 // 205/165", "pikachu ex SV08 238".
-func (a *Appraiser) isSetNumber(f *facts, w *word) bool {
-	if w.kind != asNumber || w.group != 0 || isYear(w.raw) {
+func (cs cards) isSetNumber(f *facts, w *word) bool {
+	if w.kind != asNumber || w.group != 0 || collector.IsYear(w.raw) {
 		return false
 	}
 	if !w.isBare() {
-		return a.isSetCode(f, w)
+		return cs.isSetCode(f, w)
 	}
 	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
 		return other.kind == asNumber && strings.Contains(other.raw, "/")
@@ -124,12 +116,12 @@ func (a *Appraiser) isSetNumber(f *facts, w *word) bool {
 
 // isSetCode reports whether a number is spelt as the code of a set, is of no card with the line's name, and
 // stands beside another number.
-func (a *Appraiser) isSetCode(f *facts, w *word) bool {
-	if len(a.View.Index.SetNames().Spelt(w.text)) == 0 {
+func (cs cards) isSetCode(f *facts, w *word) bool {
+	if len(cs.view.Index.SetNames().Spelt(w.text)) == 0 {
 		return false
 	}
-	cards := a.numbered(w.raw)
-	if slices.ContainsFunc(a.View.Index.Facts().Cored(f.core), func(card uint32) bool {
+	cards := cs.numbered(w.raw)
+	if slices.ContainsFunc(cs.view.Index.Facts().Cored(f.core), func(card uint32) bool {
 		_, ok := slices.BinarySearch(cards, card)
 		return ok
 	}) {

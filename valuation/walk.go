@@ -14,8 +14,8 @@ type Line struct {
 	UpdatedAt          int64  // of the price, snapshot.NoTime without one
 }
 
-// A Sink takes the lines of a list one after the other: it spells them as one kind of answer does. A line
-// is its own to keep.
+// A Sink takes the lines of a list one after the other: it spells them as one kind of answer does. What
+// keeps a line copies it: the next one is written over it.
 type Sink interface{ Line(line *Line) }
 
 // Walk values the items of a list against a View, gives sink what became of each, and adds it up.
@@ -25,8 +25,9 @@ func (a *Appraiser) Walk(view *engine.View, items []Item, sink Sink) (totals Tot
 	defer a.Reset(nil)
 
 	c := view.Catalog
+	line := &Line{}
 	for n, item := range items {
-		line := &Line{N: n, Result: a.Value(item), UpdatedAt: snapshot.NoTime}
+		*line = Line{N: n, Result: a.Value(item), UpdatedAt: snapshot.NoTime}
 		if line.Lane >= 0 {
 			line.Variant = c.Variants.At(int(c.Lanes.Variant[line.Lane]))
 			line.Condition = snapshot.Condition(c.Lanes.Condition[line.Lane]).Text()

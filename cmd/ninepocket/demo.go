@@ -137,7 +137,8 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 
 	// The demo makes its own catalog, so nothing has to be found out about it.
 	unchecked := func(*snapshot.Catalog) error { return nil }
-	if _, err := snapshot.OpenDir(store).Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
+	_, err = snapshot.OpenDir(store).Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked})
+	if err != nil {
 		return err
 	}
 

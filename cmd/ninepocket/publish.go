@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/fleet/mirror"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/operate"
@@ -103,7 +102,6 @@ func snapshotPublish() *cobra.Command {
 	var flags storeFlags
 	var conditions publishFlags
 	var push pushFlags
-	var key *mirror.Key
 	var terms *operate.Terms
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
@@ -118,17 +116,17 @@ func snapshotPublish() *cobra.Command {
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			terms, err = conditions.terms(flags.folder)
-			if err == nil {
-				key, err = push.check(cmd)
+			if err != nil {
+				return err
 			}
-			return err
+			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			row, err := flags.publish(cmd, args[0], terms, conditions.config)
 			if err != nil {
 				return err
 			}
-			return push.after(cmd, &flags, key, row)
+			return push.after(cmd, &flags, row)
 		},
 	}
 
@@ -223,7 +221,6 @@ func snapshotRollback() *cobra.Command {
 	var conditions publishFlags
 	var reason string
 	var push pushFlags
-	var key *mirror.Key
 	var configured settings.Layered
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
@@ -237,8 +234,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
-			key, err = push.check(cmd)
-			return err
+			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -247,7 +243,8 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: who(), Reason: strings.TrimSpace(reason),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: who(),
+				Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
 				return err
@@ -258,7 +255,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return push.after(cmd, &flags, key, publishedRow{cur.ID, &cur, true, nil, nil})
+			return push.after(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 		},
 	}
 

@@ -78,10 +78,8 @@ func openBucket(text string) (*mirror.Bucket, error) {
 
 // pushFlags are what a push takes, by itself and after what moved the pointer of the directory store.
 type pushFlags struct {
-	to, key                string
-	lead                   time.Duration
-	above                  uint64
-	hold, release, replace bool
+	mirror.Pushing // Key is that of the file, once it was checked
+	to, key        string
 }
 
 // How long before servers begin with a publication. In that time they ask, download at moments of
@@ -95,35 +93,34 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 	f := cmd.Flags()
 	f.StringVar(&flags.to, "to", "", "s3:// `URL` of the store that servers follow")
 	f.StringVar(&flags.key, "key", "", "`FILE` with the key that signs, which `snapshot trust init` made")
-	f.DurationVar(&flags.lead, "activate-in", lead,
+	f.DurationVar(&flags.Lead, "activate-in", lead,
 		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
-	f.Uint64Var(&flags.above, "above", 0,
+	f.Uint64Var(&flags.Above, "above", 0,
 		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
-	f.BoolVar(&flags.hold, "hold", false, "refuse every push after this one, until one with --release")
-	f.BoolVar(&flags.release, "release", false, "publish although the last push was one with --hold")
-	f.BoolVar(&flags.replace, "replace", false, "publish over what no trusted key signed, after all keys were lost")
+	f.BoolVar(&flags.Hold, "hold", false, "refuse every push after this one, until one with --release")
+	f.BoolVar(&flags.Release, "release", false, "publish although the last push was one with --hold")
+	f.BoolVar(&flags.Replace, "replace", false, "publish over what no trusted key signed, after all keys were lost")
 }
 
 // check refuses flags that do nothing without --to, and reads the key before anything is changed.
-func (flags *pushFlags) check(cmd *cobra.Command) (*mirror.Key, error) {
+func (flags *pushFlags) check(cmd *cobra.Command) error {
 	var wrong settings.Problems
 	given := cmd.Flags().Changed
 	for _, name := range []string{"key", "activate-in", "above", "hold", "release", "replace"} {
 		wrong.When(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
 	wrong.When(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
-	wrong.When(flags.lead < 0 || flags.lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
-		flags.lead, mirror.LongestLead)
+	wrong.When(flags.Lead < 0 || flags.Lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
+		flags.Lead, mirror.LongestLead)
 	if err := wrong.Err(); err != nil || flags.to == "" {
-		return nil, fail(exitUsage, "", err)
+		return fail(exitUsage, "", err)
 	}
 
 	_, err := mirror.ParsePlace(flags.to)
-	var key *mirror.Key
 	if err == nil {
-		key, err = readKey(flags.key)
+		flags.Key, err = readKey(flags.key)
 	}
-	return key, asMirrorFailure(err, flags.to)
+	return asMirrorFailure(err, flags.to)
 }
 
 // readKey reads the key that signs.
@@ -144,7 +141,7 @@ type pushedRow struct {
 }
 
 // push pushes what is published in the directory store.
-func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir, key *mirror.Key) (pushedRow, error) {
+func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir) (pushedRow, error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
 		return pushedRow{}, asMirrorFailure(err, flags.to)
@@ -155,24 +152,23 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir, key *mirror
 		return pushedRow{}, err
 	}
 
-	done, err := bucket.Push(ctx, dir, cur.ID, mirror.Pushing{
-		Now: time.Now(), Key: key, Lead: flags.lead, Above: flags.above, Hold: flags.hold, Release: flags.release,
-		Replace: flags.replace,
-	})
+	flags.Now = time.Now()
+	done, err := bucket.Push(ctx, dir, cur.ID, flags.Pushing)
 	return pushedRow{done.Pointer, done.Changed, done.Sent, done.Had}, asMirrorFailure(err, flags.to)
 }
 
 // after pushes when --to is given, once the pointer of the directory store has moved. A script gets
 // one document about both.
-func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, key *mirror.Key, row publishedRow) error {
+func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
 	var pushed pushedRow
 	var err error
 	if flags.to != "" {
-		pushed, err = flags.push(cmd.Context(), store.dir(), key)
+		pushed, err = flags.push(cmd.Context(), store.dir())
 	}
 	switch {
 	case err != nil:
-		store.warnUnpushed(cmd)
+		cmd.PrintErrf("note: store %q has it, and servers do not: `ninepocket snapshot push` goes on from here\n",
+			store.folder)
 	case flags.to != "":
 		row.Pushed = &pushed
 	}
@@ -184,12 +180,6 @@ func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, key *mirror
 		return err
 	}
 	return flags.print(cmd, false, &pushed)
-}
-
-// warnUnpushed says that the store of this machine is ahead of the servers.
-func (flags *storeFlags) warnUnpushed(cmd *cobra.Command) {
-	const text = "note: store %q has it, and servers do not: `ninepocket snapshot push` goes on from here\n"
-	cmd.PrintErrf(text, flags.folder)
 }
 
 func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *pushedRow) error {
@@ -212,7 +202,6 @@ func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *pushedRow) e
 func snapshotPush() *cobra.Command {
 	var flags storeFlags
 	var push pushFlags
-	var key *mirror.Key
 	cmd := &cobra.Command{
 		Use: "push --store DIR --to URL --key FILE", Short: "Publish the current snapshot to many servers",
 		Args: cobra.NoArgs,
@@ -224,12 +213,9 @@ func snapshotPush() *cobra.Command {
 			"Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the file that\n" +
 			"AWS_SHARED_CREDENTIALS_FILE names.",
 		Example: "  ninepocket snapshot push --store store --to 's3://cards/prod?region=eu-west-1' --key ops-2026.key",
-		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			key, err = push.check(cmd)
-			return err
-		},
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return push.check(cmd) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			row, err := push.push(cmd.Context(), flags.dir(), key)
+			row, err := push.push(cmd.Context(), flags.dir())
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -128,7 +130,6 @@ func (store *Store) Begin(
 			string(t.Rule.Operation), access.ErrTicket)
 	}
 
-	store.see(now)
 	n := store.names(t.Principal.Tenant)
 	record := n.record(nameRecord(t.Rule.Operation, key))
 	f, fresh, open := store.claims.take(t.Principal.Tenant, record, body)
@@ -181,7 +182,7 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 	case beginWait:
 		done := make(chan struct{})
 		wait := time.Duration(min(max(1, out.at(1)), askAgain.Milliseconds())) * time.Millisecond
-		time.AfterFunc(wait, func() { close(done) })
+		store.options.pacer.later(wait, func() { close(done) })
 		return access.Claim{Outcome: access.Wait, Done: done}, nil
 	default:
 		return access.Claim{}, fmt.Errorf("%w: it answered %v to a begin", errScript, out.ints)
@@ -333,8 +334,8 @@ func (store *Store) unsettled(tenant string, of span) (n int64) {
 func (store *Store) resolveAll(ctx context.Context) {
 	store.claims.mu.Lock()
 	var all []unsure
-	for _, u := range store.claims.lost {
-		all = append(all, u)
+	for _, claim := range slices.Sorted(maps.Keys(store.claims.lost)) {
+		all = append(all, store.claims.lost[claim])
 	}
 	store.claims.mu.Unlock()
 
@@ -382,36 +383,32 @@ func (store *Store) names(tenant string) names {
 
 // do sends a command until it is answered, for a while.
 func (store *Store) do(command *command, patience time.Duration) (reply, error) {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
+	until := store.now().Mono + patience.Milliseconds()
+	left := func() time.Duration { return time.Duration(max(0, until-store.now().Mono)) * time.Millisecond }
 	for {
-		type answer struct {
-			reply
-			err error
-		}
-		done := make(chan answer, 1)
+		got := answer{err: errAway}
+		done := make(chan struct{})
 		wake := store.link.wake() // of what comes up after the next line
-		err := errAway
+
 		if store.link.up() {
-			store.link.send(command, func(out reply, err error) { done <- answer{out, err} })
-			select {
-			case got := <-done:
-				if got.err == nil {
-					return got.reply, nil
-				}
-				err = got.err
-			case <-deadline.C:
+			store.link.send(command, func(out reply, err error) {
+				got = answer{out, err}
+				close(done)
+			})
+			if store.options.pacer.wait(left(), done, nil) < 0 {
 				return reply{}, errLate
 			}
-		}
-		if patience <= store.options.Timeout {
-			return reply{}, err
+			if got.err == nil {
+				return got.reply, nil
+			}
 		}
 
-		select {
-		case <-wake:
-		case <-deadline.C:
-			return reply{}, err
+		// A short one ends here; a long one waits until there is Redis again.
+		if patience <= store.options.Timeout {
+			return reply{}, got.err
+		}
+		if store.options.pacer.wait(left(), wake, nil) < 0 {
+			return reply{}, got.err
 		}
 	}
 }

@@ -58,9 +58,9 @@ const (
 
 func sources() [scriptCount]string {
 	return [...]string{
-		scriptTake: headSource + takeSource, scriptLease: headSource + leaseSource, scriptBegin: beginSource, scriptCommit: commitSource,
-		scriptAbort: abortSource, scriptRestore: restoreSource,
-		scriptOffer: offerSource,
+		scriptTake: headSource + takeSource, scriptLease: headSource + leaseSource,
+		scriptBegin: beginSource, scriptCommit: commitSource, scriptAbort: abortSource,
+		scriptRestore: restoreSource, scriptOffer: offerSource,
 	}
 }
 

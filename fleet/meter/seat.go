@@ -1,8 +1,10 @@
 package meter
 
 import (
+	"cmp"
 	"hash/maphash"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -89,6 +91,21 @@ func (ss *seats) each(visit func(seatName, *seat)) {
 	}
 }
 
+// sorted returns all shares, in order of their names.
+func (ss *seats) sorted() []*seat {
+	all := map[seatName]*seat{}
+	ss.each(func(name seatName, st *seat) { all[name] = st })
+	names := slices.SortedFunc(maps.Keys(all), func(a, b seatName) int {
+		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.allowance, b.allowance))
+	})
+
+	var out []*seat
+	for _, name := range names {
+		out = append(out, all[name])
+	}
+	return out
+}
+
 // seat returns a tenant's share.
 func (store *Store) seat(p *keys.Principal, allowance access.Allowance) *seat {
 	name := seatName{tenant: p.Tenant, allowance: allowance}
@@ -97,7 +114,8 @@ func (store *Store) seat(p *keys.Principal, allowance access.Allowance) *seat {
 	}
 
 	n := names{prefix: store.options.Prefix, tenant: p.Tenant, incarnation: store.options.Incarnation}
-	n.life = store.life + "x" + strconv.FormatUint(store.seated.Add(1), 36) // one before it may have used the numbers
+	// One before it may have used the numbers.
+	n.life = store.options.life + "x" + strconv.FormatUint(store.seated.Add(1), 36)
 	if allowance == access.PeriodCredits {
 		n.incarnation += creditsMark
 	}
@@ -178,6 +196,7 @@ func (store *Store) order(st *seat, p *keys.Principal, rule *access.Rule, now ac
 	return order{
 		subject: subjectOf(p, rule), perMinute: int64(rule.PerMinute), limit: rule.Limit, span: st.named,
 		window: rule.Window != access.NoWindow,
-		leased: rule.Window == access.KeyWindow && rule.PerMinute > exactMost && store.options.Lease > 0,
+		leased: rule.Window == access.KeyWindow && int64(rule.PerMinute) > store.options.exact &&
+			store.options.Lease > 0,
 	}
 }

@@ -46,9 +46,19 @@ type Options struct {
 	// [LostError]. Nil = nobody.
 	Report func(error)
 
-	given    bool          // tests: scripts go by the latest Instant that was given
 	exchange time.Duration // tests: how long a batch may take
 	commit   time.Duration // tests: how long a commit may take
+
+	inline
+}
+
+// inline is how a simulation runs a store: in one goroutine, by its own time and over its own Redis. It is
+// zero for servers.
+type inline struct {
+	pacer  pacer
+	dialer dialer
+	life   string // of the process; no two have the same
+	exact  int64  // the highest limit whose calls are granted one by one
 }
 
 func (o *Options) setDefaults() {
@@ -58,6 +68,11 @@ func (o *Options) setDefaults() {
 	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultRepliesMax)
 	o.exchange = cmp.Or(o.exchange, exchangeFor)
 	o.commit = cmp.Or(o.commit, commitFor)
+	o.life = cmp.Or(o.life, newLife())
+	o.exact = cmp.Or(o.exact, exactMost)
+	if o.pacer == nil {
+		o.pacer = &goroutines{}
+	}
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
@@ -71,11 +86,9 @@ type Store struct {
 	meters  *meters
 	claims  claims
 	offers  offers
-	life    string
 
 	seats     seats
 	seated    atomic.Uint64
-	seen      atomic.Pointer[access.Instant]
 	adopting  sync.Mutex  // taken under a seat's
 	asserting atomic.Bool // all shares are said again
 
@@ -83,7 +96,6 @@ type Store struct {
 
 	closed atomic.Bool
 	stop   context.CancelFunc
-	group  sync.WaitGroup
 
 	mu      sync.Mutex
 	restive []*seat // shares that have something to settle
@@ -95,19 +107,18 @@ var _ access.Store = (*Store)(nil)
 // cannot be reached is waited for while calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
-	store := &Store{options: options, journal: options.Journal, meters: newMeters(), life: newLife()}
-	if options.given {
-		store.see(options.Now())
-		store.options.Now = func() access.Instant { return *store.seen.Load() }
+	store := &Store{options: options, journal: options.Journal, meters: newMeters()}
+	if options.dialer == nil {
+		redis, err := newRedis(&store.options, store.meters)
+		if err != nil {
+			return nil, err
+		}
+		store.options.dialer = redis
 	}
-	store.claims.begin(store.life)
-	var err error
-	store.link, err = newLink(&store.options, store.meters, store.reassert)
-	if err != nil {
-		return nil, err
-	}
+	store.claims.begin(options.life)
+	store.link = newLink(&store.options, store.meters, store.reassert)
 
-	err = store.link.connect(ctx)
+	err := store.link.connect(ctx)
 	if wrong, ok := errors.AsType[*FindingsError](err); ok {
 		store.link.close()
 		return nil, wrong
@@ -115,11 +126,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	store.stop = stop
-	store.group.Go(func() { store.link.keep(running) })
+	store.options.pacer.beside(func() { store.link.keep(running) })
 	for number := range batchers {
-		store.group.Go(func() { store.link.batch(running, number) })
+		store.options.pacer.beside(func() { store.link.batch(running, number) })
 	}
-	store.group.Go(func() { store.settle(running) })
+	store.options.pacer.beside(func() { store.settle(running) })
 	store.adopt()
 	return store, nil
 }
@@ -133,20 +144,6 @@ func newLife() string {
 
 // now is the present.
 func (store *Store) now() access.Instant { return store.options.Now() }
-
-// see notes an Instant that was given, for tests whose scripts go by them.
-func (store *Store) see(now access.Instant) {
-	if !store.options.given {
-		return
-	}
-	for {
-		last := store.seen.Load()
-		seen := now
-		if last != nil && last.Mono >= now.Mono || store.seen.CompareAndSwap(last, &seen) {
-			return
-		}
-	}
-}
 
 // Admit implements [access.Store]. It waits for Redis, and no longer than the timeout.
 func (store *Store) Admit(p *keys.Principal, rule access.Rule, now access.Instant) access.Decision {
@@ -240,7 +237,6 @@ func (o *order) fit(why purpose, rule *access.Rule) {
 func (store *Store) decide(
 	p *keys.Principal, rule *access.Rule, now access.Instant, why purpose,
 ) (call, access.Standing, error) {
-	store.see(now)
 	when := now
 	// By the clock of Redis, it may be another day or period, and Redis may lack something of each.
 	for range 6 {
@@ -292,8 +288,8 @@ func (store *Store) decidedAtOnce(st *seat, c *call, rule *access.Rule, when acc
 		return true
 	}
 	present := c.now
-	if c.leased && !store.options.given {
-		present = store.options.Now() // a unit of a lease is used now, and not when the request came
+	if c.leased {
+		present = store.now() // a unit of a lease is used now, and not when the request came
 	}
 	if !st.decides(c, present) {
 		return false
@@ -305,14 +301,10 @@ func (store *Store) decidedAtOnce(st *seat, c *call, rule *access.Rule, when acc
 
 // await returns when a call is decided, or has waited for as long as one may.
 func (store *Store) await(st *seat, c *call) error {
-	timer := time.NewTimer(store.options.Timeout)
-	defer timer.Stop()
 	store.meters.waiting.Add(1)
 	defer store.meters.waiting.Add(-1)
-	select {
-	case <-c.done:
+	if store.options.pacer.wait(store.options.Timeout, c.done, nil) == 0 {
 		return nil
-	case <-timer.C:
 	}
 
 	st.mu.Lock()
@@ -395,27 +387,22 @@ func (store *Store) stir(st *seat) {
 
 // settle gives back what is not wanted any more, until ctx ends.
 func (store *Store) settle(ctx context.Context) {
-	ticker := time.NewTicker(settleEvery)
-	defer ticker.Stop()
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-sweep.C:
-			store.sweep(store.now())
-		case <-ticker.C:
+	swept := store.now()
+	for store.options.pacer.wait(settleEvery, ctx.Done(), nil) < 0 {
+		if now := store.now(); now.Mono-swept.Mono >= sweepEvery.Milliseconds() {
+			store.sweep(now)
+			swept = now
 		}
-
 		if !store.link.up() {
 			continue
 		}
+
 		store.resolveAll(ctx)
 		store.mu.Lock()
 		list := store.restive
 		store.restive = nil
 		store.mu.Unlock()
+
 		for _, st := range list {
 			st.mu.Lock()
 			st.restive = false
@@ -432,7 +419,7 @@ func (store *Store) settle(ctx context.Context) {
 // offered the replies that this server had the one before keep.
 func (store *Store) reassert(exchange func([]*sending) error, another bool, shut int64) error {
 	var all []*sending
-	store.seats.each(func(_ seatName, st *seat) {
+	for _, st := range store.seats.sorted() {
 		st.mu.Lock()
 		a := st.reassert(store.now())
 		st.mu.Unlock()
@@ -441,7 +428,7 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 				store.answered(st, a, out, err, shut)
 			}})
 		}
-	})
+	}
 
 	// What is found out now is told once, and not for each tenant.
 	before := store.meters.lost.Load()
@@ -591,6 +578,6 @@ func (store *Store) Close() error {
 // end stops what runs beside calls.
 func (store *Store) end() {
 	store.stop()
-	store.group.Wait()
+	store.options.pacer.end()
 	store.link.close()
 }

@@ -234,7 +234,7 @@ func (b *builder) addSets() {
 	// By set: a card of it, plus one. Any card describes its set.
 	first := []int{}
 	for i := range b.corpus.Len {
-		every(b.step, i)
+		Every(b.step, i)
 		set := b.corpus.Set(i)
 		b.index.setOf[i] = set
 		for int(set) >= len(first) {
@@ -422,7 +422,7 @@ func (b *builder) finish() *Index {
 	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.step)
 	rank := make([]uint32, len(b.spelling))
 	for i, w := range b.spelling {
-		every(b.step, i)
+		Every(b.step, i)
 		rank[i] = ix.words.findString(w)
 	}
 
@@ -450,18 +450,14 @@ func (b *builder) finish() *Index {
 	}
 
 	b.step()
-	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
-	sets := make([]uint32, len(ix.setOf))
-	for i, set := range ix.setOf {
-		sets[i] = uint32(set) // -1 is none
-	}
-
-	ix.setCard = newColumn(len(ix.setWords), sets, itself)
+	cards := len(ix.titleOf)
+	ix.titleCard = NewColumn(len(ix.titles), cards, func(card int) uint32 { return ix.titleOf[card] }, Itself)
+	ix.setCard = NewColumn(len(ix.setWords), cards, func(card int) uint32 { return uint32(ix.setOf[card]) }, Itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number
 		// stands in.
-		cards := ix.setCard.of(uint32(set))
+		cards := ix.setCard.Of(uint32(set))
 		ix.setTotal[set] = majority(ix.totalOf, cards)
 		if ix.setTotal[set] == 0 {
 			ix.setTotal[set] = b.highest(cards)
@@ -510,7 +506,7 @@ func (b *builder) finishNumbers() {
 	rank := make([]uint32, len(b.numbers))
 	ix.aliasOf = make([]uint32, len(b.numbers))
 	for i, key := range b.numbers {
-		every(b.step, i)
+		Every(b.step, i)
 		rank[i] = ix.numbers.findString(key)
 		ix.aliasOf[rank[i]] = rank[i]
 	}
@@ -532,7 +528,7 @@ func (b *builder) finishNumbers() {
 }
 
 // newNumberColumn files every card under each of its numbers once.
-func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
+func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) Column {
 	var keyOf, cardOf []uint32
 	for card := range numberOf {
 		file := func(key uint32) {
@@ -548,7 +544,7 @@ func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
 		file(tailOf[card])
 	}
 
-	return newColumn(keys, keyOf, func(i int) uint32 { return cardOf[i] })
+	return NewColumn(keys, len(keyOf), func(i int) uint32 { return keyOf[i] }, func(i int) uint32 { return cardOf[i] })
 }
 
 func (b *builder) finishExpander() error {

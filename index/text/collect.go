@@ -42,8 +42,8 @@ func (s *search) begin() {
 
 // hitTitles notes all readings, and the words beyond the units, in the titles found.
 func (s *search) hitTitles() {
-	for i := range s.readings {
-		s.hitNames(&s.readings[i])
+	for i := range s.readings.list {
+		s.hitNames(&s.readings.list[i])
 	}
 	for i, id := range s.query.further {
 		s.hitNames(&reading{further: 1 << i, lo: id, hi: id + 1, second: none})
@@ -57,8 +57,8 @@ func (s *search) hitTitles() {
 // either, so that these are enough where they have fewer postings. It returns how many these are, too.
 func (s *search) rarest(limit int) (rare uint8, postings int) {
 	var size [maxUnits]int
-	for i := range s.readings {
-		r := &s.readings[i]
+	for i := range s.readings.list {
+		r := &s.readings.list[i]
 		for set := r.bits; set != 0; set &= set - 1 {
 			size[bits.TrailingZeros8(set)] += s.ix.names.size(r.lo, r.hi)
 		}
@@ -121,8 +121,8 @@ func (s *search) mark() {
 	clear(s.may)
 
 	names := &s.ix.names
-	for i := range s.readings {
-		r := &s.readings[i]
+	for i := range s.readings.list {
+		r := &s.readings.list[i]
 		if r.second != none {
 			names.adjacent(r.lo, r.second, func(t, _ uint32) { s.may[t] |= r.bits })
 			continue
@@ -159,7 +159,7 @@ func (s *search) thin(rare uint8, limit int) {
 			if id == none {
 				continue
 			}
-			for _, card := range s.ix.numberCard.of(id) {
+			for _, card := range s.ix.numberCard.Of(id) {
 				t := s.ix.titleOf[card]
 				if units := s.may[t]; units&rare != 0 && s.need[units|numbers|optional] <= limit {
 					s.title(t)
@@ -201,8 +201,8 @@ func (s *search) numberBits() (numbers uint8) {
 // touch counts the titles of the readings of rare words among those found.
 func (s *search) touch(rare uint8) {
 	names := &s.ix.names
-	for i := range s.readings {
-		r := &s.readings[i]
+	for i := range s.readings.list {
+		r := &s.readings.list[i]
 		if r.bits&rare == 0 {
 			continue
 		}
@@ -265,8 +265,8 @@ func (s *search) title(t uint32) {
 // count by their whole names only.
 func (s *search) collectSets() {
 	e := s.by.effort
-	for i := range s.readings {
-		r := &s.readings[i]
+	for i := range s.readings.list {
+		r := &s.readings.list[i]
 		sets := &s.ix.sets
 		codes := &s.ix.codes
 		switch {

@@ -72,8 +72,8 @@ func stepsOf(s *search, q string) (steps int) {
 func (s *search) lookedAt(limit int) int {
 	rare, _ := s.rarest(limit)
 	steps := 3 * len(s.touched)
-	for i := range s.readings {
-		r := &s.readings[i]
+	for i := range s.readings.list {
+		r := &s.readings.list[i]
 		size := s.ix.names.size(r.lo, r.hi)
 		steps += min(size, 2*len(s.touched))
 		if s.thinned || r.bits&rare != 0 {

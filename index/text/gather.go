@@ -52,7 +52,7 @@ func (s *search) gather(limit int) {
 		if s.query.lost(s.sets[set].costs.improve(numbers, exactName)) > s.level {
 			continue
 		}
-		for _, card := range s.ix.setCard.of(set) {
+		for _, card := range s.ix.setCard.Of(set) {
 			if s.titles[s.ix.titleOf[card]].stamp != s.stamp {
 				s.gatherCard(card, nil)
 			}
@@ -73,7 +73,7 @@ func (s *search) numberCards() (n int) {
 	for _, number := range s.query.numbers {
 		for _, id := range [...]uint32{number.exact, number.tail} {
 			if id != none {
-				n += len(s.ix.numberCard.of(id))
+				n += len(s.ix.numberCard.Of(id))
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (s *search) gatherTitle(t uint32) {
 		// preferences.
 		score := s.query.score(&evidence{all: f.costs, lost: lost, number: noNumber}, 0, title, f)
 		wishes := len(s.query.wishes) > 0
-		for _, card := range s.ix.titleCard.of(t) {
+		for _, card := range s.ix.titleCard.Of(t) {
 			unmet := uint64(0)
 			if wishes {
 				unmet = min(s.unmet(card), 15)
@@ -115,7 +115,7 @@ func (s *search) gatherTitle(t uint32) {
 		}
 	}
 
-	for _, card := range s.ix.titleCard.of(t) {
+	for _, card := range s.ix.titleCard.Of(t) {
 		s.gatherCard(card, f)
 	}
 }
@@ -135,7 +135,7 @@ func (s *search) gatherNumber(reading int, number uint32) {
 		return
 	}
 
-	for _, card := range s.ix.numberCard.of(number) {
+	for _, card := range s.ix.numberCard.Of(number) {
 		f := &s.titles[s.ix.titleOf[card]]
 		switch {
 		case f.stamp != s.stamp:

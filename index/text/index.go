@@ -51,18 +51,18 @@ type Index struct {
 
 	held      forward // by title: the words it holds, the names turned round
 	titles    []title
-	titleCard column // by title: its cards
+	titleCard Column // by title: its cards
 	titleOf   []uint32
 
 	setWords []wordCover // by set
 	setOwn   []uint32    // by set: the bits of words that no other set's name has
 	setYear  []uint16    // by set
 	setTotal []uint16    // by set: the total behind the numbers of most of its cards, else their highest number
-	setCard  column
+	setCard  Column
 	setOf    []int32
 
 	numbers    vocabulary
-	numberCard column // by number: the cards filed under it
+	numberCard Column // by number: the cards filed under it
 	numberOf   []uint32
 	baseOf     []uint32 // the number of which the card's is a parallel
 	tailOf     []uint32 // the number within its set, of a number that names the set too
@@ -119,21 +119,22 @@ func fame(printings int) uint16 {
 	return uint16(math.Round(0.6 * math.Log2(float64(printings)+1) * fitUnits))
 }
 
-// A column is a list of cards for each key, in one piece of memory.
-type column struct {
+// A Column is a list of rows for each key, in one piece of memory. It never changes.
+type Column struct {
 	start []uint32 // len = keys + 1
-	cards []uint32
+	rows  []uint32
 }
 
-func (col *column) of(key uint32) []uint32 { return col.cards[col.start[key]:col.start[key+1]] }
+// Of are the rows of a key, in the order in which they were given. Do not change them.
+func (col *Column) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
 
-// newColumn groups cards by key: entry i files cardOf(i) under keyOf[i], none for nowhere.
-func newColumn(keys int, keyOf []uint32, cardOf func(i int) uint32) column {
-	start, next := places(keys, len(keyOf), func(i int) uint32 { return keyOf[i] })
-	col := column{start: start, cards: make([]uint32, start[keys])}
-	for i, k := range keyOf {
-		if k != none {
-			col.cards[next[k]] = cardOf(i)
+// NewColumn groups n entries by key: entry i files rowOf(i) under keyOf(i), ^uint32(0) for nowhere.
+func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
+	start, next := places(keys, n, keyOf)
+	col := Column{start: start, rows: make([]uint32, start[keys])}
+	for i := range n {
+		if k := keyOf(i); k != none {
+			col.rows[next[k]] = rowOf(i)
 			next[k]++
 		}
 	}
@@ -141,8 +142,8 @@ func newColumn(keys int, keyOf []uint32, cardOf func(i int) uint32) column {
 	return col
 }
 
-// itself is the card of an entry where entry i is card i's.
-func itself(i int) uint32 { return uint32(i) }
+// Itself is the row of an entry where entry i is row i.
+func Itself(i int) uint32 { return uint32(i) }
 
 // places lays out n rows by key: the rows of key k begin at start[k], and next[k] is where the next
 // one goes. Rows of key none have no place.

@@ -1,5 +1,7 @@
 package text
 
+import "slices"
+
 // A NoteKind says what was done to words of a query.
 type NoteKind uint8
 
@@ -37,7 +39,18 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	if q.rewrote {
 		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.spaced(0, len(q.norm.tokens))})
 	}
-	return s.noteUnits(ix.noteMarks(dst, q, hit.Card), hit)
+	dst = ix.noteMarks(dst, q, hit.Card)
+	if hit.isPlain() && q.optional == 0 {
+		return dst
+	}
+	return s.noteUnits(dst, hit)
+}
+
+// isPlain says whether the score tells that all words were found in the name as they were typed.
+func (hit Hit) isPlain() bool {
+	fit := FitOf(hit.Score)
+	exact := hit.Score>>inexactAt&(1<<(setAt-inexactAt)-1) == 0 || hit.by.effort == asTyped
+	return fit.Missing+fit.Typos+fit.Borrowed == 0 && exact && hit.Score>>numberAt&noNumber == noNumber
 }
 
 // spaced are the words of some tokens, with spaces.
@@ -143,8 +156,8 @@ func (s *search) numberOf(card uint32, i int) (units uint8) {
 // together with a word that is found by itself is missing: "monkey ld" sounds like Monkey.
 func (s *search) foundAs(card uint32, i int, all costs) (NoteKind, string) {
 	begins := all.at(i) <= prefixBeside
-	for k := range s.readings {
-		r := &s.readings[k]
+	for k := range s.readings.list {
+		r := &s.readings.list[k]
 		alone := r.bits == 1<<i
 		switch {
 		case r.bits>>i&1 == 0 || !s.ix.holds(card, r.lo) && !s.ix.setHolds(card, r.lo):
@@ -181,12 +194,7 @@ func (ix *Index) holds(card, id uint32) bool {
 	}
 
 	t := ix.titleOf[card]
-	for i := ix.held.start[t]; i < ix.held.start[t+1]; i++ {
-		if ix.held.word[i] == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ix.held.word[ix.held.start[t]:ix.held.start[t+1]], id)
 }
 
 // setHolds says whether a word is of a card's set: of its name, or a code.
@@ -197,15 +205,7 @@ func (ix *Index) setHolds(card, id uint32) bool {
 // ofSet says whether the card's set has one of the words from lo up to hi.
 func (ix *Index) ofSet(card uint32, ps *postings, lo, hi uint32) bool {
 	set := ix.setOf[card]
-	if set < 0 || lo >= hi {
-		return false
-	}
-	for i := ps.start[lo]; i < ps.start[hi]; i++ {
-		if ps.holder[i] == uint32(set) {
-			return true
-		}
-	}
-	return false
+	return set >= 0 && slices.Contains(ps.holder[ps.start[lo]:ps.start[hi]], uint32(set))
 }
 
 // NumberGroup is a number that cards of one collector number, parallels included, have in common;

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"ninepocket/collector"
@@ -111,7 +112,7 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 		return n, mark{kind: markGrade}
 	}
 	if collector.IsInteger(word) {
-		if isYear(word) && !q.isNumberPart(i, i+1) {
+		if collector.IsYear(word) && !q.isNumberPart(i, i+1) {
 			return 1, mark{kind: markYear}
 		}
 		return 1, mark{}
@@ -231,12 +232,7 @@ func (q *query) keepSealed(ix *Index) {
 }
 
 func (q *query) allPlain(i, til int) bool {
-	for _, m := range q.marks[i:til] {
-		if m.kind != markPlain {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(q.marks[i:til], func(m mark) bool { return m.kind != markPlain })
 }
 
 // keepCode keeps the code of a set where nothing but a number stands beside it: "TR 4".
@@ -260,10 +256,8 @@ func (q *query) keepCode(ix *Index) {
 // keepNames keeps words of the trade that are whole names where nothing but rarities, years and games
 // stands beside them: "will card", "how much is will".
 func (q *query) keepNames(ix *Index) {
-	for _, m := range q.marks {
-		if m.kind == markPlain {
-			return
-		}
+	if slices.ContainsFunc(q.marks, func(m mark) bool { return m.kind == markPlain }) {
+		return
 	}
 
 	for i := range q.marks {
@@ -391,8 +385,6 @@ func (book *phrasebook) add(phrase string, m mark) {
 
 // isCode says whether a word is the code of a set, or another spelling of one.
 func (ix *Index) isCode(w []byte) bool {
-	if id := ix.words.find(w); id != none && ix.codes.start[id] < ix.codes.start[id+1] {
-		return true
-	}
-	return false
+	id := ix.words.find(w)
+	return id != none && ix.codes.size(id, id+1) > 0
 }

@@ -55,14 +55,8 @@ const (
 // none under four letters or with digits, one up to six, two from seven. Words of three letters are
 // compared with the suffixes only (see look).
 func allowedTypos(w []byte) int {
-	for _, b := range w {
-		if 'a' > b || b > 'z' {
-			return 0
-		}
-	}
-
 	switch {
-	case len(w) < 4 || len(w) > maxWord:
+	case len(w) < 4 || len(w) > maxWord || !isLetters(w):
 		return 0
 	case len(w) < 7:
 		return 1

@@ -2,6 +2,7 @@ package text
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 )
 
@@ -54,21 +55,12 @@ func readNoise(text string) map[string]noise {
 
 // isGrader says whether a word is a company whose name a grade follows: "psa 10", "bgs 9.5".
 func isGrader(w []byte) bool {
-	switch string(w) {
-	case "psa", "cgc", "bgs", "sgc", "beckett":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"psa", "cgc", "bgs", "sgc", "beckett"}, string(w))
 }
 
 // shortGames are what people call games beside their names, which the catalog has.
 var shortGames = map[string]string{
 	"ptcg": "pokemon", "pkmn": "pokemon", "optcg": "onepiece",
-}
-
-// isYear says whether a bare integer is a year of the trade: 1996, 2025.
-func isYear(w []byte) bool {
-	return len(w) == 4 && (string(w) >= "1996" && string(w) <= "2039")
 }
 
 // NoisePhrases calls each with the words and phrases that tell little or nothing, their words divided by

@@ -35,14 +35,21 @@ const (
 // Longest list of splits tried for one word.
 const maxSplits = 4
 
+// A reader takes the units of a query for known words. It keeps its memory for later queries.
+type reader struct {
+	ix    *Index
+	query *query
+	list  []reading
+	listener
+}
+
 // expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, Expand).
 // It says whether the effort can find more than the one before.
-func (s *search) expand(e effort, lacking bool) bool {
-	s.by.effort = e
-	s.by.lacking = lacking
-	s.readings = s.readings[:0]
-	units := s.query.units
-	if e == guessed && !s.query.mayGuess() || e == sounded && !s.query.maySound() {
+func (rd *reader) expand(by round) bool {
+	e := by.effort
+	rd.list = rd.list[:0]
+	units := rd.query.units
+	if e == guessed && !rd.query.mayGuess() || e == sounded && !rd.query.maySound() {
 		return false
 	}
 
@@ -50,38 +57,38 @@ func (s *search) expand(e effort, lacking bool) bool {
 		u := &units[i]
 		bit := uint8(1) << i
 		// Words that were typed apart may be one: "pika chu".
-		s.expandJoined(i)
+		rd.expandJoined(i)
 		id := u.id
 		if id != none {
-			s.add(bit, exactName, id)
+			rd.add(bit, exactName, id)
 		}
 
 		// And what was typed as one may be two: "darkcharizard".
-		if id == none || s.ix.isUsed(id, onlyJoined) {
-			s.expandSplit(bit, u.text)
+		if id == none || rd.ix.isUsed(id, onlyJoined) {
+			rd.expandSplit(bit, u.text)
 		}
 
 		// The name may have no possessive.
 		if u.stem > 0 {
-			if stem := s.ix.words.find(u.text[:u.stem]); stem != none {
-				s.add(bit, prefixBeside, stem)
+			if stem := rd.ix.words.find(u.text[:u.stem]); stem != none {
+				rd.add(bit, prefixBeside, stem)
 			}
 		}
 
 		// Where words may be missing besides, three letters are too few to guess by.
-		if i == len(units)-1 || e >= respelled && (!lacking || len(u.text) > 3) {
-			s.expandPrefix(bit, u.text, id)
+		if i == len(units)-1 || e >= respelled && (!by.lacking || len(u.text) > 3) {
+			rd.expandPrefix(bit, u.text, id)
 		}
 
 		if e >= respelled && !u.number && !u.noise.isTrade() {
-			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
+			rd.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
 
-		s.expandCode(bit, u)
+		rd.expandCode(bit, u)
 	}
 
 	if e == sounded {
-		s.expandSounds()
+		rd.expandSounds()
 	}
 
 	return true
@@ -94,54 +101,54 @@ func (q *query) mayGuess() bool {
 }
 
 // expandCode takes a word for a set's code whose padding zeros it has, or has not: sv03, sv3.
-func (s *search) expandCode(bit uint8, u *unit) {
+func (rd *reader) expandCode(bit uint8, u *unit) {
 	if u.number || !isNumberWord(u.text) || collector.IsDigit(u.text[0]) {
 		return
 	}
 
-	short := s.query.numberKey(u.first, u.til)
-	if id := s.ix.words.find(short); id != none && !bytes.Equal(short, u.text) {
-		s.add(bit, exactName, id)
+	short := rd.query.numberKey(u.first, u.til)
+	if id := rd.ix.words.find(short); id != none && !bytes.Equal(short, u.text) {
+		rd.add(bit, exactName, id)
 	}
 }
 
-func (s *search) add(bits uint8, c class, id uint32) {
-	s.readings = append(s.readings, reading{bits: bits, class: c, lo: id, hi: id + 1, second: none})
+func (rd *reader) add(bits uint8, c class, id uint32) {
+	rd.list = append(rd.list, reading{bits: bits, class: c, lo: id, hi: id + 1, second: none})
 }
 
 // expandJoined takes unit i and the next for one word, when that is known.
-func (s *search) expandJoined(i int) {
-	if i+1 >= len(s.query.units) {
+func (rd *reader) expandJoined(i int) {
+	if i+1 >= len(rd.query.units) {
 		return
 	}
 
-	u := &s.query.units[i]
-	next := &s.query.units[i+1]
+	u := &rd.query.units[i]
+	next := &rd.query.units[i+1]
 	if u.end != next.start || next.end-u.start > maxWord {
 		return
 	}
 
-	id := s.ix.words.find(s.query.norm.text[u.start:next.end])
+	id := rd.ix.words.find(rd.query.norm.text[u.start:next.end])
 	switch {
 	case id == none:
-	case s.query.norm.tokens[next.first].before == ' ' && collector.IsInteger(next.text) && !s.ix.isUsed(id, inName):
+	case rd.query.norm.tokens[next.first].before == ' ' && collector.IsInteger(next.text) && !rd.ix.isUsed(id, inName):
 		// A set and a number behind a space are rather these than a code: "charizard base 4".
-		s.add(3<<i, prefixName, id)
+		rd.add(3<<i, prefixName, id)
 	default:
-		s.add(3<<i, exactName, id)
+		rd.add(3<<i, exactName, id)
 	}
 }
 
 // expandSplit takes a word of five letters or more that stands nowhere alone for two known ones.
-func (s *search) expandSplit(bit uint8, w []byte) {
+func (rd *reader) expandSplit(bit uint8, w []byte) {
 	found := 0
 	for at := 1; len(w) >= 5 && at < len(w) && found < maxSplits; at++ {
-		a := s.ix.words.find(w[:at])
+		a := rd.ix.words.find(w[:at])
 		if a == none {
 			continue
 		}
-		if b := s.ix.words.find(w[at:]); b != none {
-			s.readings = append(s.readings, reading{bits: bit, class: exactName, lo: a, hi: a + 1, second: b})
+		if b := rd.ix.words.find(w[at:]); b != none {
+			rd.list = append(rd.list, reading{bits: bit, class: exactName, lo: a, hi: a + 1, second: b})
 			found++
 		}
 	}
@@ -149,13 +156,13 @@ func (s *search) expandSplit(bit uint8, w []byte) {
 
 // expandPrefix takes a word of two letters or more for the beginning of others. id is the word
 // itself, or none.
-func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
+func (rd *reader) expandPrefix(bit uint8, w []byte, id uint32) {
 	if len(w) < 2 || collector.IsInteger(w) {
 		return
 	}
 
 	// The words with one beginning are neighbours; the word itself is the first of them.
-	words := &s.ix.words
+	words := &rd.ix.words
 	var lo, hi uint32
 	if id == none {
 		lo, hi = words.prefix(w)
@@ -165,30 +172,30 @@ func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
 	}
 
 	if lo < hi {
-		s.readings = append(s.readings, reading{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
+		rd.list = append(rd.list, reading{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
 	}
 }
 
 // expandTypos takes a word for those that it may be a misspelling of.
-func (s *search) expandTypos(bit uint8, w []byte, starts bool) {
+func (rd *reader) expandTypos(bit uint8, w []byte, starts bool) {
 	if allowedTypos(w) == 0 && len(w) != 3 {
 		return
 	}
 
 	// Words with one error come before guesses at a beginning, and those before two errors.
-	near := s.ix.expander.expand(w, typos)
+	near := rd.ix.expander.expand(w, typos)
 	i := 0
 	for ; i < len(near) && near[i].distance == 1; i++ {
-		s.add(bit, typoName, near[i].id)
+		rd.add(bit, typoName, near[i].id)
 	}
 
 	if starts {
-		for _, near := range s.ix.expander.expand(w, typoPrefix) {
-			s.add(bit, startName, near.id)
+		for _, near := range rd.ix.expander.expand(w, typoPrefix) {
+			rd.add(bit, startName, near.id)
 		}
 	}
 
 	for ; i < len(near); i++ {
-		s.add(bit, typosName, near[i].id)
+		rd.add(bit, typosName, near[i].id)
 	}
 }

@@ -1,6 +1,10 @@
 package text
 
-import "ninepocket/collector"
+import (
+	"slices"
+
+	"ninepocket/collector"
+)
 
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the
 // order in docs/SEARCH.md, each of which only breaks the ties of those before. Hits with equal
@@ -20,22 +24,22 @@ type round struct {
 
 // Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not:
 // nothing is left of it.
-func (ix *Index) Asks(query string) bool {
-	s := ix.take()
-	defer ix.scratch.Put(s)
-	s.query.parse(ix, query)
-
-	return len(s.query.units) > 0
+func (ix *Index) Asks(text string) bool {
+	return ix.asked(text, func(q *query) bool { return len(q.units) > 0 })
 }
 
 // LeavesOut reports whether a query has words that are not looked for although they may say which
 // copy is meant: a grade, a condition, a language, or another name for what was looked for.
-func (ix *Index) LeavesOut(query string) bool {
+func (ix *Index) LeavesOut(text string) bool {
+	return ix.asked(text, func(q *query) bool { return q.leftOut || q.rewrote })
+}
+
+// asked takes a query apart and reports what is said of it.
+func (ix *Index) asked(text string, is func(q *query) bool) bool {
 	s := ix.take()
 	defer ix.scratch.Put(s)
-	s.query.parse(ix, query)
-
-	return s.query.leftOut || s.query.rewrote
+	s.query.parse(ix, text)
+	return is(&s.query)
 }
 
 // Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order.
@@ -92,8 +96,7 @@ func (ix *Index) take() *search {
 type search struct {
 	ix       *Index
 	query    query
-	readings []reading
-	listener listener
+	readings reader
 
 	// What a round found out: collect.
 	stamp    uint32
@@ -124,9 +127,11 @@ type search struct {
 }
 
 func newSearch(ix *Index) *search {
-	return &search{
+	s := &search{
 		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), most: sounded,
 	}
+	s.readings = reader{ix: ix, query: &s.query}
+	return s
 }
 
 // answer runs the query, in the games that it names; where these have nothing, in all.
@@ -238,12 +243,15 @@ func (s *search) keepsNames(e effort, begin int) bool {
 // allRespelt says whether each hit behind begin, of which there are some, has a word that was typed
 // otherwise.
 func (s *search) allRespelt(begin int) bool {
-	for _, hit := range s.dst[begin:] {
-		if FitOf(hit.Score).Typos == 0 {
-			return false
-		}
-	}
-	return len(s.dst) > begin
+	return len(s.dst) > begin &&
+		!slices.ContainsFunc(s.dst[begin:], func(hit Hit) bool { return FitOf(hit.Score).Typos == 0 })
+}
+
+// expand lists the readings of a round. It says whether they can find more than those of the effort before.
+func (s *search) expand(e effort, lacking bool) bool {
+	s.by.effort = e
+	s.by.lacking = lacking
+	return s.readings.expand(s.by)
 }
 
 // round makes one effort, its hits behind base. It says false, having done nothing, where the

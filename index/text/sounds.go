@@ -35,7 +35,7 @@ func newSounds(ix *Index, step func()) sounds {
 	var buf []byte
 	var runs []uint32
 	for w := range uint32(ix.words.len()) {
-		every(step, int(w))
+		Every(step, int(w))
 		word := ix.words.word(w)
 		if ix.uses[w]&(onlyJoined|inName) != inName || len(word) < shortestSound || len(word) > longestSound ||
 			!isLetters(word) {
@@ -55,7 +55,7 @@ func newSounds(ix *Index, step func()) sounds {
 	compared := 0
 	slices.SortFunc(pairs, func(a, b pair) int {
 		compared++
-		every(step, compared)
+		Every(step, compared)
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.sound, b.sound))
 	})
 
@@ -72,12 +72,7 @@ func newSounds(ix *Index, step func()) sounds {
 }
 
 func isLetters(w []byte) bool {
-	for _, b := range w {
-		if b < 'a' || b > 'z' {
-			return false
-		}
-	}
-	return len(w) > 0
+	return len(w) > 0 && !slices.ContainsFunc(w, func(b byte) bool { return b < 'a' || b > 'z' })
 }
 
 // appendRuns appends every run of three letters of a sound, its ends padded.
@@ -97,45 +92,11 @@ func appendRuns(dst []uint32, sound []byte) []uint32 {
 
 // soundRules are spellings of one sound, the longest first; what they give is not looked at again.
 var soundRules = []struct{ spelt, sound string }{
-	{"ought", "ot"},
-	{"augh", "o"},
-	{"ough", "o"},
-	{"eigh", "a"},
-	{"igh", "i"},
-	{"tch", "C"},
-	{"sch", "s"},
-	{"ght", "t"},
-	{"ph", "f"},
-	{"ck", "k"},
-	{"qu", "kw"},
-	{"ch", "C"},
-	{"sh", "s"},
-	{"gh", "g"},
-	{"wr", "r"},
-	{"kn", "n"},
-	{"th", "t"},
-	{"au", "o"},
-	{"aw", "o"},
-	{"oa", "o"},
-	{"ou", "u"},
-	{"oo", "u"},
-	{"ew", "u"},
-	{"eu", "u"},
-	{"ee", "i"},
-	{"ea", "i"},
-	{"ie", "i"},
-	{"ei", "i"},
-	{"ey", "i"},
-	{"ai", "a"},
-	{"ay", "a"},
-	{"ce", "se"},
-	{"ci", "si"},
-	{"cy", "si"},
-	{"x", "ks"},
-	{"c", "k"},
-	{"q", "k"},
-	{"z", "s"},
-	{"y", "i"},
+	{"ought", "ot"}, {"augh", "o"}, {"ough", "o"}, {"eigh", "a"}, {"igh", "i"}, {"tch", "C"}, {"sch", "s"},
+	{"ght", "t"}, {"ph", "f"}, {"ck", "k"}, {"qu", "kw"}, {"ch", "C"}, {"sh", "s"}, {"gh", "g"}, {"wr", "r"},
+	{"kn", "n"}, {"th", "t"}, {"au", "o"}, {"aw", "o"}, {"oa", "o"}, {"ou", "u"}, {"oo", "u"}, {"ew", "u"},
+	{"eu", "u"}, {"ee", "i"}, {"ea", "i"}, {"ie", "i"}, {"ei", "i"}, {"ey", "i"}, {"ai", "a"}, {"ay", "a"},
+	{"ce", "se"}, {"ci", "si"}, {"cy", "si"}, {"x", "ks"}, {"c", "k"}, {"q", "k"}, {"z", "s"}, {"y", "i"},
 	{"v", "w"},
 }
 
@@ -185,21 +146,21 @@ type alike struct {
 }
 
 // expandSounds takes up to four neighbouring words of letters for one that sounds like them.
-func (s *search) expandSounds() {
-	l := &s.listener
-	tokens := s.query.norm.tokens
+func (rd *reader) expandSounds() {
+	l := &rd.listener
+	tokens := rd.query.norm.tokens
 	for i := range tokens {
 		l.spoken = l.spoken[:0]
 		for til := i + 1; til <= min(i+longestSpoken, len(tokens)); til++ {
-			word := s.query.norm.word(tokens[til-1])
+			word := rd.query.norm.word(tokens[til-1])
 			if !isLetters(word) || len(l.spoken)+len(word) > longestSound {
 				break
 			}
 
 			l.spoken = append(l.spoken, word...)
-			if bits := s.spokenBits(i, til); bits != 0 && len(l.spoken) >= shortestSound {
+			if bits := rd.spokenBits(i, til); bits != 0 && len(l.spoken) >= shortestSound {
 				l.sound = appendSound(l.sound[:0], l.spoken)
-				s.soundsLike(bits)
+				rd.soundsLike(bits)
 			}
 		}
 	}
@@ -207,29 +168,29 @@ func (s *search) expandSounds() {
 
 // spokenBits are the units that the tokens from i to til are, 0 when that is none, or a single word
 // that names have or that is one of the trade.
-func (s *search) spokenBits(i, til int) (bits uint8) {
+func (rd *reader) spokenBits(i, til int) (bits uint8) {
 	known := 0
-	for k := range s.query.units {
-		u := &s.query.units[k]
+	for k := range rd.query.units {
+		u := &rd.query.units[k]
 		if u.number || u.first < i || u.til > til {
 			continue
 		}
 		bits |= 1 << k
-		if s.query.known>>k&1 != 0 && s.query.weight[k] >= weightCommonest {
+		if rd.query.known>>k&1 != 0 && rd.query.weight[k] >= weightCommonest {
 			known++
 		}
 	}
 
-	if til == i+1 && (known > 0 || noises[string(s.query.norm.word(s.query.norm.tokens[i]))].isTrade()) {
+	if til == i+1 && (known > 0 || noises[string(rd.query.norm.word(rd.query.norm.tokens[i]))].isTrade()) {
 		return 0
 	}
 	return bits
 }
 
 // soundsLike adds the words that share at least half of all runs with the sound.
-func (s *search) soundsLike(bits uint8) {
-	index := &s.ix.sounds
-	l := &s.listener
+func (rd *reader) soundsLike(bits uint8) {
+	index := &rd.ix.sounds
+	l := &rd.listener
 	if len(l.shared) < len(index.words) {
 		l.shared = make([]uint8, len(index.words))
 	}
@@ -269,7 +230,7 @@ func (s *search) soundsLike(bits uint8) {
 	for _, one := range l.best[:min(len(l.best), maxSounds)] {
 		// What is far behind the best is none.
 		if one.share*4 >= l.best[0].share*3 {
-			s.add(bits, soundName, index.words[one.sound])
+			rd.add(bits, soundName, index.words[one.sound])
 		}
 	}
 }

@@ -20,8 +20,8 @@ type vocabulary struct {
 // none is the number of a word that is not in the vocabulary.
 const none = ^uint32(0)
 
-// every calls step at element i of a loop over small ones, once in 256.
-func every(step func(), i int) {
+// Every calls step at element i of a loop over small ones, once in 256.
+func Every(step func(), i int) {
 	if i&255 == 0 {
 		step()
 	}
@@ -32,7 +32,7 @@ func newVocabulary(words []string, step func()) vocabulary {
 	compared := 0
 	slices.SortFunc(words, func(a, b string) int {
 		compared++
-		every(step, compared)
+		Every(step, compared)
 		return strings.Compare(a, b)
 	})
 
@@ -46,7 +46,7 @@ func newVocabulary(words []string, step func()) vocabulary {
 
 	v.slots = make([]uint32, size)
 	for i, w := range words {
-		every(step, i)
+		Every(step, i)
 		v.arena = append(v.arena, w...)
 		v.start = append(v.start, uint32(len(v.arena)))
 		at := v.slot(maphash.String(v.seed, w))

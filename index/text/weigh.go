@@ -247,7 +247,7 @@ func (ix *Index) weighWords(step func()) {
 	}
 
 	for w := range uint32(ix.words.len()) {
-		every(step, int(w))
+		Every(step, int(w))
 		core := 0
 		aside := 0
 		lo, hi := ix.names.of(w)

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"ninepocket/snapshot"
@@ -235,26 +237,7 @@ func parseDay(s string) (snapshot.Day, bool) {
 
 // plainText reports whether text is valid UTF-8 without control characters.
 func plainText(s string) bool {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c < 0x20 || c == 0x7F {
-				return false
-			}
-			i++
-			continue
-		}
-
-		r, size := utf8.DecodeRuneInString(s[i:])
-		// Control characters above ASCII are control characters, too.
-		if r == utf8.RuneError && size == 1 || r >= 0x80 && r < 0xA0 {
-			return false
-		}
-
-		i += size
-	}
-
-	return true
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // maxRef bounds a reference in code points: what a path id may have (decision 4).
@@ -269,18 +252,7 @@ func refOK(s string) bool {
 // IsCode reports whether text is a code: lower-case letters, digits and underscores, at most
 // MaxVariant.
 func IsCode(s string) bool {
-	if s == "" || len(s) > snapshot.MaxVariant {
-		return false
-	}
-
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-
-	return true
+	return s != "" && len(s) <= snapshot.MaxVariant && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // variantCode turns a printing as TCGplayer names it ("1st Edition Holofoil") into a code

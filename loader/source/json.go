@@ -154,16 +154,9 @@ func scalar(v jsontext.Value) string {
 // wholeNumber returns a JSON number's text when it is a plain positive integer of at most 18
 // digits.
 func wholeNumber(v jsontext.Value) (string, bool) {
-	if len(v) == 0 || len(v) > 18 || v[0] == '0' {
+	if len(v) == 0 || len(v) > 18 || v[0] == '0' || len(bytes.Trim(v, "0123456789")) > 0 {
 		return "", false
 	}
-
-	for _, c := range v {
-		if c < '0' || c > '9' {
-			return "", false
-		}
-	}
-
 	return string(v), true
 }
 

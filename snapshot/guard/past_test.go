@@ -16,7 +16,8 @@ import (
 func TestPastIsJudgedAlike(t *testing.T) {
 	const cards = 200
 	for _, limits := range []guard.Limits{
-		nil, {"prices_moved": 0.3}, {"sets_repriced": 70}, {"prices_moved": 1, "sets_repriced": 1e9, "repeated_feed": 1},
+		nil, {"prices_moved": 0.3}, {"sets_repriced": 70},
+		{"prices_moved": 1, "sets_repriced": 1e9, "repeated_feed": 1},
 	} {
 		for _, days := range []int{1, 20, 90} {
 			for _, factor := range []int64{1, 2, 12, 100} {

@@ -59,8 +59,8 @@ func keyed(key string) func(context.Context, *http.Request) error {
 	}
 }
 
-// TestPricesBatch fills the body of a batch by generated code alone, on both surfaces and in both documents, and reads a
-// price from the answer.
+// TestPricesBatch fills the body of a batch by generated code alone, on both surfaces and in both documents, and reads
+// a price from the answer.
 func TestPricesBatch(t *testing.T) {
 	server := serve(t)
 	both, err := preview.NewClientWithResponses(server.API)
@@ -79,7 +79,8 @@ func TestPricesBatch(t *testing.T) {
 	if err := body.FromPriceBatchRequest(preview.PriceBatchRequest{Ids: &[]string{id}}); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := both.PricesBatchWithResponse(t.Context(), &preview.PricesBatchParams{}, body, preview.RequestEditorFn(pro))
+	answer, err := both.PricesBatchWithResponse(t.Context(), &preview.PricesBatchParams{}, body,
+		preview.RequestEditorFn(pro))
 	if err != nil || answer.JSON200 == nil {
 		t.Fatalf("a live batch: %v, %s", err, answer.Body)
 	}
@@ -89,7 +90,8 @@ func TestPricesBatch(t *testing.T) {
 	}
 
 	partner := keyed(server.Keys["preview"])
-	products, err := both.ProductsListWithResponse(t.Context(), &preview.ProductsListParams{}, preview.RequestEditorFn(partner))
+	products, err := both.ProductsListWithResponse(t.Context(), &preview.ProductsListParams{},
+		preview.RequestEditorFn(partner))
 	if err != nil || products.JSON200 == nil || len(products.JSON200.Data) == 0 {
 		t.Fatalf("no product is found: %v, %s", err, products.Body)
 	}
@@ -98,7 +100,9 @@ func TestPricesBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wanted preview.PriceSelection
-	selection := preview.CardSelection{Kind: "card", ProductId: product.Id, Variant: product.PriceOptions[0].Variant, Condition: "near_mint"}
+	selection := preview.CardSelection{
+		Kind: "card", ProductId: product.Id, Variant: product.PriceOptions[0].Variant, Condition: "near_mint",
+	}
 	if err := wanted.FromCardSelection(selection); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package loader
+// Package clean makes the text of feeds fit to be shown, and gathers what was refused.
+package clean
 
 import (
 	"html"
@@ -19,8 +20,6 @@ const (
 	maxRef             = 200
 	maxNamespace       = 100
 	maxIdentifierValue = 200
-	maxRarity          = 100
-	maxCode            = 64
 )
 
 // cleanText is text as the catalog shows it (decision 25): HTML entities unescaped, composed (NFC),
@@ -75,54 +74,57 @@ func isPlain(s string) bool {
 	return len(s) == 0 || !space
 }
 
-// cleaner cleans the text of one record and notes what it refuses.
-type cleaner struct {
-	q    *quarantine
-	at   source.At
-	ref  string
-	pool *pool
+// Record cleans the text of one record and notes what it refuses.
+type Record struct {
+	Into *Quarantine
+	At   source.At
+	Ref  string
+	Pool *Pool
 }
 
+// Refuse notes that a value of the record is refused.
+func (c *Record) Refuse(reason, value string) { c.Into.Refuse(c.At, reason, c.Ref, value) }
+
 // text cleans text of at most bound code points; what is not clean or too long is quarantined.
-func (c *cleaner) text(s string, bound int) (string, bool) {
+func (c *Record) text(s string, bound int) (string, bool) {
 	out, ok := cleanText(s)
 	switch {
 	case !ok:
-		c.q.refuse(c.at, source.ReasonBadText, c.ref, strings.ToValidUTF8(s, "\uFFFD"))
+		c.Refuse(source.ReasonBadText, strings.ToValidUTF8(s, "\uFFFD"))
 		return "", false
 	case len(out) > bound && utf8.RuneCountInString(out) > bound:
-		c.q.refuse(c.at, source.ReasonTooLong, c.ref, out)
+		c.Refuse(source.ReasonTooLong, out)
 		return "", false
 	}
 
 	return out, true
 }
 
-// optional cleans text that a record can do without: what is refused is absent.
-func (c *cleaner) optional(s string, bound int) string {
+// Optional cleans text that a record can do without: what is refused is absent.
+func (c *Record) Optional(s string, bound int) string {
 	out, _ := c.text(s, bound)
-	return c.pool.of(out)
+	return c.Pool.Of(out)
 }
 
-// name cleans a name, which a record cannot do without.
-func (c *cleaner) name(s string) (string, bool) {
+// Name cleans a name, which a record cannot do without.
+func (c *Record) Name(s string) (string, bool) {
 	out, ok := c.text(s, snapshot.MaxName)
 	if ok && out == "" {
-		c.q.refuse(c.at, source.ReasonMissingValue, c.ref, "name")
+		c.Refuse(source.ReasonMissingValue, "name")
 	}
 	return strings.Clone(out), out != ""
 }
 
-// key accepts a reference: it is an identity and therefore never changed, only refused.
-func (c *cleaner) key(s string) bool {
+// Key accepts a reference: it is an identity and therefore never changed, only refused.
+func (c *Record) Key(s string) bool {
 	n := utf8.RuneCountInString(s)
 	switch {
 	case s == "":
-		c.q.refuse(c.at, source.ReasonMissingValue, c.ref, "ref")
+		c.Refuse(source.ReasonMissingValue, "ref")
 	case n > maxRef:
-		c.q.refuse(c.at, source.ReasonTooLong, c.ref, s)
+		c.Refuse(source.ReasonTooLong, s)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		c.q.refuse(c.at, source.ReasonBadRef, c.ref, strings.ToValidUTF8(s, "\uFFFD"))
+		c.Refuse(source.ReasonBadRef, strings.ToValidUTF8(s, "\uFFFD"))
 	default:
 		return true
 	}
@@ -130,38 +132,28 @@ func (c *cleaner) key(s string) bool {
 	return false
 }
 
-// game looks a game up.
-func (c *cleaner) game(slug string) (uint8, bool) {
-	number, ok := gameNumber(slug)
-	if !ok {
-		c.q.refuse(c.at, source.ReasonBadGame, c.ref, slug)
-	}
-
-	return number, ok
-}
-
-// identifiers cleans a record's aliases, each once, in the record's order.
-func (c *cleaner) identifiers(in []source.Identifier) []source.Identifier {
+// Identifiers cleans a record's aliases, each once, in the record's order.
+func (c *Record) Identifiers(in []source.Identifier) []source.Identifier {
 	var out []source.Identifier
 	for _, id := range in {
-		ns := c.optional(id.Namespace, maxNamespace)
-		value := c.optional(id.Value, maxIdentifierValue)
+		ns := c.Optional(id.Namespace, maxNamespace)
+		value := c.Optional(id.Value, maxIdentifierValue)
 		if ns == "" || value == "" {
 			// What was too long or unclean is noted already.
 			if id.Namespace == "" || id.Value == "" {
-				c.q.refuse(c.at, source.ReasonBadIdentifier, c.ref, id.Namespace+":"+id.Value)
+				c.Refuse(source.ReasonBadIdentifier, id.Namespace+":"+id.Value)
 			}
 			continue
 		}
 
-		out = addIdentifier(out, ns, value)
+		out = AddIdentifier(out, ns, value)
 	}
 
 	return out
 }
 
-// addIdentifier adds an alias unless the list has it.
-func addIdentifier(list []source.Identifier, namespace, value string) []source.Identifier {
+// AddIdentifier adds an alias unless the list has it.
+func AddIdentifier(list []source.Identifier, namespace, value string) []source.Identifier {
 	id := source.Identifier{Namespace: namespace, Value: value}
 	if slices.Contains(list, id) {
 		return list
@@ -169,11 +161,12 @@ func addIdentifier(list []source.Identifier, namespace, value string) []source.I
 	return append(list, id)
 }
 
-// pool keeps one copy of texts that repeat, so that records do not keep the documents alive that
+// Pool keeps one copy of texts that repeat, so that records do not keep the documents alive that
 // they were cut from.
-type pool struct{ known map[string]string }
+type Pool struct{ known map[string]string }
 
-func (p *pool) of(s string) string {
+// Of is the copy of a text.
+func (p *Pool) Of(s string) string {
 	if s == "" {
 		return ""
 	}

@@ -4,40 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
-
-func TestCleanText(t *testing.T) {
-	f := func(in, want string) {
-		t.Helper()
-		got, ok := cleanText(in)
-		if !ok || got != want {
-			t.Errorf("cleanText(%q) = %q, %v, want %q", in, got, ok, want)
-		}
-
-		if again, _ := cleanText(got); again != got && !strings.Contains(got, "&") {
-			t.Errorf("cleanText is not stable: %q, then %q", got, again)
-		}
-	}
-
-	f("", "")
-	f("Pikachu", "Pikachu")
-	f("  Pikachu   V  ", "Pikachu V")
-	f("Team Rocket&#39;s Meowth", "Team Rocket's Meowth")
-	f("Tag &amp; Team", "Tag & Team")
-	f("Pikachu & Zekrom", "Pikachu & Zekrom")
-	f("Tag&notit", "Tag&notit")
-	f("A\tB\r\nC\x00D", "A B CD")
-	f("Poke\u0301mon", "Pokémon")
-	f("Ni\u200bdoran\u00a0♀", "Nidoran ♀")
-	f("\ufeffAbra", "Abra")
-	f(" \t ", "")
-	if _, ok := cleanText("Pika\xffchu"); ok {
-		t.Error("cleanText takes what is not UTF-8")
-	}
-}
 
 func TestRecordsThatAreRefused(t *testing.T) {
 	at := source.At{File: "cards.jsonl", Line: 7}
@@ -90,23 +59,5 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		lines[0] != `{"reason":"missing_value","file":"cards.jsonl","line":7,"ref":"bad missing_value",`+
 			`"value":"name"}` {
 		t.Errorf("the quarantine report is %q", lines)
-	}
-}
-
-func TestQuarantineIsBounded(t *testing.T) {
-	// To write a line takes the same time for each of them, so that make test begins with most of them.
-	begun := maxQuarantine - maxQuarantine/depth.Every(20)
-	q := quarantine{kept: begun, counts: map[string]int{source.ReasonBadRow: begun}}
-	for range maxQuarantine - begun + 5 {
-		q.add(source.Quarantine{Reason: source.ReasonBadRow})
-	}
-
-	q.refuse(source.At{}, source.ReasonBadText, "r", strings.Repeat("é", 400))
-	if q.counts[source.ReasonBadRow] != maxQuarantine+5 || q.cut != 6 || q.kept != maxQuarantine {
-		t.Errorf("the report counts %v, keeps %d and cuts %d", q.counts, q.kept, q.cut)
-	}
-
-	if got := source.Clip(strings.Repeat("é", 101), maxQuarantineValue); got != strings.Repeat("é", 100)+"…" {
-		t.Errorf("cut gives %q", got)
 	}
 }

@@ -1,4 +1,5 @@
-package loader
+// Package history gathers the prices of lanes by day, in layers that lie over each other.
+package history
 
 import (
 	"slices"
@@ -27,20 +28,22 @@ func (r *run) add(lane int32, points []snapshot.Point) {
 	r.points.Of.Append(len(r.points.Points))
 }
 
-// history gathers the points of all lanes in layers of runs. It holds no row twice: rows wait in a
-// bounded buffer and are packed from there.
-type history struct {
+// Layers hold the points of all lanes in runs: rows of history files, weakest, and daily rows over them.
+// No row is held twice: daily rows wait in a bounded buffer and are packed from there.
+type Layers struct {
 	wide    run // as the files told them
 	daily   []run
 	pending []dailyRow
 	keep    snapshot.Day // rows before this date can no longer be part of the catalog
 	points  []snapshot.Point
 
-	limit, runs int // pendingRows and maxRuns, but in tests
+	// Pending bounds the daily rows that wait, and Runs the packed runs before they are packed together.
+	Pending, Runs int
 }
 
-func newHistory() history {
-	return history{keep: snapshot.NoDay, limit: pendingRows, runs: maxRuns}
+// New has no row yet.
+func New() Layers {
+	return Layers{keep: snapshot.NoDay, Pending: pendingRows, Runs: maxRuns}
 }
 
 // dailyRow is a row that waits.
@@ -50,29 +53,29 @@ type dailyRow struct {
 	cents int64
 }
 
-// addDaily adds a day's row; NoCents hides the day.
-func (h *history) addDaily(lane int32, day snapshot.Day, cents int64, lanes int) {
-	h.see(day)
+// AddDaily adds a day's row; NoCents hides the day.
+func (h *Layers) AddDaily(lane int32, day snapshot.Day, cents int64, lanes int) {
+	h.See(day)
 	if day < h.keep {
 		return
 	}
 
 	h.pending = append(h.pending, dailyRow{lane, day, cents})
-	if len(h.pending) >= h.limit {
+	if len(h.pending) >= h.Pending {
 		h.flush(lanes)
 	}
 }
 
-// see moves the date before which nothing is kept: the catalog's date is at least that of any row.
-func (h *history) see(day snapshot.Day) { h.keep = max(h.keep, day-snapshot.HistoryDays+1) }
+// See moves the date before which nothing is kept: the catalog's date is at least that of any row.
+func (h *Layers) See(day snapshot.Day) { h.keep = max(h.keep, day-snapshot.HistoryDays+1) }
 
-// addWide adds a lane's points of a history file.
-func (h *history) addWide(lane int32, points []snapshot.Point) {
+// AddWide adds a lane's points of a history file.
+func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
 	if len(points) == 0 {
 		return
 	}
 
-	h.see(points[len(points)-1].Day)
+	h.See(points[len(points)-1].Day)
 	// Days that are too old already are not stored at all.
 	k, _ := slices.BinarySearchFunc(points, h.keep,
 		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
@@ -87,7 +90,7 @@ func (h *history) addWide(lane int32, points []snapshot.Point) {
 }
 
 // flush packs what waits into a run.
-func (h *history) flush(lanes int) {
+func (h *Layers) flush(lanes int) {
 	if len(h.pending) == 0 {
 		return
 	}
@@ -103,14 +106,14 @@ func (h *history) flush(lanes int) {
 
 	h.pending = h.pending[:0]
 	h.daily = append(h.daily, out)
-	if len(h.daily) > h.runs {
+	if len(h.daily) > h.Runs {
 		h.compact(lanes)
 	}
 }
 
 // pack turns a lane's rows, in the order of arrival, into points: of two rows of a day the later
 // stands.
-func (h *history) pack(rows []dailyRow) []snapshot.Point {
+func (h *Layers) pack(rows []dailyRow) []snapshot.Point {
 	// Feeds tell days in order, as a rule.
 	if !slices.IsSortedFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) }) {
 		slices.SortStableFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) })
@@ -127,18 +130,18 @@ func (h *history) pack(rows []dailyRow) []snapshot.Point {
 }
 
 // compact packs all daily runs into one and forgets what is too old.
-func (h *history) compact(lanes int) {
+func (h *Layers) compact(lanes int) {
 	// Later runs lie over earlier ones, so that a lane's window holds what stands.
-	reader := &reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
+	reader := &Reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
 	var out run
-	w := &window{from: h.keep}
+	w := &Window{From: h.keep}
 	for lane := range lanes {
 		w.clear()
 		reader.overlayDaily(w, int32(lane))
 		h.points = h.points[:0]
 		for i := range w.cents {
 			if cents := w.cents[i]; cents != untold {
-				h.points = append(h.points, snapshot.Point{Day: w.from + snapshot.Day(i), Cents: cents + 1})
+				h.points = append(h.points, snapshot.Point{Day: w.From + snapshot.Day(i), Cents: cents + 1})
 			}
 		}
 
@@ -154,38 +157,38 @@ func (h *history) compact(lanes int) {
 // price.
 const untold = snapshot.NoCents - 1
 
-// window is one lane's prices over HistoryDays dates.
-type window struct {
-	from  snapshot.Day
+// Window is one lane's prices over HistoryDays dates.
+type Window struct {
+	From  snapshot.Day
 	cents [snapshot.HistoryDays]int64
 }
 
-func (w *window) clear() {
+func (w *Window) clear() {
 	for i := range w.cents {
 		w.cents[i] = untold
 	}
 }
 
 // set notes a day's price if the day is in the window.
-func (w *window) set(day snapshot.Day, cents int64) {
-	if i := int(day - w.from); i >= 0 && i < len(w.cents) {
+func (w *Window) set(day snapshot.Day, cents int64) {
+	if i := int(day - w.From); i >= 0 && i < len(w.cents) {
 		w.cents[i] = cents
 	}
 }
 
-// appendPoints appends the days of the window from day on that have a price.
-func (w *window) appendPoints(dst []snapshot.Point, from snapshot.Day) []snapshot.Point {
-	for i := max(int(from-w.from), 0); i < len(w.cents); i++ {
-		if w.cents[i] >= 0 {
-			dst = append(dst, snapshot.Point{Day: w.from + snapshot.Day(i), Cents: w.cents[i]})
+// AppendPoints appends the days of the window that have a price.
+func (w *Window) AppendPoints(dst []snapshot.Point) []snapshot.Point {
+	for i, cents := range w.cents {
+		if cents >= 0 {
+			dst = append(dst, snapshot.Point{Day: w.From + snapshot.Day(i), Cents: cents})
 		}
 	}
 	return dst
 }
 
-// base is the price that a change over days compares with: the latest observation on or before that
+// Base is the price that a change over days compares with: the latest observation on or before that
 // many days before the window's last date, at most 7 days older (decision 20).
-func (w *window) base(days int) int64 {
+func (w *Window) Base(days int) int64 {
 	for i := len(w.cents) - 1 - days; i >= len(w.cents)-1-days-7 && i >= 0; i-- {
 		if w.cents[i] >= 0 {
 			return w.cents[i]
@@ -194,8 +197,8 @@ func (w *window) base(days int) int64 {
 	return snapshot.NoCents
 }
 
-// reader reads the layers of one lane after another, in any order.
-type reader struct {
+// Reader reads the layers of one lane after another, in any order.
+type Reader struct {
 	wide     *run
 	order    []int32 // of the wide run's lists: by lane, then arrival
 	start    []int32 // lane's part of order begins here
@@ -205,12 +208,20 @@ type reader struct {
 	points   []snapshot.Point
 }
 
-// newReader reads the dates in [from, to].
-func newReader(history *history, base *snapshot.Catalog, lanes int, from, to snapshot.Day) *reader {
-	reader := &reader{wide: &history.wide, daily: history.daily, base: base, from: from, to: to}
-	reader.start, reader.order = byLane(lanes, numbers(len(history.wide.lane)),
-		func(k int32) int32 { return int32(history.wide.lane[k]) })
-	return reader
+// Read reads the dates in [from, to]; base is what lies between the two layers, nil for nothing. Nothing
+// is added afterwards.
+func (h *Layers) Read(base *snapshot.Catalog, lanes int, from, to snapshot.Day) *Reader {
+	h.flush(lanes)
+	if len(h.daily) > 1 {
+		h.compact(lanes)
+	}
+	r := &Reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to}
+	arrival := make([]int32, len(h.wide.lane))
+	for i := range arrival {
+		arrival[i] = int32(i)
+	}
+	r.start, r.order = byLane(lanes, arrival, func(k int32) int32 { return int32(h.wide.lane[k]) })
+	return r
 }
 
 // byLane sorts a list by lane and says where each lane's part begins. It is a counting sort, which
@@ -237,9 +248,9 @@ func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, so
 	return start, sorted
 }
 
-// overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is
+// Overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is
 // the lane in the base, -1 for none.
-func (r *reader) overlay(w *window, lane, baseLane int32) {
+func (r *Reader) Overlay(w *Window, lane, baseLane int32) {
 	w.clear()
 	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
 		r.lay(w, &r.wide.points, int(k), 1)
@@ -256,7 +267,7 @@ func (r *reader) overlay(w *window, lane, baseLane int32) {
 }
 
 // overlayDaily lays the daily runs of a lane over what is there.
-func (r *reader) overlayDaily(w *window, lane int32) {
+func (r *Reader) overlayDaily(w *Window, lane int32) {
 	for i := range r.daily {
 		run := &r.daily[i]
 		if k, ok := slices.BinarySearch(run.lane, uint32(lane)); ok {
@@ -266,7 +277,7 @@ func (r *reader) overlayDaily(w *window, lane int32) {
 }
 
 // lay writes the points of one list over the window; stored prices are shift too high.
-func (r *reader) lay(w *window, h *snapshot.History, list int, shift int64) {
+func (r *Reader) lay(w *Window, h *snapshot.History, list int, shift int64) {
 	r.points = h.AppendPoints(r.points[:0], list, r.from, r.to)
 	for _, point := range r.points {
 		w.set(point.Day, point.Cents-shift)
