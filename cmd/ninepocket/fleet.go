@@ -194,6 +194,7 @@ func fleetStatus() *cobra.Command {
 		rows := append([]ledger.Server{}, servers...)
 		err = list(cmd, flags.asJSON, rows, "INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
+		// Beside the list, which scripts read.
 		for i := range rows {
 			if rows[i].Trouble("") == "" {
 				continue
@@ -299,6 +300,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights mete
 			return err
 		}
 	}
+	// It refuses a server that reports, of which nothing may be freed.
 	if err := db.Forget(cmd.Context(), incarnation); err != nil {
 		return err
 	}

@@ -70,6 +70,7 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 		terms.Overrides = append(terms.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
+	// One without the other is a slip, and the reason is what a reader of the log looks for.
 	over := len(flags.overrides) > 0
 	wrong.When(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
 	wrong.When(!over && flags.reason != "", "cannot use --reason without --override")

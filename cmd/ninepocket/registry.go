@@ -64,6 +64,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 // fleet goes before that of the machine.
 func (flags *registryFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
+	// A flag goes before the environment, whichever place it names.
 	if !given("state") {
 		orEnvironment(cmd, "control", &flags.control)
 	}
