@@ -324,11 +324,13 @@ func TestGuardsOfKeptDays(t *testing.T) {
 		cents   func(product int) int64 // what the odd day tells
 	}{
 		{
-			"prices_moved = 1.0", feedtest.Weather{Doubled: []string{"tcgplayer/"}},
+			"prices_moved = 1.0",
+			feedtest.Weather{Doubled: []string{"tcgplayer/"}},
 			func(product int) int64 { return 2 * feedtest.Cents(product, base.AddDate(0, 0, 1)) },
 		},
 		{
-			"sets_repriced = 1000", feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}},
+			"sets_repriced = 1000",
+			feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}},
 			func(product int) int64 {
 				cents := feedtest.Cents(product, base.AddDate(0, 0, 1))
 				if product/1000 == feedtest.Group(3) {
@@ -338,7 +340,8 @@ func TestGuardsOfKeptDays(t *testing.T) {
 			},
 		},
 		{
-			"repeated_feed = 1", feedtest.Weather{Of: base},
+			"repeated_feed = 1",
+			feedtest.Weather{Of: base},
 			func(product int) int64 { return feedtest.Cents(product, base) },
 		},
 	} {

@@ -198,14 +198,14 @@ func refusal(err error, store, config string) error {
 		return err
 	}
 
-	command := publishCommand(refused.ID, store, config)
+	command := []string{publishCommand(refused.ID, store, config)}
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command += " --override " + verdict.Name
+			command = append(command, "--override", verdict.Name)
 		}
 	}
-	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+command+
-		" --reason 'WHY'", err)
+	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
+		strings.Join(command, " ")+" --reason 'WHY'", err)
 }
 
 // publishCommand spells the command that publishes a snapshot.
