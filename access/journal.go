@@ -145,7 +145,7 @@ func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 		if err := file.Load(stored); err != nil {
 			return err
 		}
-		rows = append(stored.rows, j.rowsOf(tenant, since)...)
+		rows = slices.Concat(stored.rows, j.rowsOf(tenant, since))
 		return j.content.settled()
 	})
 	if err != nil {
