@@ -209,3 +209,10 @@ func FuzzReplies(f *testing.F) {
 		}
 	})
 }
+
+// join decides a call at once where that needs no question, or makes it wait.
+func (s *share) join(c *call, now access.Instant) {
+	if !s.decides(c, now) {
+		s.waiting = append(s.waiting, c)
+	}
+}

@@ -186,13 +186,6 @@ func (s *share) base(acc *account) int64 {
 	return sum
 }
 
-// join decides a call at once where that needs no question, or makes it wait.
-func (s *share) join(c *call, now access.Instant) {
-	if !s.decides(c, now) {
-		s.waiting = append(s.waiting, c)
-	}
-}
-
 // decides decides a call at once where that needs no question.
 func (s *share) decides(c *call, now access.Instant) bool {
 	s.used = now
