@@ -28,8 +28,11 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":            {"internal/ownership", "internal/tally", "internal/wal"},
-	"access/accesstest": {"access"},
+	"access":            {"access/keys", "access/statedir", "calendar", "internal/ownership", "internal/tally", "internal/wal"},
+	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
+	"access/statedir":   {"internal/ownership", "internal/wal"},
+	"calendar":          {},
+	"access/accesstest": {"access", "access/keys", "calendar"},
 	"cmd/ninepocket":    {anyOfOurs},
 	"deploy":            {},
 	"deploy/bom":        {},
@@ -42,8 +45,8 @@ var mayImport = map[string][]string{
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
 	"feed":                                 {"internal/ownership", "snapshot"},
-	"fleet/ledger":                         {"access"},
-	"fleet/meter":                          {"access", "internal/tally"},
+	"fleet/ledger":                         {"access", "access/keys", "calendar"},
+	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
 	"fleet/mirror":                         {"snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
@@ -69,24 +72,23 @@ var mayImport = map[string][]string{
 	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench": {
-		"access", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
 	},
 	"bench/check":   {"bench/gobench"},
 	"bench/figures": {"bench", "bench/gobench", "bench/plot", "bench/rivals"},
 	"bench/gobench": {},
 	"bench/plot":    {},
-	"bench/rivals":  {"access", "bench", "engine", "index", "snapshot", "wire"},
+	"bench/rivals":  {"access", "access/keys", "bench", "engine", "index", "snapshot", "wire"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {
-		"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "valuation", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "valuation", "wire",
 	},
 	"mcp": {
 		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
-		"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
-		"server/strict", "site", "site/picture", "wire", "wire/openapi",
+		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
 	"snapshot":       {"internal/ownership"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
@@ -161,23 +162,23 @@ func newReef(t *testing.T) *reef {
 func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 	t.Helper()
 	now := time.Now()
-	keys := access.NewKeyFile()
+	file := keys.NewFile()
 	var err error
-	_, r.live, err = keys.Create(access.NewKey{Name: "live", Tenant: "diver", Kind: access.Live, Plan: "unlimited"},
+	_, r.live, err = file.Create(keys.NewKey{Name: "live", Tenant: "diver", Kind: keys.Live, Plan: "unlimited"},
 		now)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	_, r.preview, err = keys.Create(access.NewKey{
-		Name: "preview", Tenant: "partner", Kind: access.Preview,
+	_, r.preview, err = file.Create(keys.NewKey{
+		Name: "preview", Tenant: "partner", Kind: keys.Preview,
 		Plan: "unlimited",
 	}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	ring := must[*access.KeyRing](t)(access.FixedKeyRing(keys, access.DefaultPlans()))
+	ring := must[*keys.Ring](t)(keys.FixedRing(file, keys.DefaultPlans()))
 	signer := must[*cursor.Signer](t)(cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}))
 
 	s := must[*server.Server](t)(server.New(server.Options{

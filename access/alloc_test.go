@@ -3,17 +3,18 @@
 package access
 
 import (
+	"ninepocket/access/keys"
 	"testing"
 	"time"
 )
 
 // TestAllocations keeps the hot path free of them.
 func TestAllocations(t *testing.T) {
-	f := NewKeyFile()
-	_, raw := mustCreate(t, f, NewKey{Tenant: "free", Kind: Live, Plan: "unlimited"})
-	_, slowRaw := mustCreate(t, f, NewKey{Tenant: "slow", Kind: Live, Plan: "pro"})
-	_, previewRaw := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "unlimited"})
-	ring, err := FixedKeyRing(f, DefaultPlans())
+	f := keys.NewFile()
+	_, raw := mustCreate(t, f, keys.NewKey{Tenant: "free", Kind: keys.Live, Plan: "unlimited"})
+	_, slowRaw := mustCreate(t, f, keys.NewKey{Tenant: "slow", Kind: keys.Live, Plan: "pro"})
+	_, previewRaw := mustCreate(t, f, keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "unlimited"})
+	ring, err := keys.FixedRing(f, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package access
 
 import (
 	"crypto/sha256"
+	"ninepocket/calendar"
 	"slices"
 	"sync/atomic"
 )
@@ -32,8 +33,8 @@ func nameReply(op Operation, key string) replyName {
 type flight struct {
 	id     uint64
 	body   BodyHash
-	done   chan struct{} // closed when the owner ended
-	period Period        // that the unit is reserved in
+	done   chan struct{}   // closed when the owner ended
+	period calendar.Period // that the unit is reserved in
 }
 
 // answer is what memory has of a kept reply; the reply itself is in the checkpoint file, or waits
@@ -74,7 +75,7 @@ func newReplies(waiting *atomic.Int64) replies {
 	return replies{flying: map[replyName]*flight{}, fresh: map[replyName]reply{}, waiting: waiting}
 }
 
-func minuteOf(at int64) int64 { return floorDiv(at, minuteMillis) }
+func minuteOf(at int64) int64 { return at / minuteMillis }
 
 // keep adds a reply.
 func (rs *replies) keep(name replyName, r reply) {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 )
 
@@ -64,19 +67,19 @@ func TestOldState(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	keys := usage.Tenants[0].Keys
-	if len(usage.Tenants) != 2 || len(keys) != 2 {
+	ofTenant := usage.Tenants[0].Keys
+	if len(usage.Tenants) != 2 || len(ofTenant) != 2 {
 		t.Fatalf("read %+v", usage)
 	}
 
-	file, err := ReadKeys(dir)
+	file, err := keys.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	var who []*Principal
+	var who []*keys.Principal
 	for _, key := range file.Keys {
-		who = append(who, newPrincipal(key, file.Tenants[key.Tenant], DefaultPlans()))
+		who = append(who, principalOf(file, key, keys.DefaultPlans()))
 	}
 
 	end := instant(testTime)
@@ -95,7 +98,7 @@ func TestOldState(t *testing.T) {
 	got := map[string]Counts{}
 	for _, row := range rows {
 		for k, p := range who {
-			if p.KeyID == row.Key && row.Day == DayOf(end.Wall) {
+			if p.KeyID == row.Key && row.Day == calendar.DayOf(end.Wall) {
 				got[string(rune('0'+k))+" "+string(row.Operation)] = row.Counts
 			}
 		}
@@ -142,7 +145,7 @@ func TestOldState(t *testing.T) {
 func TestEntriesKeepTheirBytes(t *testing.T) {
 	t.Parallel()
 	count := 0
-	_, err := wal.Read(filepath.Join(oldState(t), walDirName), 14, func(seq uint64, payload []byte) error {
+	_, err := wal.Read(filepath.Join(oldState(t), statedir.LogName), 14, func(seq uint64, payload []byte) error {
 		count++
 		e, err := decodeEntry(payload)
 		if again := e.append(nil); err != nil || string(again) != string(payload) {

@@ -7,24 +7,20 @@ import (
 	"os"
 	"path/filepath"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
 )
 
 // ErrCopy means: the copy of a state directory cannot be written. The directory itself is well.
 var ErrCopy = errors.New("cannot write the copy")
 
-// cursorKeyName is a file of the state directory that belongs to the program around this package.
-const cursorKeyName = "cursor.key"
-
-// keyRecordName is likewise: the record of commands that changed keys.
-const keyRecordName = "keys.log"
-
 // BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
 // new directory must not be there, or be empty, and must be outside of the state directory. The copy
 // is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
 // who the originals belong to, where this user can do that.
 func BackupState(stateDir, to string) (report StateReport, err error) {
-	if _, err := ReadKeys(stateDir); err != nil && !errors.Is(err, ErrKeysShared) {
+	if _, err := keys.Read(stateDir); err != nil && !errors.Is(err, keys.ErrShared) {
 		return report, err
 	}
 	if err := checkTarget(stateDir, to); err != nil {
@@ -37,22 +33,22 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 			err = errors.Join(err, removeCopy(to, before != nil))
 		}
 	}()
-	if err := os.MkdirAll(filepath.Join(to, walDirName), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(to, statedir.LogName), 0o700); err != nil {
 		return report, fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
 	}
 	if before != nil {
 		giveLike(to, stateDir)
 	}
-	giveLike(filepath.Join(to, walDirName), filepath.Join(stateDir, walDirName))
+	giveLike(filepath.Join(to, statedir.LogName), filepath.Join(stateDir, statedir.LogName))
 
 	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
 	// no segment of the log.
-	held, err := holdCheckpoint(filepath.Join(stateDir, checkpointName))
+	held, err := holdCheckpoint(filepath.Join(stateDir, statedir.CheckpointName))
 	if err == nil {
 		err = copyState(stateDir, to)
 	}
 	if held != nil {
-		err = errors.Join(err, held.unlock())
+		err = errors.Join(err, held.Unlock())
 	}
 	if err != nil {
 		return report, fmt.Errorf("cannot back up %q: %w", stateDir, err)
@@ -68,9 +64,9 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 // giveLike lets a directory belong to who another one belongs to, so that a copy that root made can
 // take the place of what it was copied from. A disk that knows no owners does no harm here.
 func giveLike(path, like string) {
-	of, err := ownerFor(like)
+	of, err := statedir.OwnerFor(like)
 	if err == nil {
-		_ = of.givePath(path)
+		_ = of.GivePath(path)
 	}
 }
 
@@ -118,7 +114,7 @@ func checkTarget(stateDir, to string) error {
 func removeCopy(to string, made bool) error {
 	var problems []error
 	for _, name := range []string{
-		keysName, cursorKeyName, keyRecordName, incarnationName, checkpointName, walDirName,
+		statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName, statedir.CheckpointName, statedir.LogName,
 	} {
 		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
 	}
@@ -131,8 +127,8 @@ func removeCopy(to string, made bool) error {
 }
 
 // holdCheckpoint locks a checkpoint file for reading; nil when there is none.
-func holdCheckpoint(path string) (*fileLock, error) {
-	lock, err := lockShared(path, bboltPatience)
+func holdCheckpoint(path string) (*statedir.Lock, error) {
+	lock, err := statedir.LockShared(path, bboltPatience)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -141,13 +137,13 @@ func holdCheckpoint(path string) (*fileLock, error) {
 
 // copyState copies the files of a state directory: the checkpoint before the log, which only grows.
 func copyState(from, to string) error {
-	files := []string{keysName, cursorKeyName, keyRecordName, incarnationName, checkpointName}
-	firsts, err := wal.Segments(filepath.Join(from, walDirName))
+	files := []string{statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName, statedir.CheckpointName}
+	firsts, err := wal.Segments(filepath.Join(from, statedir.LogName))
 	if err != nil {
 		return err
 	}
 	for _, first := range firsts {
-		files = append(files, filepath.Join(walDirName, wal.SegmentName(first)))
+		files = append(files, filepath.Join(statedir.LogName, wal.SegmentName(first)))
 	}
 
 	for _, name := range files {
@@ -158,9 +154,9 @@ func copyState(from, to string) error {
 		if err != nil {
 			return err
 		}
-		of, err := ownerFor(filepath.Join(from, name))
+		of, err := statedir.OwnerFor(filepath.Join(from, name))
 		if err == nil {
-			err = replaceWhere(filepath.Join(to, name), data, of)
+			err = statedir.ReplaceLike(filepath.Join(to, name), data, of)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrCopy, err)

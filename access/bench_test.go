@@ -3,6 +3,7 @@ package access
 import (
 	"bytes"
 	"fmt"
+	"ninepocket/access/keys"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,16 +14,16 @@ import (
 // benchGate is a gate with a key of plan unlimited and a preview key without practical limits.
 func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byte) {
 	b.Helper()
-	f := NewKeyFile()
-	_, live := mustCreate(b, f, NewKey{Tenant: "bench", Kind: Live, Plan: "unlimited"})
-	_, preview := mustCreate(b, f, NewKey{Tenant: "org", Kind: Preview, Plan: "unlimited"})
+	f := keys.NewFile()
+	_, live := mustCreate(b, f, keys.NewKey{Tenant: "bench", Kind: keys.Live, Plan: "unlimited"})
+	_, preview := mustCreate(b, f, keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "unlimited"})
 	for i := range 1000 { // a table of some size
-		mustCreate(b, f, NewKey{Tenant: fmt.Sprint("tenant", i), Kind: Live, Plan: "free"})
+		mustCreate(b, f, keys.NewKey{Tenant: fmt.Sprint("tenant", i), Kind: keys.Live, Plan: "free"})
 	}
 
-	plans := DefaultPlans()
-	plans.Set("unlimited", Plan{PerMinute: maxPerMinute, PerDay: 1 << 53, Credits: 1 << 53})
-	ring, err := FixedKeyRing(f, plans)
+	plans := keys.DefaultPlans()
+	plans.Set("unlimited", keys.Plan{PerMinute: 10_000_000, PerDay: 1 << 53, Credits: 1 << 53})
+	ring, err := keys.FixedRing(f, plans)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func benchEmbedded(b *testing.B) *Embedded {
 	return store
 }
 
-func benchAuthenticate(b *testing.B, gate *Gate, raw []byte) *Principal {
+func benchAuthenticate(b *testing.B, gate *Gate, raw []byte) *keys.Principal {
 	b.Helper()
 	p, err := gate.Authenticate(raw, instant(testTime))
 	if err != nil {

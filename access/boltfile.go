@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"ninepocket/access/statedir"
 	"os"
 	"runtime/debug"
 
@@ -40,7 +41,7 @@ func openBolt(path string, options bbolt.Options) (*boltFile, error) {
 		return err
 	})
 	if err != nil && file.file != nil {
-		_ = unlockFile(file.file) // bbolt does so itself unless it panicked
+		_ = statedir.UnlockFile(file.file) // bbolt does so itself unless it panicked
 	}
 	return file, err
 }
@@ -64,13 +65,13 @@ func (f *boltFile) update(write func(*bbolt.Tx) error) error { return f.do(f.Upd
 // process ends.
 func (f *boltFile) close() error {
 	if f.torn {
-		return unlockFile(f.file) // the mapping would keep the lock
+		return statedir.UnlockFile(f.file) // the mapping would keep the lock
 	}
 
 	var err error
 	if f.IsReadOnly() {
 		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
-		err = giveUp(f.file)
+		err = statedir.GiveUp(f.file)
 	}
 	return errors.Join(err, guarded(f.Close))
 }

@@ -1,15 +1,20 @@
 package access
 
+import (
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+)
+
 // book is what the journal keeps of a tenant: what was charged, what was answered, and the ledger's
 // rows. It decides nothing and knows of no limit. Its account guards it.
 type book struct {
 	// Days and periods move on when a call ends, and not when it is admitted: so the log, which is
 	// read in that order, leads to the same book.
-	day       Day
+	day       calendar.Day
 	dayUsed   int64
 	dayBefore spent // the day before that, as the calls had it
 
-	period       Period
+	period       calendar.Period
 	creditsUsed  int64
 	periodBefore spent
 
@@ -32,6 +37,11 @@ type spent struct{ of, used int64 }
 // resets are the instants, in Unix milliseconds, before which an operator wants nothing to count any
 // more: of days and of credits.
 type resets struct{ day, credits int64 }
+
+func resetsOf(p *keys.Principal) (out resets) {
+	out.day, out.credits = p.Resets()
+	return out
+}
 
 // moment is a store time, and the wall time that went with it, in milliseconds.
 type moment struct{ store, wall int64 }
@@ -85,13 +95,13 @@ func (b *book) undo(e *entry) {
 
 // believes reports whether the start of a day or period may be the latest one at a wall time. What
 // lies more than a day ahead was stored by a clock that was wrong (decision 1754).
-func believes(start, wall int64) bool { return start <= wall+dayMillis }
+func believes(start, wall int64) bool { return start <= wall+calendar.DayMillis }
 
 // dayAt returns the day on which a call at a moment counts, and what is used of it. A clock that was
 // set back does not bring a day back, but one that was far ahead does not keep it: the account
 // returns to today and keeps what it has used today.
-func (b *book) dayAt(now moment) (day Day, used int64) {
-	day = DayOf(now.wall)
+func (b *book) dayAt(now moment) (day calendar.Day, used int64) {
+	day = calendar.DayOf(now.wall)
 	if day < b.day && believes(b.day.Start(), now.wall) {
 		day = b.day
 	}
@@ -99,7 +109,7 @@ func (b *book) dayAt(now moment) (day Day, used int64) {
 }
 
 // usedOn returns what is used of a day that the account is on, moves on to, or returns to.
-func (b *book) usedOn(day Day, now moment) int64 {
+func (b *book) usedOn(day calendar.Day, now moment) int64 {
 	switch {
 	case day > b.day || day < b.day && b.idleSince(day.Start(), now):
 		return 0
@@ -120,11 +130,11 @@ func (b *book) idleSince(from int64, now moment) bool {
 // stale reports whether what is stored of a day or period that began at start was used at least a day
 // before that, by a clock that was ahead then.
 func (b *book) stale(start int64, now moment) bool {
-	return now.wall >= start && b.idleSince(start-dayMillis, now)
+	return now.wall >= start && b.idleSince(start-calendar.DayMillis, now)
 }
 
 // creditsAt is dayAt of credit periods, for a period that the clock gives.
-func (b *book) creditsAt(period Period, now moment) (current Period, used int64) {
+func (b *book) creditsAt(period calendar.Period, now moment) (current calendar.Period, used int64) {
 	switch {
 	case period.Start > b.period.Start, period.Start == b.period.Start && b.stale(period.Start, now):
 		return period, 0
@@ -141,7 +151,7 @@ func (b *book) creditsAt(period Period, now moment) (current Period, used int64)
 }
 
 // roll moves on to the day and period of a call that was admitted at a moment.
-func (b *book) roll(day Day, period Period, asked resets, now moment) {
+func (b *book) roll(day calendar.Day, period calendar.Period, asked resets, now moment) {
 	if asked.day > b.resets.day {
 		b.resets.day = asked.day
 		b.day = day
@@ -173,14 +183,14 @@ func (b *book) roll(day Day, period Period, asked resets, now moment) {
 		b.dayBefore = before
 	}
 
-	if period != (Period{}) {
+	if period != (calendar.Period{}) {
 		b.rollPeriod(period, now)
 	}
 }
 
 // rollPeriod moves on to a period. One that starts together with the book's but ends elsewhere
 // changes the end only.
-func (b *book) rollPeriod(period Period, now moment) {
+func (b *book) rollPeriod(period calendar.Period, now moment) {
 	if period.Start < b.period.Start && believes(b.period.Start, now.wall) {
 		return
 	}

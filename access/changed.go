@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"ninepocket/calendar"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -21,7 +22,7 @@ func (store *Embedded) Changed() ([]LedgerRow, map[string]time.Time, error) {
 
 // Totals returns all of the ledger's rows from a day on, as Changed does. What changes from then on is
 // for Changed to tell.
-func (store *Embedded) Totals(since Day) ([]LedgerRow, map[string]time.Time, error) {
+func (store *Embedded) Totals(since calendar.Day) ([]LedgerRow, map[string]time.Time, error) {
 	return store.changed(func() ([]LedgerRow, error) {
 		_, stored, err := newJournal(0).readCheckpoint(store.saver.path)
 		return sumRows(append(stored, store.rowsOf("", since)...), "", since), err

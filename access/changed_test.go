@@ -1,9 +1,7 @@
 package access
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -124,8 +125,8 @@ func TestChangedIsTheLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			if random.IntN(30) == 0 {
-				now.Mono += dayMillis
-				now.Wall += dayMillis
+				now.Mono += calendar.DayMillis
+				now.Wall += calendar.DayMillis
 			}
 			now.Mono += 700
 			now.Wall += 700
@@ -293,13 +294,13 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 func TestIncarnation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := CheckIncarnation(dir); err != nil {
+	if err := statedir.CheckIncarnation(dir); err != nil {
 		t.Errorf("a directory without a name: %v", err)
 	}
 	names := make(chan string)
 	for range 4 {
 		go func() {
-			name, err := Incarnation(dir)
+			name, err := statedir.Incarnation(dir)
 			if err != nil {
 				t.Error(err)
 			}
@@ -312,12 +313,12 @@ func TestIncarnation(t *testing.T) {
 			t.Errorf("a directory has the names %q and %q", first, other)
 		}
 	}
-	if other, err := Incarnation(t.TempDir()); err != nil || other == first {
+	if other, err := statedir.Incarnation(t.TempDir()); err != nil || other == first {
 		t.Errorf("another directory has the name %q, %v", other, err)
 	}
 
-	err := UpdateKeys(dir, func(f *KeyFile) error {
-		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+	err := keys.Update(dir, func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, testTime)
 		return err
 	})
 	if err != nil {
@@ -327,11 +328,11 @@ func TestIncarnation(t *testing.T) {
 	if _, err := BackupState(dir, backup); err != nil {
 		t.Fatal(err)
 	}
-	if name, err := Incarnation(backup); err != nil || name != first {
+	if name, err := statedir.Incarnation(backup); err != nil || name != first {
 		t.Errorf("a copy has the name %q, %v, want %q", name, err, first)
 	}
 
-	path := filepath.Join(dir, incarnationName)
+	path := filepath.Join(dir, statedir.IncarnationName)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -342,7 +343,7 @@ func TestIncarnation(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if name, err := Incarnation(dir); !errors.Is(err, ErrIncarnation) || CheckIncarnation(dir) == nil {
+		if name, err := statedir.Incarnation(dir); !errors.Is(err, statedir.ErrIncarnation) || statedir.CheckIncarnation(dir) == nil {
 			t.Errorf("with byte %d changed the name is %q, %v", i, name, err)
 		}
 	}
@@ -360,21 +361,21 @@ func TestKeysOfAFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysGone) {
+	if _, err := keys.Read(dir); !errors.Is(err, keys.ErrGone) {
 		t.Errorf("a directory of one machine without keys: %v", err)
 	}
-	if _, err := Incarnation(dir); err != nil {
+	if _, err := statedir.Incarnation(dir); err != nil {
 		t.Fatal(err)
 	}
 
-	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysShared) {
+	if _, err := keys.Read(dir); !errors.Is(err, keys.ErrShared) {
 		t.Errorf("its keys are read: %v", err)
 	}
-	change := func(f *KeyFile) error {
-		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+	change := func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, testTime)
 		return err
 	}
-	if err := UpdateKeys(dir, change); !errors.Is(err, ErrKeysShared) {
+	if err := keys.Update(dir, change); !errors.Is(err, keys.ErrShared) {
 		t.Errorf("keys are made there: %v", err)
 	}
 	if report, err := VerifyState(dir); err != nil || len(report.Damage) > 0 {
@@ -387,61 +388,4 @@ func TestKeysOfAFleet(t *testing.T) {
 	if report, err := BackupState(dir, to); err != nil || len(report.Damage) > 0 {
 		t.Errorf("a copy of it: %v, %v", report.Damage, err)
 	}
-}
-
-// sourceOf is a source of keys that a test changes.
-type sourceOf struct {
-	file    *KeyFile
-	changed bool
-	err     error
-}
-
-func (s *sourceOf) Read(context.Context) (*KeyFile, bool, error) {
-	changed := s.changed
-	s.changed = false
-	return s.file, changed, s.err
-}
-
-func (s *sourceOf) String() string { return "a source" }
-
-// TestRingOfASource takes over what a source has, and keeps the last good keys while it has nothing
-// good.
-func TestRingOfASource(t *testing.T) {
-	t.Parallel()
-	source := &sourceOf{file: NewKeyFile(), changed: true}
-	_, first := mustCreate(t, source.file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
-	ring, err := KeyRingFrom(source, DefaultPlans())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	look := func(wantChanged bool, wantErr string, keys int) {
-		t.Helper()
-		changed, err := ring.Reload()
-		if changed != wantChanged || fmt.Sprint(err) != wantErr || (err == nil) != (ring.Trouble() == nil) {
-			t.Errorf("changed %t, %v, trouble %v, want %t, %s", changed, err, ring.Trouble(), wantChanged, wantErr)
-		}
-		if _, err := ring.Authenticate([]byte(first), instant(testTime)); err != nil || ring.Len() != keys {
-			t.Errorf("the first key of %d is not taken: %v, want %d", ring.Len(), err, keys)
-		}
-	}
-	look(false, "<nil>", 1)
-	mustCreate(t, source.file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
-	source.changed = true
-	look(true, "<nil>", 2)
-
-	source.err = errors.New("away")
-	look(false, "away", 2)
-	source.err = nil
-	look(false, "<nil>", 2)
-
-	// What cannot be used stays wrong until there is something else.
-	twice := source.file.Keys[0]
-	source.file.Keys = append(source.file.Keys, twice)
-	source.changed = true
-	const wrong = "cannot read keys from a source: key 2: id or hash occurs twice"
-	look(false, wrong, 2)
-	look(false, wrong, 2)
-	source.file.Keys = source.file.Keys[:2]
-	look(true, "<nil>", 2)
 }

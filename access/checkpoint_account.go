@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"ninepocket/calendar"
 	"slices"
 )
 
@@ -43,9 +44,9 @@ func (a *account) decode(value []byte) error {
 		in.fail()
 	}
 	a.seq = in.uvarint()
-	a.day = Day(in.varint())
+	a.day = calendar.Day(in.varint())
 	a.dayUsed = in.varint()
-	a.period = Period{Start: in.varint(), End: in.varint()}
+	a.period = calendar.Period{Start: in.varint(), End: in.varint()}
 	a.creditsUsed = in.varint()
 	a.last = moment{store: in.varint(), wall: in.varint()}
 	if len(version) == 1 && version[0] == checkpointVersion {

@@ -14,6 +14,8 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 )
 
@@ -230,7 +232,7 @@ func (cp *checkpointer) end(save bool) error {
 func openBeside(path string) (*boltFile, error) {
 	db, err := openBolt(path, bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		err = ErrLocked
+		err = statedir.ErrLocked
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
@@ -258,7 +260,7 @@ func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerR
 	}
 	defer func() {
 		if held != nil {
-			err = errors.Join(err, held.unlock())
+			err = errors.Join(err, held.Unlock())
 		}
 	}()
 
@@ -310,12 +312,12 @@ func readBeside(stateDir string) (*beside, error) {
 // readOnce is one try of readBeside.
 func readOnce(stateDir string) (found *beside, err error) {
 	found = &beside{journal: newJournal(0)}
-	found.state, found.rows, err = found.readCheckpoint(filepath.Join(stateDir, checkpointName))
+	found.state, found.rows, err = found.readCheckpoint(filepath.Join(stateDir, statedir.CheckpointName))
 	if err != nil {
 		return nil, err
 	}
 
-	walDir := filepath.Join(stateDir, walDirName)
+	walDir := filepath.Join(stateDir, statedir.LogName)
 	if err := found.state.checkLog(walDir); err != nil {
 		return nil, err
 	}
@@ -330,7 +332,7 @@ func readOnce(stateDir string) (found *beside, err error) {
 
 // ReadUsage returns the ledger of a state directory for a tenant ("" = all) from a day on, up to
 // the last written call, whether or not a server runs there.
-func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
+func ReadUsage(stateDir, tenant string, since calendar.Day) (LedgerReport, error) {
 	rows, err := ReadLedger(stateDir, tenant, since, math.MaxInt32)
 	if err != nil {
 		return LedgerReport{}, err
@@ -339,7 +341,7 @@ func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
 }
 
 // ReadLedger returns the rows that ReadUsage groups, up to a day.
-func ReadLedger(stateDir, tenant string, since, until Day) ([]LedgerRow, error) {
+func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow, error) {
 	found, err := readBeside(stateDir)
 	if err != nil {
 		return nil, err

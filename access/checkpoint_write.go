@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"ninepocket/calendar"
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
@@ -185,7 +186,7 @@ func decodeRowKey(key []byte) (LedgerRow, error) {
 	in := reader{data: key}
 	row := LedgerRow{Tenant: in.text()}
 	if day := in.bytes(4); day != nil {
-		row.Day = Day(binary.BigEndian.Uint32(day))
+		row.Day = calendar.Day(binary.BigEndian.Uint32(day))
 	}
 	row.Key = in.text()
 	row.Operation = Operation(in.data)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -29,24 +30,24 @@ const (
 
 // crashPrincipals writes the keys file that parent and child share, and returns its principals by
 // tenant.
-func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
+func crashPrincipals(t testing.TB, dir string) map[string]*keys.Principal {
 	t.Helper()
-	plans := DefaultPlans()
-	plans.Set("org", Plan{PerMinute: 10_000_000, Credits: 1 << 50})
-	plans.Set("pace", Plan{PerMinute: 30, PerDay: 1 << 50})
-	f, err := ReadKeys(dir)
-	if errors.Is(err, ErrNoKeysFile) {
-		err = UpdateKeys(dir, func(file *KeyFile) error {
-			for tenant, kind := range map[string]Kind{"live": Live, "pace": Live, "get": Preview, "batch": Preview} {
+	plans := keys.DefaultPlans()
+	plans.Set("org", keys.Plan{PerMinute: 10_000_000, Credits: 1 << 50})
+	plans.Set("pace", keys.Plan{PerMinute: 30, PerDay: 1 << 50})
+	f, err := keys.Read(dir)
+	if errors.Is(err, keys.ErrNoFile) {
+		err = keys.Update(dir, func(file *keys.File) error {
+			for tenant, kind := range map[string]keys.Kind{"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview} {
 				plan := map[string]string{"live": "unlimited", "pace": "pace", "get": "org", "batch": "org"}[tenant]
-				if _, _, err := file.Create(NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
+				if _, _, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		if err == nil {
-			f, err = ReadKeys(dir)
+			f, err = keys.Read(dir)
 		}
 	}
 
@@ -54,9 +55,9 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 		t.Fatal(err)
 	}
 
-	out := map[string]*Principal{}
+	out := map[string]*keys.Principal{}
 	for _, key := range f.Keys {
-		out[key.Tenant] = newPrincipal(key, f.Tenants[key.Tenant], plans)
+		out[key.Tenant] = principalOf(f, key, plans)
 	}
 	return out
 }
@@ -124,7 +125,7 @@ func TestCrashChild(t *testing.T) {
 
 func crashKey(round string, worker, n int) string { return fmt.Sprintf("r%s-w%d-%d", round, worker, n) }
 
-func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
+func crashBatch(store *Embedded, p *keys.Principal, clock Clock, key string) error {
 	now := clock.At(time.Now())
 	decision := store.Admit(p, RuleFor(p, PricesBatch), now)
 	claim, err := store.Begin(decision.Ticket, key, BodyHash{7}, now)
@@ -268,7 +269,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 type crashBatches struct {
 	store *Embedded
 	clock Clock
-	p     *Principal
+	p     *keys.Principal
 	round int
 }
 

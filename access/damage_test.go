@@ -2,7 +2,6 @@ package access
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -22,9 +24,9 @@ import (
 func smallState(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	err := UpdateKeys(dir, func(f *KeyFile) error {
-		_, _, err := f.Create(NewKey{Tenant: "live", Kind: Live, Plan: "pro"}, testTime)
-		preview := NewKey{Tenant: "prev", Kind: Preview, Plan: "preview", Credits: new(int64(100))}
+	err := keys.Update(dir, func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"}, testTime)
+		preview := keys.NewKey{Tenant: "prev", Kind: keys.Preview, Plan: "preview", Credits: new(int64(100))}
 		_, _, again := f.Create(preview, testTime)
 		return errors.Join(err, again)
 	})
@@ -49,7 +51,7 @@ func smallState(t *testing.T) string {
 		script.call(preview, ProductsList, i%2 == 0)
 		script.batch(fmt.Sprint("batch", i))
 		if i == 3 {
-			script.now.Wall += dayMillis
+			script.now.Wall += calendar.DayMillis
 		}
 		if i == 5 {
 			if err := script.store.SaveCheckpoint(); err != nil {
@@ -66,7 +68,7 @@ func smallState(t *testing.T) string {
 func figures(dir string) (string, error) {
 	found, err := readOnce(dir)
 	if err == nil {
-		err = found.state.checkLog(filepath.Join(dir, walDirName))
+		err = found.state.checkLog(filepath.Join(dir, statedir.LogName))
 	}
 	if err != nil {
 		return "", err
@@ -81,7 +83,7 @@ func figures(dir string) (string, error) {
 				kept, ok := a.replies.find(name, ans.at)
 				data := kept.data
 				if ok && data == nil {
-					cp := &checkpointer{path: filepath.Join(dir, checkpointName)}
+					cp := &checkpointer{path: filepath.Join(dir, statedir.CheckpointName)}
 					data, err = cp.readReply(a.tenant, name, ans)
 					if err != nil {
 						return "", err
@@ -97,65 +99,6 @@ func figures(dir string) (string, error) {
 	return out.String(), nil
 }
 
-// TestKeyFileBits flips every bit of a keys file: it is refused, or says exactly the same.
-func TestKeyFileBits(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile(filepath.Join(smallState(t), keysName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := parseKeyFile(data)
-	if err != nil || f.SHA256 == "" {
-		t.Fatal(err)
-	}
-	want, _ := json.Marshal(f)
-
-	harmless := 0
-	for bit := 0; bit < len(data)*8; bit += depth.Every(5) {
-		bad := bytes.Clone(data)
-		bad[bit/8] ^= 1 << (bit % 8)
-		f, err := parseKeyFile(bad)
-		if err != nil {
-			if !errors.Is(err, ErrCorrupt) {
-				t.Fatalf("bit %d: %v", bit, err)
-			}
-			continue
-		}
-		if got, _ := json.Marshal(f); !bytes.Equal(got, want) {
-			t.Fatalf("bit %d of byte %q made another file:\n%s", bit, data[bit/8], got)
-		}
-		harmless++
-	}
-	t.Logf("%d of %d bits have no effect: white space, and the case of names", harmless, len(data)*8)
-	if harmless > len(data)*8/4 {
-		t.Error("too many to be true")
-	}
-}
-
-// TestOldKeyFile reads a file without a checksum, and adds one at the next change.
-func TestOldKeyFile(t *testing.T) {
-	t.Parallel()
-	dir := smallState(t)
-	path := filepath.Join(dir, keysName)
-	f, err := ReadKeys(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	f.SHA256 = ""
-	old, _ := json.MarshalIndent(f, "", "  ")
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := UpdateKeys(dir, func(*KeyFile) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := ReadKeys(dir); err != nil || f.SHA256 == "" {
-		t.Fatalf("no checksum after a change: %v", err)
-	}
-}
-
 // TestCheckpointBits flips bits of every page of a checkpoint, and of the log: the state is refused,
 // or says exactly the same; never another figure, and never a crash. NINEPOCKET_TORTURE flips every
 // one.
@@ -167,13 +110,13 @@ func TestCheckpointBits(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	segments, _ := filepath.Glob(filepath.Join(dir, walDirName, "*.wal"))
-	for _, path := range append(segments, filepath.Join(dir, checkpointName)) {
+	segments, _ := filepath.Glob(filepath.Join(dir, statedir.LogName, "*.wal"))
+	for _, path := range append(segments, filepath.Join(dir, statedir.CheckpointName)) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		isLog := path != filepath.Join(dir, checkpointName)
+		isLog := path != filepath.Join(dir, statedir.CheckpointName)
 		// Every byte that is not zero, and some that are; one bit of each, and each bit in turn.
 		refused := 0
 		same := 0
@@ -221,7 +164,7 @@ func TestRepair(t *testing.T) {
 	flip := func(file string, find func(data []byte) int) func(string) error {
 		return func(dir string) error {
 			path := filepath.Join(dir, file)
-			if file == walDirName {
+			if file == statedir.LogName {
 				names, _ := filepath.Glob(filepath.Join(path, "*.wal"))
 				path = names[0]
 			}
@@ -259,30 +202,30 @@ func TestRepair(t *testing.T) {
 		damage func(dir string) error
 		touch  string // tenant that the report names; "" = none is known
 	}{
-		{"an account", flip(checkpointName, live("accounts")), "prev"},
-		{"a row of the ledger", flip(checkpointName, live("ledger")), "prev"},
-		{"a reply", flip(checkpointName, live("answers")), "prev"},
-		{"the state", flip(checkpointName, live("meta")), ""},
+		{"an account", flip(statedir.CheckpointName, live("accounts")), "prev"},
+		{"a row of the ledger", flip(statedir.CheckpointName, live("ledger")), "prev"},
+		{"a reply", flip(statedir.CheckpointName, live("answers")), "prev"},
+		{"the state", flip(statedir.CheckpointName, live("meta")), ""},
 		{"both meta pages", func(dir string) error {
-			err := flip(checkpointName, func([]byte) int { return 40 })(dir)
-			return errors.Join(err, flip(checkpointName, func([]byte) int { return 4096 + 40 })(dir))
+			err := flip(statedir.CheckpointName, func([]byte) int { return 40 })(dir)
+			return errors.Join(err, flip(statedir.CheckpointName, func([]byte) int { return 4096 + 40 })(dir))
 		}, ""},
-		{"the root page", flip(checkpointName, func(data []byte) int {
+		{"the root page", flip(statedir.CheckpointName, func(data []byte) int {
 			pg, _ := readPages2(data)
 			return int(pg.root) * pg.size
 		}), ""},
-		{"a record in the middle of the log", flip(walDirName, func(data []byte) int { return len(data) / 2 }), ""},
-		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }, ""},
+		{"a record in the middle of the log", flip(statedir.LogName, func(data []byte) int { return len(data) / 2 }), ""},
+		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, statedir.LogName)) }, ""},
 		{"the log emptied", func(dir string) error {
-			names, err := filepath.Glob(filepath.Join(dir, walDirName, "*"))
+			names, err := filepath.Glob(filepath.Join(dir, statedir.LogName, "*"))
 			for _, name := range names {
 				err = errors.Join(err, os.Truncate(name, 0))
 			}
 			return err
 		}, ""},
-		{"the checkpoint gone", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) }, ""},
+		{"the checkpoint gone", func(dir string) error { return os.Remove(filepath.Join(dir, statedir.CheckpointName)) }, ""},
 		{"the checkpoint cut short", func(dir string) error {
-			return os.Truncate(filepath.Join(dir, checkpointName), 9000)
+			return os.Truncate(filepath.Join(dir, statedir.CheckpointName), 9000)
 		}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -360,7 +303,7 @@ func TestBackup(t *testing.T) {
 	dir := smallState(t)
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	now.Wall += 2 * dayMillis
+	now.Wall += 2 * calendar.DayMillis
 	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 10 * time.Millisecond, unsynced: true})
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +326,7 @@ func TestBackup(t *testing.T) {
 		if _, err := BackupState(dir, to); err != nil {
 			t.Fatal(err)
 		}
-		usage, err := ReadUsage(to, "live", DayOf(now.Wall))
+		usage, err := ReadUsage(to, "live", calendar.DayOf(now.Wall))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,7 +356,7 @@ func TestBackupRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	inside := []string{filepath.Join(dir, "x", "y"), filepath.Join(dir, walDirName, "x"), filepath.Join(link, "x")}
+	inside := []string{filepath.Join(dir, "x", "y"), filepath.Join(dir, statedir.LogName, "x"), filepath.Join(link, "x")}
 	for _, to := range inside {
 		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "inside the state directory") {
 			t.Errorf("a copy in %q: %v", to, err)
@@ -427,7 +370,7 @@ func TestBackupRefused(t *testing.T) {
 	}
 
 	// The keys are copied when this one cannot be.
-	if err := os.Mkdir(filepath.Join(dir, cursorKeyName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, statedir.CursorKeyName), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	empty := t.TempDir()
@@ -440,7 +383,7 @@ func TestBackupRefused(t *testing.T) {
 		}
 	}
 
-	if err := os.Remove(filepath.Join(dir, cursorKeyName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, statedir.CursorKeyName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := BackupState(dir, filepath.Join(outside, "new")); err != nil {
@@ -452,7 +395,7 @@ func TestBackupRefused(t *testing.T) {
 func TestKeysByHand(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	path := filepath.Join(dir, keysName)
+	path := filepath.Join(dir, statedir.KeysName)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -462,17 +405,17 @@ func TestKeysByHand(t *testing.T) {
 	if err := os.WriteFile(path, edited, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysEdited) || !errors.Is(err, ErrCorrupt) {
+	if _, err := keys.Read(dir); !errors.Is(err, keys.ErrEdited) || !errors.Is(err, ErrCorrupt) {
 		t.Fatal(err)
 	}
 
-	if _, err := RepairState(dir, false, time.Now()); !errors.Is(err, ErrKeysEdited) {
+	if _, err := RepairState(dir, false, time.Now()); !errors.Is(err, keys.ErrEdited) {
 		t.Fatalf("repaired without being told: %v", err)
 	}
 	if _, err := RepairState(dir, true, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := ReadKeys(dir); err != nil || *f.Tenants["prev"].Credits != 500 {
+	if f, err := keys.Read(dir); err != nil || *f.Tenants["prev"].Credits != 500 {
 		t.Fatalf("%v", err)
 	}
 }
@@ -495,7 +438,7 @@ func TestOneServerWithoutFile(t *testing.T) {
 		}
 	}
 
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrLocked) {
+	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("second server: %v", err)
 	}
 }
@@ -505,30 +448,30 @@ func TestOneServerWithoutFile(t *testing.T) {
 func TestOldServer(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	path := filepath.Join(dir, oldLockName)
-	old, err := lockFile(path, 0)
+	path := filepath.Join(dir, statedir.OldLockName)
+	old, err := statedir.LockFile(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
-	if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrLocked) {
+	if _, err := OpenEmbedded(dir, options); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("beside an old server: %v", err)
 	}
 
-	if err := old.unlock(); err != nil {
+	if err := old.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	store, err := OpenEmbedded(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockFile(path, 0); !errors.Is(err, ErrLocked) {
+	if _, err := statedir.LockFile(path, 0); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("an old server beside this one: %v", err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := lockFile(path, 0); err != nil || again.unlock() != nil {
+	if again, err := statedir.LockFile(path, 0); err != nil || again.Unlock() != nil {
 		t.Fatalf("after this one: %v", err)
 	}
 }
@@ -537,7 +480,7 @@ func TestOldServer(t *testing.T) {
 func TestHangingReader(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	held, err := holdCheckpoint(filepath.Join(dir, checkpointName))
+	held, err := holdCheckpoint(filepath.Join(dir, statedir.CheckpointName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -552,7 +495,7 @@ func TestHangingReader(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := held.unlock(); err != nil {
+	if err := held.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.SaveCheckpoint(); err != nil {

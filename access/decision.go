@@ -1,5 +1,10 @@
 package access
 
+import (
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+)
+
 // Verdict is the answer of an admission.
 type Verdict uint8
 
@@ -53,12 +58,12 @@ type Decision struct {
 // Ticket is an admitted call that is to be finished exactly once, by Finish, Commit or Abort. It
 // stays valid when the ring reloads.
 type Ticket struct {
-	Principal *Principal
+	Principal *keys.Principal
 	Rule      Rule
-	Now       Instant // of the admission
-	Day       Day     // that the call is counted on
-	Period    Period  // that a credit is charged to
-	At        int64   // the store's own time of the admission, in milliseconds
+	Now       Instant         // of the admission
+	Day       calendar.Day    // that the call is counted on
+	Period    calendar.Period // that a credit is charged to
+	At        int64           // the store's own time of the admission, in milliseconds
 }
 
 // Receipt is what a finished call cost.
@@ -71,7 +76,7 @@ type Receipt struct {
 // preview.
 type Usage struct {
 	Tenant    string
-	Period    Period
+	Period    calendar.Period
 	Limit     int64
 	Used      int64
 	Remaining int64

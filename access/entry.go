@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 )
 
@@ -18,9 +19,9 @@ type entry struct {
 	charged   int64
 	at        int64 // store time of the admission
 	wall      int64 // wall time of the admission
-	day       Day
-	period    Period // PeriodCredits only
-	resets    resets // that the admission saw
+	day       calendar.Day
+	period    calendar.Period // PeriodCredits only
+	resets    resets          // that the admission saw
 
 	reply *replyEntry // Commit only
 
@@ -120,10 +121,10 @@ func decodeEntry(data []byte) (entry, error) {
 	e := entry{
 		window: Window(head[2]), allowance: Allowance(head[3]),
 		tenant: in.text(), key: in.text(), op: Operation(in.text()),
-		charged: in.varint(), at: in.varint(), wall: in.varint(), day: Day(in.varint()),
+		charged: in.varint(), at: in.varint(), wall: in.varint(), day: calendar.Day(in.varint()),
 	}
 	if e.allowance == PeriodCredits {
-		e.period = Period{Start: in.varint(), End: in.varint()}
+		e.period = calendar.Period{Start: in.varint(), End: in.varint()}
 	}
 	if head[1]&withResets != 0 {
 		e.resets = resets{day: in.varint(), credits: in.varint()}

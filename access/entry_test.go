@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"ninepocket/calendar"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -14,14 +15,14 @@ func testEntry(n int) *entry {
 	e := &entry{
 		tenant: fmt.Sprint("tenant", n%3), key: fmt.Sprint("key_", n%5),
 		op: CardsGet, window: KeyWindow, allowance: DayQuota,
-		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n), day: DayOf(windowEpoch),
+		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n), day: calendar.DayOf(windowEpoch),
 	}
 
 	if n%4 == 3 {
 		e.op = PricesBatch
 		e.window = TenantWindow
 		e.allowance = PeriodCredits
-		e.period = monthOf(windowEpoch)
+		e.period = calendar.Month(windowEpoch)
 		data := bytes.Repeat([]byte{byte(n)}, n)
 		e.reply = &replyEntry{name: fmt.Sprint("idem", n), body: BodyHash{byte(n)}, data: data}
 	}

@@ -11,7 +11,7 @@ func (store *Embedded) Kill() {
 		store.closed.Store(true)
 		store.log.Abandon()
 		_ = store.saver.end(false)
-		store.lock.unlock()
+		store.lock.Unlock()
 	})
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 	"ninepocket/internal/wal/waltest"
 )
@@ -17,8 +20,8 @@ import (
 type faultScript struct {
 	t       *testing.T
 	store   *Embedded
-	live    *Principal
-	preview *Principal
+	live    *keys.Principal
+	preview *keys.Principal
 	now     Instant
 
 	tried, told map[string]int64  // charges by tenant: attempted, acknowledged
@@ -27,20 +30,20 @@ type faultScript struct {
 	down        bool
 }
 
-func faultKeys(t testing.TB) (live, preview *Principal) {
+func faultKeys(t testing.TB) (live, preview *keys.Principal) {
 	t.Helper()
-	f := NewKeyFile()
-	_, liveRaw := mustCreate(t, f, NewKey{Tenant: "live", Kind: Live, Plan: "pro"})
-	_, previewRaw := mustCreate(t, f, NewKey{Tenant: "prev", Kind: Preview, Plan: "preview"})
-	plans := DefaultPlans()
-	plans.Set("preview", Plan{PerMinute: 100_000})
-	ring, err := FixedKeyRing(f, plans)
+	f := keys.NewFile()
+	_, liveRaw := mustCreate(t, f, keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"})
+	_, previewRaw := mustCreate(t, f, keys.NewKey{Tenant: "prev", Kind: keys.Preview, Plan: "preview"})
+	plans := keys.DefaultPlans()
+	plans.Set("preview", keys.Plan{PerMinute: 100_000})
+	ring, err := keys.FixedRing(f, plans)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	live, liveErr := ring.Authenticate([]byte(liveRaw), instant(testTime))
-	preview, previewErr := ring.Authenticate([]byte(previewRaw), instant(testTime))
+	live, liveErr := ring.Recognize([]byte(liveRaw), testTime.UnixMilli(), nil)
+	preview, previewErr := ring.Recognize([]byte(previewRaw), testTime.UnixMilli(), nil)
 	if err := errors.Join(liveErr, previewErr); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +62,7 @@ func (script *faultScript) answered(err error) bool {
 	return err == nil
 }
 
-func (script *faultScript) admit(p *Principal, op Operation) (Decision, bool) {
+func (script *faultScript) admit(p *keys.Principal, op Operation) (Decision, bool) {
 	decision := script.store.Admit(p, RuleFor(p, op), script.now)
 	if decision.Verdict == Unavailable {
 		script.answered(ErrUnavailable)
@@ -71,7 +74,7 @@ func (script *faultScript) admit(p *Principal, op Operation) (Decision, bool) {
 	return decision, true
 }
 
-func (script *faultScript) call(p *Principal, op Operation, success bool) {
+func (script *faultScript) call(p *keys.Principal, op Operation, success bool) {
 	decision, ok := script.admit(p, op)
 	if !ok {
 		return
@@ -216,7 +219,7 @@ func (script *faultScript) check(disk *waltest.FaultyDisk) {
 		}
 	}
 
-	for _, p := range []*Principal{script.live, script.preview} {
+	for _, p := range []*keys.Principal{script.live, script.preview} {
 		usage, err := script.store.Usage(p, RuleFor(p, UsageGet), script.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
 			script.t.Fatalf("fault %d: %s used %d, ledger %d (%v)",
@@ -281,11 +284,13 @@ func TestStateDamage(t *testing.T) {
 		}
 	}
 
-	f("log removed", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) })
-	f("checkpoint removed", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) })
+	f("log removed", func(dir string) error { return os.RemoveAll(filepath.Join(dir, statedir.LogName)) })
+	f("checkpoint removed", func(dir string) error { return os.Remove(filepath.Join(dir, statedir.CheckpointName)) })
 	f("log renumbered", func(dir string) error {
-		firsts, err := wal.Segments(filepath.Join(dir, walDirName))
-		segment := func(first uint64) string { return filepath.Join(dir, walDirName, fmt.Sprintf("%020d.wal", first)) }
+		firsts, err := wal.Segments(filepath.Join(dir, statedir.LogName))
+		segment := func(first uint64) string {
+			return filepath.Join(dir, statedir.LogName, fmt.Sprintf("%020d.wal", first))
+		}
 		return errors.Join(err, os.Rename(segment(firsts[0]), segment(firsts[0]+5)))
 	})
 }
@@ -299,7 +304,7 @@ func TestOneServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "one server") {
+	if !errors.Is(err, statedir.ErrLocked) || !strings.Contains(err.Error(), "one server") {
 		t.Fatalf("second server: %v", err)
 	}
 	if err := first.Close(); err != nil {
@@ -334,9 +339,9 @@ func TestReadBeside(t *testing.T) {
 
 	check := func(calls int64) {
 		t.Helper()
-		report, err := ReadUsage(dir, "live", DayOf(now.Wall))
-		for slow := 0; slow < 12 && errors.Is(err, ErrLocked); slow++ { // a checkpoint on a busy disk
-			report, err = ReadUsage(dir, "live", DayOf(now.Wall))
+		report, err := ReadUsage(dir, "live", calendar.DayOf(now.Wall))
+		for slow := 0; slow < 12 && errors.Is(err, statedir.ErrLocked); slow++ { // a checkpoint on a busy disk
+			report, err = ReadUsage(dir, "live", calendar.DayOf(now.Wall))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -346,7 +351,7 @@ func TestReadBeside(t *testing.T) {
 			t.Fatalf("read %+v, want %+v", report, want)
 		}
 		last, err := ReadLastUse(dir)
-		for slow := 0; slow < 12 && errors.Is(err, ErrLocked); slow++ {
+		for slow := 0; slow < 12 && errors.Is(err, statedir.ErrLocked); slow++ {
 			last, err = ReadLastUse(dir)
 		}
 		if err != nil || last[live.KeyID].UnixMilli() != now.Wall || len(last) != 2 {
@@ -371,7 +376,7 @@ func TestReadBeside(t *testing.T) {
 	}
 
 	check(120)
-	if report, err := ReadUsage(dir, "", DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
+	if report, err := ReadUsage(dir, "", calendar.DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
 		t.Fatalf("since tomorrow: %+v %v", report, err)
 	}
 }

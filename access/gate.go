@@ -3,34 +3,35 @@ package access
 import (
 	"context"
 	"fmt"
+	"ninepocket/access/keys"
 )
 
 // Gate joins a key ring and a store: the whole of access as a server calls it.
 type Gate struct {
-	ring  *KeyRing
+	ring  *keys.Ring
 	store Store
 }
 
 // NewGate returns a gate. It owns neither the ring nor the store.
-func NewGate(ring *KeyRing, store Store) *Gate { return &Gate{ring: ring, store: store} }
+func NewGate(ring *keys.Ring, store Store) *Gate { return &Gate{ring: ring, store: store} }
 
 // Authenticate returns the principal of a key, or ErrNoKey, ErrInvalid, ErrRevoked, ErrExpired (all
 // 401), ErrSandbox with the principal (403), or ErrUnavailable with the principal when its plan is
 // not configured (503). It keeps no part of raw and does not allocate.
-func (g *Gate) Authenticate(raw []byte, now Instant) (*Principal, error) {
-	return g.ring.Authenticate(raw, now)
+func (g *Gate) Authenticate(raw []byte, now Instant) (*keys.Principal, error) {
+	return g.ring.Recognize(raw, now.Wall, nil)
 }
 
 // Recognize is Authenticate for a caller that sends the same key again and again. It keeps in last
 // what it last found, raw included; nil remembers nothing. A revocation, an expiry or a change
 // takes effect for a remembered key at the same instant as for any other.
-func (g *Gate) Recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
-	return g.ring.recognize(raw, now, last)
+func (g *Gate) Recognize(raw []byte, now Instant, last *keys.Recall) (*keys.Principal, error) {
+	return g.ring.Recognize(raw, now.Wall, last)
 }
 
 // Admit decides whether a call may go on. Every authenticated call of a counted operation is
 // admitted exactly once, before its parameters are judged.
-func (g *Gate) Admit(p *Principal, op Operation, now Instant) Decision {
+func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
 	return g.store.Admit(p, RuleFor(p, op), now)
 }
 
@@ -67,6 +68,6 @@ func (g *Gate) Commit(t Ticket, claim Claim, reply []byte) (Receipt, error) {
 func (g *Gate) Abort(t Ticket, claim Claim) (Receipt, error) { return g.store.Abort(t, claim) }
 
 // Usage reads the allowance of a principal.
-func (g *Gate) Usage(p *Principal, now Instant) (Usage, error) {
+func (g *Gate) Usage(p *keys.Principal, now Instant) (Usage, error) {
 	return g.store.Usage(p, RuleFor(p, UsageGet), now)
 }

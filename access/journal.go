@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 )
 
@@ -34,7 +36,7 @@ type journal struct {
 	boot   func() boot
 	log    *wal.Log
 	saver  *checkpointer
-	lock   *fileLock
+	lock   *statedir.Lock
 	dir    string                // the state directory, whose lock that is
 	moved  atomic.Pointer[error] // it is not at its path: see place
 	stop   chan struct{}
@@ -98,12 +100,13 @@ func (j *journal) place() error {
 	if j.lock == nil {
 		return nil
 	}
-	err := j.lock.moved(j.dir)
+	err := j.lock.Moved(j.dir)
 	if err == nil {
 		j.moved.Store(nil)
-	} else {
-		j.moved.Store(&err)
+		return nil
 	}
+	err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	j.moved.Store(&err)
 	return err
 }
 
@@ -154,7 +157,7 @@ func (j *journal) await(seq uint64, durable bool) error {
 }
 
 // Ledger implements [Store].
-func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
+func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
@@ -177,7 +180,7 @@ func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
 }
 
 // rowsOf returns the ledger rows that accounts hold in memory, unordered.
-func (j *journal) rowsOf(tenant string, since Day) []LedgerRow {
+func (j *journal) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	var rows []LedgerRow
 	for _, a := range j.all(tenant) {
 		a.mu.Lock()
@@ -212,7 +215,7 @@ func (j *journal) Close() error {
 		// Calls still under way find the store closed before they find the log ended.
 		j.closed.Store(true)
 		j.log.Abandon()
-		err = errors.Join(err, j.lock.unlock())
+		err = errors.Join(err, j.lock.Unlock())
 	})
 	return err
 }

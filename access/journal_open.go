@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ninepocket/access/statedir"
 	"ninepocket/internal/ownership"
 	"ninepocket/internal/wal"
 )
@@ -14,15 +15,15 @@ import (
 // openJournal opens the journal of a state directory and goes on where it ended; see
 // [OpenEmbedded].
 func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
-	if _, err := wal.Segments(filepath.Join(stateDir, walDirName)); err != nil {
+	if _, err := wal.Segments(filepath.Join(stateDir, statedir.LogName)); err != nil {
 		return nil, fmt.Errorf("cannot open metering in %q: %w", stateDir, err)
 	}
-	if err := makeStateDir(filepath.Join(stateDir, walDirName)); err != nil {
+	if err := statedir.Make(filepath.Join(stateDir, statedir.LogName)); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
 
 	// One process writes a state directory: two would give records the same number.
-	lock, err := lockState(stateDir, 0)
+	lock, err := statedir.LockState(stateDir, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	j.dir = stateDir
 	j.stop = make(chan struct{})
 	if err := j.recover(stateDir, options); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open metering in %q: %w", stateDir, err), lock.unlock())
+		return nil, errors.Join(fmt.Errorf("cannot open metering in %q: %w", stateDir, err), lock.Unlock())
 	}
 
 	if !options.inline {
@@ -46,7 +47,7 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 // segments are not needed again.
 func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	j.saver = &checkpointer{
-		journal: j, path: filepath.Join(stateDir, checkpointName),
+		journal: j, path: filepath.Join(stateDir, statedir.CheckpointName),
 		fault: options.checkpoint, unsynced: options.unsynced,
 	}
 	if options.Export {
@@ -58,7 +59,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	}
 
 	// The log goes on where the checkpoint ends. What a crash tore off was never acknowledged.
-	walDir := filepath.Join(stateDir, walDirName)
+	walDir := filepath.Join(stateDir, statedir.LogName)
 	if err := stored.checkLog(walDir); err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 
 	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{
 		Create: options.create, OnSync: j.meter.synced, Inline: options.inline, Now: options.now,
-		Ready: func() error { return j.lock.moved(j.dir) }, Made: ownership.Keep,
+		Ready: func() error { return j.lock.Moved(j.dir) }, Made: ownership.Keep,
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"ninepocket/calendar"
 	"slices"
 )
 
@@ -15,7 +16,7 @@ type Counts struct {
 type LedgerRow struct {
 	Tenant    string
 	Key       string
-	Day       Day
+	Day       calendar.Day
 	Operation Operation
 	Counts
 }
@@ -23,7 +24,7 @@ type LedgerRow struct {
 // rowName names a ledger row inside a tenant.
 type rowName struct {
 	key string
-	day Day
+	day calendar.Day
 	op  Operation
 }
 
@@ -34,7 +35,7 @@ func compareRows(a, b LedgerRow) int {
 
 // sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are
 // added up: a checkpoint may hold a part of what memory holds the rest of.
-func sumRows(rows []LedgerRow, tenant string, since Day) []LedgerRow {
+func sumRows(rows []LedgerRow, tenant string, since calendar.Day) []LedgerRow {
 	slices.SortFunc(rows, compareRows)
 	sum := []LedgerRow{}
 	for _, row := range rows {

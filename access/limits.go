@@ -2,6 +2,8 @@ package access
 
 import (
 	"fmt"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"sync/atomic"
 	"time"
 )
@@ -31,9 +33,11 @@ func newLimits(j *journal, repliesMax int) *limits {
 }
 
 // slot returns the state of a principal, through the shortcut it carries when that leads here.
-func (l *limits) slot(p *Principal) *slot {
-	if slot := p.slot.Load(); slot != nil && slot.limits == l {
-		return slot
+func (l *limits) slot(p *keys.Principal) *slot {
+	if known := p.Slot.Load(); known != nil {
+		if slot, ok := (*known).(*slot); ok && slot.limits == l {
+			return slot
+		}
 	}
 
 	// A new reading of the keys file made a new principal for the same key.
@@ -43,12 +47,13 @@ func (l *limits) slot(p *Principal) *slot {
 	a.mu.Unlock()
 
 	made := &slot{limits: l, account: a, key: key}
-	p.slot.Store(made) // calls that race here store the same
+	known := any(made)
+	p.Slot.Store(&known) // calls that race here store the same
 	return made
 }
 
 // Admit implements [Store].
-func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision) {
+func (l *limits) Admit(p *keys.Principal, rule Rule, now Instant) (decision Decision) {
 	if l.Err() != nil {
 		return l.unavailable(p, &rule, now)
 	}
@@ -113,7 +118,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision)
 
 // unavailable refuses a call that cannot be metered. What is left is known all the same: it is in
 // memory.
-func (l *limits) unavailable(p *Principal, rule *Rule, now Instant) Decision {
+func (l *limits) unavailable(p *keys.Principal, rule *Rule, now Instant) Decision {
 	a := l.slot(p).account
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -182,7 +187,7 @@ func ticketEntry(t *Ticket, charged int64) entry {
 	return entry{
 		tenant: t.Principal.Tenant, key: t.Principal.KeyID, op: t.Rule.Operation,
 		window: t.Rule.Window, allowance: t.Rule.Allowance, charged: charged,
-		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period, resets: t.Principal.resets,
+		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period, resets: resetsOf(t.Principal),
 	}
 }
 
@@ -194,7 +199,7 @@ func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 }
 
 // Usage implements [Store].
-func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
+func (l *limits) Usage(p *keys.Principal, rule Rule, now Instant) (Usage, error) {
 	// What was charged is in memory, also while the log is down.
 	if l.closed.Load() {
 		return Usage{}, errClosed
@@ -212,7 +217,7 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 		Remaining: max(0, st.limit-st.used), PerMinute: p.Plan.PerMinute, Minute: minute,
 	}
 	if rule.Allowance == DayQuota {
-		usage.Period = Period{Start: st.day.Start(), End: (st.day + 1).Start()}
+		usage.Period = calendar.Period{Start: st.day.Start(), End: (st.day + 1).Start()}
 	}
 	return usage, nil
 }

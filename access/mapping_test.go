@@ -4,6 +4,8 @@ package access
 
 import (
 	"errors"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +18,7 @@ type heldCheckpoint struct {
 	t     *testing.T
 	store *Embedded
 	path  string
-	live  *Principal
+	live  *keys.Principal
 	told  int64
 }
 
@@ -29,7 +31,7 @@ func newHeldCheckpoint(t *testing.T) *heldCheckpoint {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	h := &heldCheckpoint{t: t, store: store, path: filepath.Join(dir, checkpointName), live: live}
+	h := &heldCheckpoint{t: t, store: store, path: filepath.Join(dir, statedir.CheckpointName), live: live}
 	h.told = h.ledger()
 	return h
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
 )
 
@@ -33,7 +34,7 @@ func TestFlipBeforeRest(t *testing.T) {
 	}
 
 	// The last segment, as kill -9 leaves it, until the mark of the rest is in it.
-	walDir := filepath.Join(dir, walDirName)
+	walDir := filepath.Join(dir, statedir.LogName)
 	var records []int // payload lengths
 	marked := func() bool {
 		records = nil

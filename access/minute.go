@@ -1,9 +1,11 @@
 package access
 
+import "ninepocket/access/keys"
+
 // minuteNow is what a live key may still do in the minute, without taking any of it. The caller
 // holds the account.
-func (l *limits) minuteNow(slot *slot, p *Principal, now Instant) Policy {
-	if p.Kind == Preview {
+func (l *limits) minuteNow(slot *slot, p *keys.Principal, now Instant) Policy {
+	if p.Kind == keys.Preview {
 		return Policy{}
 	}
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 )
 
 // somebody is the user that a server of these tests runs as, and other another one that is not root.
@@ -44,8 +46,8 @@ func ownedState(t *testing.T) string {
 
 // createKey makes a key of a tenant.
 func createKey(state string) error {
-	return access.UpdateKeys(state, func(f *access.KeyFile) error {
-		_, _, err := f.Create(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "free"}, time.Now())
+	return keys.Update(state, func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "free"}, time.Now())
 		return err
 	})
 }
@@ -163,7 +165,7 @@ func TestOthersAreRefused(t *testing.T) {
 		"a first key": func() error { return createKey(empty) },
 		"a repair":    func() error { _, err := access.RepairState(state, false, time.Now()); return err },
 	} {
-		if err := asOther(do); !errors.Is(err, access.ErrOwner) {
+		if err := asOther(do); !errors.Is(err, statedir.ErrOwner) {
 			t.Errorf("%s: %v, want ErrOwner", what, err)
 		}
 	}

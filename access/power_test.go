@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -14,11 +16,11 @@ import (
 func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) string {
 	t.Helper()
 	out := t.TempDir()
-	data, err := os.ReadFile(filepath.Join(dir, checkpointName))
+	data, err := os.ReadFile(filepath.Join(dir, statedir.CheckpointName))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(out, checkpointName), data, 0o600)
+		err = os.WriteFile(filepath.Join(out, statedir.CheckpointName), data, 0o600)
 	}
-	if err := errors.Join(err, os.Mkdir(filepath.Join(out, walDirName), 0o700)); err != nil {
+	if err := errors.Join(err, os.Mkdir(filepath.Join(out, statedir.LogName), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -53,7 +55,7 @@ func powerCuts(t *testing.T, create waltest.Create) {
 	}
 	defer script.store.Close()
 
-	lookOnce := func(p *Principal, replyKey string, lose float64) {
+	lookOnce := func(p *keys.Principal, replyKey string, lose float64) {
 		t.Helper()
 		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: script.now, create: create})
 		if err != nil {
@@ -79,7 +81,7 @@ func powerCuts(t *testing.T, create waltest.Create) {
 		}
 	}
 
-	look := func(p *Principal, replyKey string) {
+	look := func(p *keys.Principal, replyKey string) {
 		t.Helper()
 		for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 			lookOnce(p, replyKey, lose)

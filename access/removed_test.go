@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
 )
 
@@ -31,7 +32,7 @@ func newRemoved(t *testing.T) *removed {
 		t.Fatal(err)
 	}
 	live, _ := faultKeys(t)
-	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, checkpointName)}
+	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, statedir.CheckpointName)}
 	r.open()
 	r.told = r.ledger()
 	return r
@@ -95,9 +96,9 @@ func (r *removed) dies() {
 func TestRemovedLog(t *testing.T) {
 	t.Parallel()
 	for what, remove := range map[string]func(*removed) error{
-		"the directory": func(r *removed) error { return os.RemoveAll(filepath.Join(r.dir, walDirName)) },
+		"the directory": func(r *removed) error { return os.RemoveAll(filepath.Join(r.dir, statedir.LogName)) },
 		"every segment": func(r *removed) error {
-			names, err := filepath.Glob(filepath.Join(r.dir, walDirName, "*"))
+			names, err := filepath.Glob(filepath.Join(r.dir, statedir.LogName, "*"))
 			for _, name := range names {
 				err = errors.Join(err, os.Remove(name))
 			}
@@ -137,7 +138,7 @@ func TestMovedState(t *testing.T) {
 	if err := errors.Join(os.Rename(r.dir, away), os.CopyFS(r.dir, os.DirFS(away))); err != nil {
 		t.Fatal(err)
 	}
-	r.soon("the move is seen", func() bool { return errors.Is(r.store.Err(), ErrMoved) && r.reported(ErrMoved) })
+	r.soon("the move is seen", func() bool { return errors.Is(r.store.Err(), statedir.ErrMoved) && r.reported(statedir.ErrMoved) })
 	if d := r.store.Admit(r.live, RuleFor(r.live, CardsGet), instant(testTime)); d.Verdict != Unavailable {
 		t.Errorf("a call is %v", d.Verdict)
 	}
@@ -149,10 +150,10 @@ func TestMovedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.SaveCheckpoint(); !errors.Is(err, ErrMoved) {
+	if err := first.SaveCheckpoint(); !errors.Is(err, statedir.ErrMoved) {
 		t.Errorf("a checkpoint: %v, want ErrMoved", err)
 	}
-	if _, err := first.Checkpoint(true, testTime); !errors.Is(err, ErrMoved) {
+	if _, err := first.Checkpoint(true, testTime); !errors.Is(err, statedir.ErrMoved) {
 		t.Errorf("a new checkpoint: %v, want ErrMoved", err)
 	}
 	if after, err := figures(r.dir); err != nil || after != before {
@@ -291,7 +292,7 @@ func TestCheckpointAnewWithoutALog(t *testing.T) {
 	r.call()
 	r.isWell()
 	r.call()
-	log := filepath.Join(r.dir, walDirName)
+	log := filepath.Join(r.dir, statedir.LogName)
 	if err := errors.Join(os.RemoveAll(log), os.Symlink("nowhere", log)); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -27,14 +28,14 @@ func heap() int64 {
 // memory is as before.
 func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	depth.OnlyWhole(t)
-	f := NewKeyFile()
-	_, raw := mustCreate(t, f, NewKey{Tenant: "partner", Kind: Preview, Plan: "business", Credits: new(int64(100_000))})
-	ring, err := FixedKeyRing(f, DefaultPlans())
+	f := keys.NewFile()
+	_, raw := mustCreate(t, f, keys.NewKey{Tenant: "partner", Kind: keys.Preview, Plan: "business", Credits: new(int64(100_000))})
+	ring, err := keys.FixedRing(f, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := instant(testTime)
-	p, err := ring.Authenticate([]byte(raw), now)
+	p, err := ring.Recognize([]byte(raw), now.Wall, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal"
 )
@@ -30,9 +32,9 @@ func fillDisk(t *testing.T, create func(string) (wal.Segment, error)) {
 
 	live, _ := faultKeys(t)
 	r := &removed{dir: filepath.Join(disk, "state"), create: create}
-	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, checkpointName)}
-	err := UpdateKeys(r.dir, func(f *KeyFile) error {
-		_, _, err := f.Create(NewKey{Tenant: "live", Kind: Live, Plan: "pro"}, testTime)
+	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, statedir.CheckpointName)}
+	err := keys.Update(r.dir, func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"}, testTime)
 		return err
 	})
 	if err != nil {

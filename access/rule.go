@@ -1,9 +1,6 @@
 package access
 
-import (
-	"fmt"
-	"slices"
-)
+import "ninepocket/access/keys"
 
 // Operation names what a call does, as the ledger and the OpenAPI operationId spell it. The ledger
 // keeps the string: it must not alias request memory.
@@ -58,6 +55,9 @@ const (
 	PeriodCredits
 )
 
+// usagePerMinute is of preview GET /v1/usage, which has a window of its own (decision 15).
+const usagePerMinute = 10
+
 // Rule is what one call takes (decisions 12 to 15).
 type Rule struct {
 	Operation Operation
@@ -71,13 +71,13 @@ type Rule struct {
 }
 
 // RuleFor returns the rule of an operation for a principal.
-func RuleFor(p *Principal, op Operation) Rule {
+func RuleFor(p *keys.Principal, op Operation) Rule {
 	switch usage := op == UsageGet; {
-	case usage && p.Kind == Preview:
+	case usage && p.Kind == keys.Preview:
 		return Rule{
 			Operation: op, Window: UsageWindow, PerMinute: usagePerMinute, Allowance: PeriodCredits, Limit: p.Credits,
 		}
-	case p.Kind == Preview:
+	case p.Kind == keys.Preview:
 		return Rule{
 			Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute, Allowance: PeriodCredits,
 			Limit: p.Credits,
@@ -91,44 +91,4 @@ func RuleFor(p *Principal, op Operation) Rule {
 		Operation: op, Window: KeyWindow, PerMinute: p.Plan.PerMinute, Allowance: DayQuota, Limit: p.Plan.PerDay,
 		Cost: 1,
 	}
-}
-
-// Scope is a set of the preview surface's scopes.
-type Scope uint8
-
-const (
-	// CatalogRead opens products.
-	CatalogRead Scope = 1 << iota
-	// PricesRead opens batch prices.
-	PricesRead
-	// UsageRead opens usage.
-	UsageRead
-	// AllScopes is every scope.
-	AllScopes = CatalogRead | PricesRead | UsageRead
-)
-
-var scopeNames = []string{"catalog:read", "prices:read", "usage:read"}
-
-// ParseScopes reads scope names; unknown names are an error.
-func ParseScopes(names []string) (Scope, error) {
-	var set Scope
-	for _, name := range names {
-		i := slices.Index(scopeNames, name)
-		if i < 0 {
-			return 0, fmt.Errorf("cannot read scope %q: want catalog:read, prices:read or usage:read", name)
-		}
-		set |= 1 << i
-	}
-	return set, nil
-}
-
-// Names returns the names of the scopes in the set.
-func (scope Scope) Names() []string {
-	names := []string{}
-	for i, name := range scopeNames {
-		if scope&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return names
 }

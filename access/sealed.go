@@ -14,6 +14,8 @@ import (
 
 const sealLength = 4
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // seal appends the checksum of a key and its value to the value.
 func seal(key, value []byte) []byte {
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 )
 
@@ -15,13 +17,13 @@ import (
 
 // Standing is an allowance of a tenant at one moment, as a journal has it.
 type Standing struct {
-	Day    Day
-	Period Period // PeriodCredits only
-	Used   int64  // charged by this journal
+	Day    calendar.Day
+	Period calendar.Period // PeriodCredits only
+	Used   int64           // charged by this journal
 }
 
 // Standing returns the day or period that a call of now is charged to, and what is charged to it.
-func (store *Embedded) Standing(p *Principal, rule *Rule, now Instant) Standing {
+func (store *Embedded) Standing(p *keys.Principal, rule *Rule, now Instant) Standing {
 	a := store.account(p.Tenant)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,8 +64,8 @@ type Prepared struct {
 	Tenant string
 	Claim  string // names the batch, once and for all
 	Record string // where the decision is found
-	Day    Day
-	Period Period
+	Day    calendar.Day
+	Period calendar.Period
 
 	entry entry
 }

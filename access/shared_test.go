@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -19,11 +20,11 @@ func preparing(t *testing.T, dir string) (*Embedded, Ticket) {
 	}
 	t.Cleanup(func() { store.Close() })
 
-	file := NewKeyFile()
-	if _, _, err := file.Create(NewKey{Tenant: "org", Kind: Preview, Plan: "preview"}, testTime); err != nil {
+	file := keys.NewFile()
+	if _, _, err := file.Create(keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "preview"}, testTime); err != nil {
 		t.Fatal(err)
 	}
-	p := newPrincipal(file.Keys[0], file.Tenants["org"], DefaultPlans())
+	p := principalOf(file, file.Keys[0], keys.DefaultPlans())
 	p.KeyID = "key_of_org"
 	rule := RuleFor(p, PricesBatch)
 	standing := store.Standing(p, &rule, now)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -28,8 +30,8 @@ type universe struct {
 	dir    string
 	disk   *waltest.Weather
 	store  *Embedded
-	ring   *KeyRing
-	file   *KeyFile
+	ring   *keys.Ring
+	file   *keys.File
 	trace  []string
 
 	true  int64 // milliseconds of true time
@@ -45,7 +47,7 @@ type universe struct {
 
 // client is a tenant with one key, and what it knows itself.
 type client struct {
-	who      *Principal
+	who      *keys.Principal
 	id       string
 	told     int64            // charges that were acknowledged
 	doubtful int64            // answered 503 while the disk failed, and the process was killed in that time
@@ -66,26 +68,26 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	u := &universe{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
 		disk: &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])},
-		file: NewKeyFile(), true: testTime.UnixMilli(),
+		file: keys.NewFile(), true: testTime.UnixMilli(),
 	}
 	u.born = u.true - 1_000_000
 
-	plans := DefaultPlans()
-	plans.Set("sim", Plan{PerMinute: 7, PerDay: simulatedQuota, Credits: simulatedQuota})
-	for i, kind := range []Kind{Live, Live, Preview, Preview} {
+	plans := keys.DefaultPlans()
+	plans.Set("sim", keys.Plan{PerMinute: 7, PerDay: simulatedQuota, Credits: simulatedQuota})
+	for i, kind := range []keys.Kind{keys.Live, keys.Live, keys.Preview, keys.Preview} {
 		name := fmt.Sprint("client", i)
-		if _, _, err := u.file.Create(NewKey{Tenant: name, Kind: kind, Plan: "sim"}, testTime); err != nil {
+		if _, _, err := u.file.Create(keys.NewKey{Tenant: name, Kind: kind, Plan: "sim"}, testTime); err != nil {
 			t.Fatal(err)
 		}
 		u.clients = append(u.clients, &client{id: name, replies: map[string]reply{}})
 	}
 	var err error
-	u.ring, err = FixedKeyRing(u.file, plans)
+	u.ring, err = keys.FixedRing(u.file, plans)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, cl := range u.clients {
-		cl.who = newPrincipal(u.file.Keys[i], u.file.Tenants[cl.id], plans)
+		cl.who = principalOf(u.file, u.file.Keys[i], plans)
 	}
 	u.open()
 	return u
@@ -249,7 +251,7 @@ func (u *universe) restart() {
 // call makes a call of a client and judges the answer.
 func (u *universe) call(cl *client) {
 	op := CardsGet
-	if cl.who.Kind == Preview {
+	if cl.who.Kind == keys.Preview {
 		op = []Operation{ProductsList, PricesBatch, PricesBatch}[u.random.IntN(3)]
 	}
 	decision := u.store.Admit(cl.who, RuleFor(cl.who, op), u.now())
@@ -275,7 +277,7 @@ func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
 
 	if err == nil {
 		cl.times = append(cl.times, u.true)
-		if u.bad && (receipt.Charged == 0 || cl.who.Kind == Live) {
+		if u.bad && (receipt.Charged == 0 || cl.who.Kind == keys.Live) {
 			cl.fading++
 		}
 	}
@@ -285,7 +287,7 @@ func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
 		u.failf("%s was charged %d", cl.id, receipt.Charged)
 	case err == nil:
 		cl.told += receipt.Charged
-		if u.bad && cl.who.Kind == Live {
+		if u.bad && cl.who.Kind == keys.Live {
 			cl.fragile += receipt.Charged
 		}
 	case !u.bad:
@@ -361,10 +363,10 @@ func (u *universe) end() {
 	}
 
 	// The second midnight after any glitch every day's quota is whole, the next month every credit.
-	u.pass((u.true/dayMillis+2)*dayMillis - u.true)
+	u.pass((u.true/calendar.DayMillis+2)*calendar.DayMillis - u.true)
 	for _, cl := range u.clients {
-		if cl.who.Kind == Preview {
-			u.pass(32 * dayMillis)
+		if cl.who.Kind == keys.Preview {
+			u.pass(32 * calendar.DayMillis)
 		}
 		usage, err := u.store.Usage(cl.who, RuleFor(cl.who, UsageGet), u.now())
 		if err != nil || usage.Remaining != simulatedQuota {
@@ -398,8 +400,8 @@ func (u *universe) spans(cl *client) {
 		return
 	}
 	first := cl.times[0]
-	quotas := u.true/dayMillis - first/dayMillis + 1
-	if cl.who.Kind == Preview {
+	quotas := u.true/calendar.DayMillis - first/calendar.DayMillis + 1
+	if cl.who.Kind == keys.Preview {
 		quotas = int64(time.UnixMilli(u.true).Month()-time.UnixMilli(first).Month()+12)%12 + 1
 	}
 	quotas += int64(glitched(first, u.true))

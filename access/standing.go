@@ -1,5 +1,10 @@
 package access
 
+import (
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+)
+
 // held is what admissions hold of a tenant's limits: the calls of the last minute, and the units
 // that calls in flight have reserved. Its account guards it.
 type held struct {
@@ -29,7 +34,7 @@ func (res *reserved) add(when, units int64) {
 }
 
 // reserve holds a rule's cost for a call of a day or period.
-func (h *held) reserve(rule *Rule, day Day, period Period) {
+func (h *held) reserve(rule *Rule, day calendar.Day, period calendar.Period) {
 	switch rule.Allowance {
 	case NoAllowance:
 	case DayQuota:
@@ -41,7 +46,7 @@ func (h *held) reserve(rule *Rule, day Day, period Period) {
 
 // release gives reserved units back. When units of a later day or period were reserved since, they
 // are gone already.
-func (h *held) release(rule *Rule, day Day, period Period) {
+func (h *held) release(rule *Rule, day calendar.Day, period calendar.Period) {
 	switch {
 	case rule.Allowance == DayQuota && h.units.held(int64(day)) > 0:
 		h.units.add(int64(day), -rule.Cost)
@@ -67,8 +72,8 @@ func (h *held) windowOf(key *keyState, which Window) *window {
 // standing is an allowance at one moment. When that moment is in a new day or period, what was used
 // and held in the one before is not counted any more.
 type standing struct {
-	day    Day
-	period Period
+	day    calendar.Day
+	period calendar.Period
 	used   int64
 	held   int64
 	limit  int64
@@ -77,14 +82,14 @@ type standing struct {
 }
 
 // stand reads an allowance without changing anything, so that a refused call leaves no trace.
-func (a *account) stand(p *Principal, rule *Rule, now moment) (st standing) {
+func (a *account) stand(p *keys.Principal, rule *Rule, now moment) (st standing) {
 	st.limit = rule.Limit
 	st.now = now
 
 	// What an operator reset is whole, and a day ahead of the clock is over.
 	var dayUsed int64
-	st.day = DayOf(now.wall)
-	if p.resets.day <= a.resets.day {
+	st.day = calendar.DayOf(now.wall)
+	if resetsOf(p).day <= a.resets.day {
 		st.day, dayUsed = a.dayAt(now)
 	}
 
@@ -104,13 +109,10 @@ func (a *account) stand(p *Principal, rule *Rule, now moment) (st standing) {
 }
 
 // periodAt returns the principal's period around a moment, and what is used of it.
-func (a *account) periodAt(p *Principal, now moment) (Period, int64) {
-	if p.resets.credits > a.resets.credits {
-		return p.PeriodAt(now.wall), 0
-	}
-	period := a.period
-	if p.period != (Period{}) || !period.has(now.wall) || period != monthOf(period.Start) {
-		period = p.PeriodAt(now.wall) // where the month does not have to be worked out anew, it is not
+func (a *account) periodAt(p *keys.Principal, now moment) (calendar.Period, int64) {
+	period := p.PeriodAt(now.wall)
+	if resetsOf(p).credits > a.resets.credits {
+		return period, 0
 	}
 	return a.creditsAt(period, now)
 }

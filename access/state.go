@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
 )
 
@@ -35,11 +37,11 @@ func (r *StateReport) damaged(err error) {
 // read at all.
 func VerifyState(stateDir string) (StateReport, error) {
 	report := StateReport{Damage: []string{}}
-	file, err := ReadKeys(stateDir)
+	file, err := keys.Read(stateDir)
 	switch {
 	case errors.Is(err, ErrCorrupt):
 		report.damaged(err)
-	case errors.Is(err, ErrKeysShared):
+	case errors.Is(err, keys.ErrShared):
 	case err != nil:
 		return report, err
 	default:
@@ -85,20 +87,24 @@ type RepairReport struct {
 // anew then, without keys.
 func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
 	// What is made anew belongs to who the old belongs to: the server has to read it.
-	for _, name := range []string{keysName, checkpointName} {
-		if err := checkOwner(filepath.Join(stateDir, name)); err != nil {
+	for _, name := range []string{statedir.KeysName, statedir.CheckpointName} {
+		if err := statedir.CheckOwner(filepath.Join(stateDir, name)); err != nil {
 			return report, err
 		}
 	}
 
-	lock, err := lockState(stateDir, 0)
+	lock, err := statedir.LockState(stateDir, 0)
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, lock.unlock()) }()
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 
 	report = RepairReport{Dropped: []string{}, Accounts: []string{}}
-	if err := repairKeys(stateDir, believeKeys, &report); err != nil {
+	dropped, err := keys.Repair(stateDir, believeKeys)
+	if dropped != "" {
+		report.Dropped = append(report.Dropped, dropped)
+	}
+	if err != nil {
 		return report, err
 	}
 
@@ -113,43 +119,15 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 	return report, err
 }
 
-// repairKeys writes a keys file again that somebody believes.
-func repairKeys(stateDir string, believe bool, report *RepairReport) error {
-	_, err := ReadKeys(stateDir)
-	if errors.Is(err, ErrKeysShared) {
-		return nil
-	}
-	if !errors.Is(err, ErrCorrupt) || !believe {
-		return err
-	}
-
-	if errors.Is(err, ErrKeysGone) {
-		report.Dropped = append(report.Dropped, "all keys, for keys.json is gone: create new ones")
-		return writeKeys(stateDir, NewKeyFile())
-	}
-
-	path := filepath.Join(stateDir, keysName)
-	data, err := readKeysFile(path)
-	if err != nil {
-		return err
-	}
-	f, err := decodeKeyFile(data)
-	if err != nil {
-		return fmt.Errorf("cannot read keys file %q: %w", path, err)
-	}
-	report.Dropped = append(report.Dropped, "the sha256 member of keys.json, which did not fit")
-	return writeKeys(stateDir, f)
-}
-
 // repairMeter builds checkpoint and log anew from what is whole of them.
 func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 	j := newJournal(0)
-	kept, err := j.salvage(filepath.Join(stateDir, checkpointName), report)
+	kept, err := j.salvage(filepath.Join(stateDir, statedir.CheckpointName), report)
 	if err != nil {
 		return err
 	}
 
-	walDir := filepath.Join(stateDir, walDirName)
+	walDir := filepath.Join(stateDir, statedir.LogName)
 	last := kept.last
 	lost, err := wal.Salvage(walDir, kept.last, func(seq uint64, payload []byte) error {
 		last = max(last, seq)
@@ -181,33 +159,33 @@ func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 	if err := j.writeAnew(stateDir, last); err != nil {
 		return err
 	}
-	return of.giveMeter(stateDir, report.Moved)
+	return giveMeter(of, stateDir, report.Moved)
 }
 
 // meterOwner returns who checkpoint and log belong to.
-func meterOwner(stateDir string) (owner, error) {
-	for _, name := range []string{checkpointName, walDirName} {
+func meterOwner(stateDir string) (statedir.Owner, error) {
+	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
 		info, err := os.Stat(filepath.Join(stateDir, name))
 		if err == nil {
-			return ownerOf(info, 0o600), nil
+			return statedir.OwnerOf(info, 0o600), nil
 		}
 	}
-	return ownerFor(filepath.Join(stateDir, checkpointName))
+	return statedir.OwnerFor(filepath.Join(stateDir, statedir.CheckpointName))
 }
 
 // giveMeter lets checkpoint, log and a directory belong to their owner.
-func (of owner) giveMeter(stateDir, aside string) error {
-	walDir := filepath.Join(stateDir, walDirName)
+func giveMeter(of statedir.Owner, stateDir, aside string) error {
+	walDir := filepath.Join(stateDir, statedir.LogName)
 	segments, err := wal.Segments(walDir)
 	if err == nil {
-		err = of.givePath(filepath.Join(stateDir, checkpointName))
+		err = of.GivePath(filepath.Join(stateDir, statedir.CheckpointName))
 	}
 	for _, first := range segments {
-		err = cmp.Or(err, of.givePath(filepath.Join(walDir, wal.SegmentName(first))))
+		err = cmp.Or(err, of.GivePath(filepath.Join(walDir, wal.SegmentName(first))))
 	}
 
-	of.mode = 0o700
-	return cmp.Or(err, of.givePath(walDir), of.givePath(aside))
+	of.Mode = 0o700
+	return cmp.Or(err, of.GivePath(walDir), of.GivePath(aside))
 }
 
 // moveAside moves checkpoint and log into another directory.
@@ -215,7 +193,7 @@ func moveAside(stateDir, to string) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{checkpointName, walDirName} {
+	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
 		err := os.Rename(filepath.Join(stateDir, name), filepath.Join(to, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -310,7 +288,7 @@ func tenantOf(bucket string, key []byte) string {
 
 // writeAnew writes a checkpoint of everything in the journal, and an empty log behind record last.
 func (j *journal) writeAnew(stateDir string, last uint64) error {
-	walDir := filepath.Join(stateDir, walDirName)
+	walDir := filepath.Join(stateDir, statedir.LogName)
 	if err := os.Mkdir(walDir, 0o700); err != nil {
 		return err
 	}
@@ -325,7 +303,7 @@ func (j *journal) writeAnew(stateDir string, last uint64) error {
 	}
 	j.log = log
 	j.boot = func() boot { return boot{} }
-	cp := &checkpointer{journal: j, path: filepath.Join(stateDir, checkpointName)}
+	cp := &checkpointer{journal: j, path: filepath.Join(stateDir, statedir.CheckpointName)}
 	cp.begin(0)
 	return cp.save(bboltPatience)
 }

@@ -78,18 +78,3 @@ type StoreStats struct {
 	CheckpointFails uint64
 	CheckpointBusy  uint64 // put off because the file was being read
 }
-
-// RingStats are a key ring's figures.
-type RingStats struct {
-	Keys     int    // expired and revoked ones included
-	Reloads  uint64 // that took a changed file, the first reading included
-	Failures uint64 // readings that failed, each try
-	Readable bool   // the file as it is now is in force
-}
-
-// Stats returns the ring's figures.
-func (ring *KeyRing) Stats() RingStats {
-	return RingStats{
-		Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load(), Readable: ring.Trouble() == nil,
-	}
-}

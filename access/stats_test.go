@@ -3,40 +3,40 @@ package access_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/wal"
 )
 
 // statsWorld is a gate over a store, with a live and a preview key.
-func statsWorld(t *testing.T, store access.Store) (g *access.Gate, live, preview *access.Principal) {
+func statsWorld(t *testing.T, store access.Store) (g *access.Gate, live, preview *keys.Principal) {
 	t.Helper()
-	file := access.NewKeyFile()
-	var keys [2]string
-	for k, kind := range []access.Kind{access.Live, access.Preview} {
+	file := keys.NewFile()
+	var raws [2]string
+	for k, kind := range []keys.Kind{keys.Live, keys.Preview} {
 		tenant := "t" + string(rune('a'+k))
-		_, raw, err := file.Create(access.NewKey{Tenant: tenant, Kind: kind, Plan: "unlimited"}, time.Now())
+		_, raw, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: "unlimited"}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys[k] = raw
+		raws[k] = raw
 	}
 
-	ring, err := access.FixedKeyRing(file, access.DefaultPlans())
+	ring, err := keys.FixedRing(file, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	g = access.NewGate(ring, store)
-	live, err = g.Authenticate([]byte(keys[0]), access.Instant{})
+	live, err = g.Authenticate([]byte(raws[0]), access.Instant{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	preview, err = g.Authenticate([]byte(keys[1]), access.Instant{})
+	preview, err = g.Authenticate([]byte(raws[1]), access.Instant{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,34 +158,5 @@ func TestFailuresAreCounted(t *testing.T) {
 	if stats := store.Stats(); stats.SyncErrors != 1 || stats.CheckpointFails != 1 || stats.Checkpoint.Count() != 2 {
 		t.Errorf("%d fsyncs and %d of %d checkpoints failed",
 			stats.SyncErrors, stats.CheckpointFails, stats.Checkpoint.Count())
-	}
-}
-
-func TestRingStats(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	err := access.UpdateKeys(dir, func(f *access.KeyFile) error {
-		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ring, err := access.OpenKeyRing(dir, access.DefaultPlans())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stats := ring.Stats(); stats != (access.RingStats{Keys: 1, Reloads: 1, Readable: true}) {
-		t.Errorf("%+v", stats)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ring.Reload(); err == nil {
-		t.Fatal("a broken keys file is read")
-	}
-	if stats := ring.Stats(); stats != (access.RingStats{Keys: 1, Reloads: 1, Failures: 1}) {
-		t.Errorf("%+v", stats)
 	}
 }

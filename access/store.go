@@ -1,5 +1,10 @@
 package access
 
+import (
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+)
+
 // BodyHash is the hash of a normalised request body (decision 30).
 type BodyHash [32]byte
 
@@ -49,7 +54,7 @@ type Claim struct {
 type Store interface {
 	// Admit takes a token of the rule's window and reserves the rule's cost, or takes nothing. A
 	// window that is full is reported before a quota that is.
-	Admit(p *Principal, rule Rule, now Instant) Decision
+	Admit(p *keys.Principal, rule Rule, now Instant) Decision
 
 	// Finish ends an admitted call and writes its ledger row. A success turns the reservation into
 	// a charge, anything else gives it back. When it returns nil the call is recorded as durably as
@@ -70,11 +75,11 @@ type Store interface {
 	Abort(t Ticket, claim Claim) (Receipt, error)
 
 	// Usage reads the allowance of a principal.
-	Usage(p *Principal, rule Rule, now Instant) (Usage, error)
+	Usage(p *keys.Principal, rule Rule, now Instant) (Usage, error)
 
 	// Ledger returns the rows of a tenant ("" = all) from a day on, ordered by tenant, key, day and
 	// operation.
-	Ledger(tenant string, since Day) ([]LedgerRow, error)
+	Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 
 	// Stats returns the figures of the store. They are not of one moment.
 	Stats() StoreStats

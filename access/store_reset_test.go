@@ -3,6 +3,7 @@ package access
 import (
 	"testing"
 
+	"ninepocket/access/keys"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -10,12 +11,12 @@ import (
 // what was used after the reset stays used. Credits are another matter.
 func TestResetDay(t *testing.T) {
 	t.Parallel()
-	plans := DefaultPlans()
-	plans.Set("tiny", Plan{PerMinute: 1000, PerDay: 3, Credits: 3})
-	f := NewKeyFile()
-	_, live := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "tiny"})
-	_, preview := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Plan: "tiny"})
-	ring, err := FixedKeyRing(f, plans)
+	plans := keys.DefaultPlans()
+	plans.Set("tiny", keys.Plan{PerMinute: 1000, PerDay: 3, Credits: 3})
+	f := keys.NewFile()
+	_, live := mustCreate(t, f, keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "tiny"})
+	_, preview := mustCreate(t, f, keys.NewKey{Tenant: "acme", Kind: keys.Preview, Plan: "tiny"})
+	ring, err := keys.FixedRing(f, plans)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestResetDay(t *testing.T) {
 	}
 	use := func(raw string, op Operation) (n int) {
 		for range 10 {
-			p, err := ring.Authenticate([]byte(raw), now)
+			p, err := ring.Recognize([]byte(raw), now.Wall, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/accesstest"
+	"ninepocket/access/keys"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
@@ -78,7 +79,7 @@ func (c *clocked) look(now access.Instant) {
 	}
 }
 
-func (c *clocked) Admit(p *access.Principal, rule access.Rule, now access.Instant) access.Decision {
+func (c *clocked) Admit(p *keys.Principal, rule access.Rule, now access.Instant) access.Decision {
 	c.look(now)
 	return c.Store.Admit(p, rule, now)
 }
@@ -90,7 +91,7 @@ func (c *clocked) Begin(
 	return c.Store.Begin(ticket, key, body, now)
 }
 
-func (c *clocked) Usage(p *access.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
+func (c *clocked) Usage(p *keys.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
 	c.look(now)
 	return c.Store.Usage(p, rule, now)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/keys"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -113,7 +114,7 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 	if fault.down && n == 0 || !fault.down && n > 0 {
 		t.Fatalf("%d of 12 rounds were refused during the fault (%v)", n, script.store.Err())
 	}
-	for _, p := range []*Principal{live, preview} { // what is left is told, also while nothing is metered
+	for _, p := range []*keys.Principal{live, preview} { // what is left is told, also while nothing is metered
 		decision := script.store.Admit(p, RuleFor(p, CardsGet), script.now)
 		if decision.Verdict == Admitted {
 			_, err := script.store.Finish(decision.Ticket, false)

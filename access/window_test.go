@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 )
 
@@ -232,13 +233,13 @@ func TestWindowLongIdle(t *testing.T) {
 	for _, limit := range []int{2, ringLimit + 1} {
 		var w window
 		w.fit(limit, windowEpoch)
-		for _, at := range []int64{0, 1, minuteMillis, 400 * dayMillis, 400*dayMillis + 1} {
+		for _, at := range []int64{0, 1, minuteMillis, 400 * calendar.DayMillis, 400*calendar.DayMillis + 1} {
 			if !w.call(at) {
 				t.Fatalf("limit %d: refused at %d", limit, at)
 			}
 		}
 
-		if ok, remaining, _ := w.peek(windowEpoch + 500*dayMillis); !ok || remaining != int64(limit) {
+		if ok, remaining, _ := w.peek(windowEpoch + 500*calendar.DayMillis); !ok || remaining != int64(limit) {
 			t.Fatalf("limit %d: %d remain after a long time", limit, remaining)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/mcp"
@@ -21,9 +22,9 @@ type Operation struct {
 	// is empty for a tool, which has no path of its own.
 	Path string
 	// Surface is the contract that it belongs to: access.Live or access.Preview.
-	Surface access.Kind
+	Surface keys.Kind
 	// Scope is what a preview key needs; 0 for nothing.
-	Scope access.Scope
+	Scope keys.Scope
 	// Params are the query parameters that it knows.
 	Params []string
 	// TakesCSV says that its body may be text/csv instead of JSON.
@@ -74,7 +75,7 @@ type Request struct {
 	Now time.Time
 	// Tenant and Plan are the caller's.
 	Tenant string
-	Plan   *access.Plan
+	Plan   *keys.Plan
 	// Usage is the caller's allowance, where the operation shows it.
 	Usage access.Usage
 	// ID is the request id.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/contracttest"
@@ -56,11 +57,11 @@ type ask struct {
 
 // run takes an operation through the steps that the pipeline has for it, without a connection and without a meter.
 func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wire.Fault) {
-	plan := access.Plan{MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
+	plan := keys.Plan{MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
 		Service: service, Operation: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
 		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
-		Strict: op.Surface == access.Preview,
+		Strict: op.Surface == keys.Preview,
 		Usage:  access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
 	}
 	r.ReadQuery([]byte(a.query))
@@ -125,7 +126,7 @@ func searchOperation() *Operation {
 }
 
 func surfaceOf(op *Operation) string {
-	if op.Surface == access.Preview {
+	if op.Surface == keys.Preview {
 		return "preview "
 	}
 	return "live "
@@ -214,7 +215,7 @@ func TestTools(t *testing.T) {
 			t.Fatalf("%s is tool %d, not %d", tool, n, number)
 		}
 
-		plan := access.Plan{MaxPrices: 100, HistoryDays: 365}
+		plan := keys.Plan{MaxPrices: 100, HistoryDays: 365}
 		out := &Reply{}
 		f := op.Run(&Request{Service: service, Operation: op, View: view, Plan: &plan, Now: time.Now(), Message: &m},
 			out)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine/cursor"
 	"ninepocket/wire"
 )
@@ -58,7 +58,7 @@ func (r *Request) badCursor(token string, err error) {
 			"then send next_cursor as it came", err, Quote(token))
 		return
 	}
-	if errors.Is(err, cursor.ErrOther) && r.Surface == access.Live { // its cursors are for every tenant
+	if errors.Is(err, cursor.ErrOther) && r.Surface == keys.Live { // its cursors are for every tenant
 		err = errOtherQuery
 	}
 	r.problem("%s: leave it out to start again from the first page", err)

@@ -3,7 +3,7 @@ package api
 import (
 	"slices"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -68,7 +68,7 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 }
 
 // longestWindow is where statWindows has the longest that a plan with statistics has.
-func longestWindow(plan *access.Plan) int {
+func longestWindow(plan *keys.Plan) int {
 	longest := len(snapshot.StatWindows) - 1
 	for longest > 0 && snapshot.StatWindows[longest] > plan.StatsWindow {
 		longest--

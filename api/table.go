@@ -2,6 +2,7 @@ package api
 
 import (
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire"
 )
 
@@ -30,12 +31,12 @@ func Operations() []*Operation {
 		csvOf(live(post, valuationsPath, access.Valuations, createValuation)),
 		usageOf(live(get, "/v1/usage", access.UsageGet, getUsage)),
 
-		preview(get, "/v1/products", access.ProductsList, access.CatalogRead, listProducts,
+		preview(get, "/v1/products", access.ProductsList, keys.CatalogRead, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
-		preview(get, "/v1/products/{id}", access.ProductsGet, access.CatalogRead, getProduct),
+		preview(get, "/v1/products/{id}", access.ProductsGet, keys.CatalogRead, getProduct),
 		onceOf(readSelections,
-			preview(post, pricesPath, access.PricesBatch, access.PricesRead, priceSelections)),
-		usageOf(preview(get, "/v1/usage", access.UsageGet, access.UsageRead, getUsage)),
+			preview(post, pricesPath, access.PricesBatch, keys.PricesRead, priceSelections)),
+		usageOf(preview(get, "/v1/usage", access.UsageGet, keys.UsageRead, getUsage)),
 	}
 }
 
@@ -49,17 +50,17 @@ const (
 // live is an operation of the live surface.
 func live(method, path string, name access.Operation, run runner, params ...string) *Operation {
 	return &Operation{
-		Name: name, Method: method, Path: path, Surface: access.Live, Cacheable: method == get,
+		Name: name, Method: method, Path: path, Surface: keys.Live, Cacheable: method == get,
 		Params: params, Run: run,
 	}
 }
 
 // preview is an operation of the preview contract, whose answers all have a meta member.
 func preview(
-	method, path string, name access.Operation, scope access.Scope, run runner, params ...string,
+	method, path string, name access.Operation, scope keys.Scope, run runner, params ...string,
 ) *Operation {
 	op := live(method, path, name, run, params...)
-	op.Surface = access.Preview
+	op.Surface = keys.Preview
 	op.Scope = scope
 	op.Meta = true
 	return op
@@ -119,7 +120,7 @@ func getUsage(r *Request, out *Reply) *wire.Fault {
 	}
 
 	// The preview contract's shape is closed.
-	if r.Surface == access.Live {
+	if r.Surface == keys.Live {
 		shown.Plan = r.Plan.Name
 		shown.Minute = wire.Minute{
 			Limit: usage.Minute.Limit, Remaining: usage.Minute.Remaining, ResetAt: 1000 * usage.Minute.Reset,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/internal/fixture"
 	"ninepocket/wire"
@@ -50,7 +50,7 @@ func TestSetsTold(t *testing.T) {
 	for path, query := range map[string]string{
 		"/v1/cards": "set=", "/v1/market/movers": "direction=up&set=", "/v1/sets": "q=",
 	} {
-		at := slices.IndexFunc(all, func(op *Operation) bool { return op.Path == path && op.Surface == access.Live })
+		at := slices.IndexFunc(all, func(op *Operation) bool { return op.Path == path && op.Surface == keys.Live })
 		for ref, want := range map[string]string{
 			"evolving+skies":      "",
 			"evolving+skys":       `respelt;q="evolving skys";as="SWSH07: Evolving Skies"`,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/mcp"
 	"ninepocket/wire"
 )
@@ -13,7 +14,7 @@ func Tools(endpoint *mcp.Endpoint) []*Operation {
 	all := make([]*Operation, len(names))
 	for number, name := range names {
 		all[number] = &Operation{
-			Name: access.MCPOperation(name), Method: post, Surface: access.Live,
+			Name: access.MCPOperation(name), Method: post, Surface: keys.Live,
 			Run: func(r *Request, out *Reply) *wire.Fault {
 				out.Body = r.Tools.Call(out.Body, r.Message, number, mcp.Caller{
 					View: r.View, Now: r.Now,

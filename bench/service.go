@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/server"
@@ -97,37 +98,37 @@ func (t *Task) serveMemory(ctx context.Context) error {
 // writeKeys makes a state directory with one live and one preview key, and the configuration with
 // their plan.
 func writeKeys(state, config string) (Keys, error) {
-	var keys Keys
+	var made Keys
 	now := time.Now()
 	// More than any measurement takes.
 	credits := int64(1) << 50
-	err := access.UpdateKeys(state, func(keyFile *access.KeyFile) error {
+	err := keys.Update(state, func(keyFile *keys.File) error {
 		var err error
-		_, keys.Live, err = keyFile.Create(access.NewKey{Tenant: "bench-live", Kind: access.Live, Plan: benchPlan}, now)
+		_, made.Live, err = keyFile.Create(keys.NewKey{Tenant: "bench-live", Kind: keys.Live, Plan: benchPlan}, now)
 		if err != nil {
 			return err
 		}
 
-		_, keys.Preview, err = keyFile.Create(access.NewKey{
-			Tenant: "bench-preview", Kind: access.Preview, Plan: benchPlan,
+		_, made.Preview, err = keyFile.Create(keys.NewKey{
+			Tenant: "bench-preview", Kind: keys.Preview, Plan: benchPlan,
 			Credits: &credits,
 		}, now)
 		return err
 	})
 	if err != nil {
-		return keys, err
+		return made, err
 	}
 
 	const plan = "[plans." + benchPlan + "]\nper_minute = 10000000\nper_day = 1000000000000000\n"
-	return keys, os.WriteFile(config, []byte(plan), 0o600)
+	return made, os.WriteFile(config, []byte(plan), 0o600)
 }
 
 // loadKeys reads the keys of a state directory with plans that no measurement meets the limits of.
-func loadKeys(state string) (*access.KeyRing, error) {
-	plans := access.DefaultPlans()
-	plans.Set(benchPlan, access.Plan{PerMinute: 10_000_000, PerDay: 1 << 50, Credits: 1 << 50})
+func loadKeys(state string) (*keys.Ring, error) {
+	plans := keys.DefaultPlans()
+	plans.Set(benchPlan, keys.Plan{PerMinute: 10_000_000, PerDay: 1 << 50, Credits: 1 << 50})
 	if _, err := os.Stat(state); err != nil {
 		return nil, err
 	}
-	return access.OpenKeyRing(state, plans)
+	return keys.OpenRing(state, plans)
 }

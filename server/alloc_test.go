@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // allocsOf is how many allocations a request takes inside the handler, on a context that is used
@@ -39,7 +39,7 @@ func allocsOf(w *world, key string, build func(*fasthttp.Request)) float64 {
 }
 
 func (w *world) allocKey(tb testing.TB) string {
-	return w.key(tb, access.NewKey{Name: "alloc", Tenant: "alloc", Kind: access.Live, Plan: "unlimited"})
+	return w.key(tb, keys.NewKey{Name: "alloc", Tenant: "alloc", Kind: keys.Live, Plan: "unlimited"})
 }
 
 func get(target string) func(*fasthttp.Request) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/depth"
 )
 
@@ -42,12 +42,12 @@ func TestAuthenticationMatrix(t *testing.T) {
 	live := w.keys["bench"]
 	prev := w.keys["preview"]
 	expiredAt := time.Now().Add(-time.Second)
-	expired := w.keyOf(t, access.NewKey{
-		Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free",
+	expired := w.keyOf(t, keys.NewKey{
+		Name: "expired", Tenant: "expired", Kind: keys.Live, Plan: "free",
 		Expires: &expiredAt,
 	}, expiredAt.Add(-time.Minute))
-	expiredPreview := w.keyOf(t, access.NewKey{
-		Name: "expired", Tenant: "expired-preview", Kind: access.Preview,
+	expiredPreview := w.keyOf(t, keys.NewKey{
+		Name: "expired", Tenant: "expired-preview", Kind: keys.Preview,
 		Plan: "wide", Expires: &expiredAt,
 	}, expiredAt.Add(-time.Minute))
 	type want struct {
@@ -136,19 +136,19 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"forged live", []string{"X-API-Key: " + forged(live)}, unauthorized, invalid, unauthorized},
 		{
 			"well-formed, unknown live",
-			[]string{"X-API-Key: " + access.MintKey(access.Live)},
+			[]string{"X-API-Key: " + keys.Mint(keys.Live)},
 			unauthorized, invalid,
 			unauthorized,
 		},
 		{
 			"well-formed, unknown preview",
-			[]string{"X-API-Key: " + access.MintKey(access.Preview)},
+			[]string{"X-API-Key: " + keys.Mint(keys.Preview)},
 			unauthorized,
 			invalid, invalid,
 		},
 		{
 			"well-formed, unknown sandbox",
-			[]string{"X-API-Key: " + access.MintKey(access.Sandbox)},
+			[]string{"X-API-Key: " + keys.Mint(keys.Sandbox)},
 			unauthorized,
 			invalid, unauthorized,
 		},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // waitForTwin is how long a request waits for the one in flight with the same idempotency key and
@@ -15,7 +16,7 @@ const waitForTwin = 10 * time.Second
 // once: with finish, commit or abort, or with release where a handler panicked.
 type charge struct {
 	gate      *access.Gate
-	principal *access.Principal // nil before the key was recognised
+	principal *keys.Principal // nil before the key was recognised
 	decision  access.Decision
 	ticket    ticketState
 	claim     access.Claim   // of an idempotent request, valid while the ticket is claimed

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/internal/tally"
 	"ninepocket/server/front"
@@ -40,7 +41,7 @@ type exchange struct {
 
 // current is what an exchange has of one request alone.
 type current struct {
-	last *access.Recall // the key that the connection's last request came with; nil without a connection
+	last *keys.Recall // the key that the connection's last request came with; nil without a connection
 	keys credentials
 	path *path
 	op   *operation // nil where the path does nothing on the surface
@@ -107,9 +108,9 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if conn, ok := ctx.Conn().(*front.Conn); ok {
 		conn.Received(at)
 		if conn.Note == nil {
-			conn.Note = &access.Recall{}
+			conn.Note = &keys.Recall{}
 		}
-		x.last, _ = conn.Note.(*access.Recall) // the only note there is
+		x.last, _ = conn.Note.(*keys.Recall) // the only note there is
 	}
 
 	// Until the path is known, errors are told as the live surface does (decision 3).
@@ -187,15 +188,15 @@ func (x *exchange) recognise() *wire.Fault {
 	}
 
 	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
-	kind := access.KindOf(key)
-	if kind == access.Preview && x.surface.kind == access.Live {
+	kind := keys.KindOf(key)
+	if kind == keys.Preview && x.surface.kind == keys.Live {
 		return x.surface.wrongKind
 	}
 
 	principal, err := x.s.Gate.Recognize(key, x.now, x.last)
-	good := err == nil || errors.Is(err, access.ErrSandbox)
+	good := err == nil || errors.Is(err, keys.ErrSandbox)
 	switch {
-	case kind != access.Preview && x.surface.kind == access.Preview && good:
+	case kind != keys.Preview && x.surface.kind == keys.Preview && good:
 		return x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
 		return x.surface.keyFault(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // everyKth is a store that fails at every k-th call of any kind, without doing it.
@@ -18,7 +19,7 @@ type everyKth struct {
 
 func (s *everyKth) fails() bool { return s.k > 0 && s.calls.Add(1)%s.k == 0 }
 
-func (s *everyKth) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+func (s *everyKth) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
 	if s.fails() {
 		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
 	}
@@ -32,7 +33,7 @@ func (s *everyKth) Finish(t access.Ticket, success bool) (access.Receipt, error)
 	return s.Store.Finish(t, success)
 }
 
-func (s *everyKth) Usage(p *access.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (s *everyKth) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
 	if s.fails() {
 		return access.Usage{}, errBroken
 	}
@@ -62,8 +63,8 @@ func TestEveryKthCallFails(t *testing.T) {
 	w := newWorld(t, setup{store: store})
 	for k := int64(2); k <= 9; k++ {
 		store.calls.Store(0)
-		key := w.key(t, access.NewKey{
-			Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: access.Preview,
+		key := w.key(t, keys.NewKey{
+			Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: keys.Preview,
 			Plan: "unlimited",
 		})
 		ask := func(n int) reply {

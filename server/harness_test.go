@@ -22,6 +22,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/depth"
@@ -96,8 +97,8 @@ type world struct {
 
 	mu   sync.Mutex
 	idle []*client
-	ring *access.KeyRing
-	file *access.KeyFile
+	ring *keys.Ring
+	file *keys.File
 	keys map[string]string // by name
 }
 
@@ -117,37 +118,37 @@ type setup struct {
 }
 
 // standing are the keys of every world, by name.
-var standing = []access.NewKey{
-	{Name: "free", Tenant: "free", Kind: access.Live, Plan: "free"},
-	{Name: "starter", Tenant: "starter", Kind: access.Live, Plan: "starter"},
-	{Name: "pro", Tenant: "pro", Kind: access.Live, Plan: "pro"},
-	{Name: "business", Tenant: "business", Kind: access.Live, Plan: "business"},
-	{Name: "bench", Tenant: "bench", Kind: access.Live, Plan: "unlimited"},
-	{Name: "capped", Tenant: "capped", Kind: access.Live, Plan: "capped"},
-	{Name: "brief", Tenant: "brief", Kind: access.Live, Plan: "brief"},
-	{Name: "week", Tenant: "week", Kind: access.Live, Plan: "week"},
-	{Name: "nostats", Tenant: "nostats", Kind: access.Live, Plan: "nostats"},
-	{Name: "sandbox", Tenant: "sandbox", Kind: access.Sandbox, Plan: "free"},
-	{Name: "revoked", Tenant: "revoked", Kind: access.Live, Plan: "free"},
-	{Name: "preview", Tenant: "partner", Kind: access.Preview, Plan: "wide"},
-	{Name: "preview_catalog", Tenant: "partner", Kind: access.Preview, Plan: "wide", Scopes: access.CatalogRead},
-	{Name: "preview_prices", Tenant: "partner", Kind: access.Preview, Plan: "wide", Scopes: access.PricesRead},
-	{Name: "preview_usage", Tenant: "partner", Kind: access.Preview, Plan: "wide", Scopes: access.UsageRead},
-	{Name: "preview_rival", Tenant: "rival", Kind: access.Preview, Plan: "wide"},
-	{Name: "preview_revoked", Tenant: "partner-revoked", Kind: access.Preview, Plan: "wide"},
+var standing = []keys.NewKey{
+	{Name: "free", Tenant: "free", Kind: keys.Live, Plan: "free"},
+	{Name: "starter", Tenant: "starter", Kind: keys.Live, Plan: "starter"},
+	{Name: "pro", Tenant: "pro", Kind: keys.Live, Plan: "pro"},
+	{Name: "business", Tenant: "business", Kind: keys.Live, Plan: "business"},
+	{Name: "bench", Tenant: "bench", Kind: keys.Live, Plan: "unlimited"},
+	{Name: "capped", Tenant: "capped", Kind: keys.Live, Plan: "capped"},
+	{Name: "brief", Tenant: "brief", Kind: keys.Live, Plan: "brief"},
+	{Name: "week", Tenant: "week", Kind: keys.Live, Plan: "week"},
+	{Name: "nostats", Tenant: "nostats", Kind: keys.Live, Plan: "nostats"},
+	{Name: "sandbox", Tenant: "sandbox", Kind: keys.Sandbox, Plan: "free"},
+	{Name: "revoked", Tenant: "revoked", Kind: keys.Live, Plan: "free"},
+	{Name: "preview", Tenant: "partner", Kind: keys.Preview, Plan: "wide"},
+	{Name: "preview_catalog", Tenant: "partner", Kind: keys.Preview, Plan: "wide", Scopes: keys.CatalogRead},
+	{Name: "preview_prices", Tenant: "partner", Kind: keys.Preview, Plan: "wide", Scopes: keys.PricesRead},
+	{Name: "preview_usage", Tenant: "partner", Kind: keys.Preview, Plan: "wide", Scopes: keys.UsageRead},
+	{Name: "preview_rival", Tenant: "rival", Kind: keys.Preview, Plan: "wide"},
+	{Name: "preview_revoked", Tenant: "partner-revoked", Kind: keys.Preview, Plan: "wide"},
 }
 
-func testPlans() access.Plans {
-	plans := access.DefaultPlans()
-	plans.Set("capped", access.Plan{
+func testPlans() keys.Plans {
+	plans := keys.DefaultPlans()
+	plans.Set("capped", keys.Plan{
 		PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20,
 		StatsWindow: 30,
 	})
-	plans.Set("brief", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
-	plans.Set("week", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: 7})
-	plans.Set("nostats", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: access.NoStats})
-	plans.Set("tiny", access.Plan{PerMinute: 1000, PerDay: 3})
-	plans.Set("wide", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000, Credits: 1_000_000_000})
+	plans.Set("brief", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
+	plans.Set("week", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: 7})
+	plans.Set("nostats", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: keys.NoStats})
+	plans.Set("tiny", keys.Plan{PerMinute: 1000, PerDay: 3})
+	plans.Set("wide", keys.Plan{PerMinute: 1_000_000, PerDay: 1_000_000, Credits: 1_000_000_000})
 	return plans
 }
 
@@ -155,7 +156,7 @@ func newWorld(tb testing.TB, s setup) *world {
 	tb.Helper()
 	now := time.Now()
 	w := &world{
-		tb: tb, keys: map[string]string{}, file: access.NewKeyFile(),
+		tb: tb, keys: map[string]string{}, file: keys.NewFile(),
 		listener: fasthttputil.NewInmemoryListener(), store: s.store,
 	}
 	for _, k := range standing {
@@ -173,7 +174,7 @@ func newWorld(tb testing.TB, s setup) *world {
 	}
 
 	var err error
-	w.ring, err = access.FixedKeyRing(w.file, testPlans())
+	w.ring, err = keys.FixedRing(w.file, testPlans())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -270,7 +271,7 @@ type balanced struct {
 	admitted, ended, failed atomic.Int64
 }
 
-func (b *balanced) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+func (b *balanced) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
 	d := b.Store.Admit(p, r, now)
 	if d.Verdict == access.Admitted {
 		b.admitted.Add(1)
@@ -345,13 +346,13 @@ var unique atomic.Int64
 func only(name string) string { return fmt.Sprint(name, "-", unique.Add(1)) }
 
 // key makes another key.
-func (w *world) key(tb testing.TB, k access.NewKey) string {
+func (w *world) key(tb testing.TB, k keys.NewKey) string {
 	tb.Helper()
 	return w.keyOf(tb, k, time.Now())
 }
 
 // keyOf makes a key as of an instant.
-func (w *world) keyOf(tb testing.TB, k access.NewKey, now time.Time) string {
+func (w *world) keyOf(tb testing.TB, k keys.NewKey, now time.Time) string {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/wire"
 )
@@ -18,7 +19,7 @@ import (
 // tenant makes a key of a tenant of its own.
 func (w *world) tenant(tb testing.TB, name, plan string) string {
 	tb.Helper()
-	return w.key(tb, access.NewKey{Name: name, Tenant: name, Kind: access.Live, Plan: plan})
+	return w.key(tb, keys.NewKey{Name: name, Tenant: name, Kind: keys.Live, Plan: plan})
 }
 
 // TestMinute wants exactly 30 requests of a free key to pass, whatever their answers, and figures
@@ -87,7 +88,7 @@ func TestMinute(t *testing.T) {
 	}
 
 	// The minute is the key's own, the day the tenant's.
-	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
+	other := w.key(t, keys.NewKey{Name: "second", Tenant: name, Kind: keys.Live})
 	if minute, day := w.try(t, scenario{path: "/v1/games", key: other}).remaining(t); minute != 29 || day != 1993 {
 		t.Errorf("the tenant's other key has %d of its minute and %d of the day left", minute, day)
 	}
@@ -116,7 +117,7 @@ func TestDay(t *testing.T) {
 		at("data.request_credits_remaining", 0),
 		at("data.request_credits_used", 3),
 	}})
-	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
+	other := w.key(t, keys.NewKey{Name: "second", Tenant: name, Kind: keys.Live})
 	w.try(t, scenario{path: "/v1/games", key: other, status: 429, code: "quota_exceeded"})
 }
 
@@ -315,7 +316,7 @@ type brokenStore struct {
 
 var errBroken = errors.New("the disk is full of npk_live_secrets")
 
-func (b *brokenStore) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+func (b *brokenStore) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
 	if b.failAdmit {
 		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
 	}
@@ -329,7 +330,7 @@ func (b *brokenStore) Finish(t access.Ticket, success bool) (access.Receipt, err
 	return b.Store.Finish(t, success)
 }
 
-func (b *brokenStore) Usage(p *access.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (b *brokenStore) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
 	if b.failUsage {
 		return access.Usage{}, errBroken
 	}
@@ -423,7 +424,7 @@ func TestPanicInACommit(t *testing.T) {
 // panicking adds a path whose operation panics once its ticket is held.
 func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.Fault) {
 	op := &api.Operation{
-		Name: name, Method: http.MethodGet, Path: pattern, Surface: access.Live, Cacheable: true,
+		Name: name, Method: http.MethodGet, Path: pattern, Surface: keys.Live, Cacheable: true,
 		Run: run,
 	}
 	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}

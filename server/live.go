@@ -4,12 +4,13 @@ import (
 	"strconv"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire"
 )
 
 // liveSurface is the live surface.
 var liveSurface = surface{
-	kind:      access.Live,
+	kind:      keys.Live,
 	bearer:    true,
 	validates: true,
 	cacheable: "private, max-age=60",

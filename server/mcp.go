@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/mcp"
 	"ninepocket/server/front"
@@ -28,7 +29,7 @@ var gateSurface = func() surface {
 // toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a
 // result that an agent can act on.
 var toolSurface = surface{
-	kind:      access.Live,
+	kind:      keys.Live,
 	denials:   mcpDenials,
 	validates: true,
 	private:   "no-store",

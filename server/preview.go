@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire"
 )
 
 // previewSurface is the preview contract.
 var previewSurface = surface{
-	kind:      access.Preview,
+	kind:      keys.Preview,
 	denials:   1,
 	strict:    true,
 	cacheable: "private, no-store",

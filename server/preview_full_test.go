@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // TestRepliesAtTheirBound asks for one batch more than replies are kept: the refusal says what is
@@ -19,8 +20,8 @@ func TestRepliesAtTheirBound(t *testing.T) {
 		store:   access.NewMemory(access.MemoryOptions{RepliesMax: 3}),
 		options: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) },
 	})
-	key := w.key(t, access.NewKey{
-		Name: "full", Tenant: "full", Kind: access.Preview, Plan: "unlimited", Credits: new(int64(100)),
+	key := w.key(t, keys.NewKey{
+		Name: "full", Tenant: "full", Kind: keys.Preview, Plan: "unlimited", Credits: new(int64(100)),
 	})
 	ask := func(n int) reply {
 		return w.ask(t, request{method: "POST", target: "/v1/prices/batch", body: oneItem, header: []string{

@@ -9,7 +9,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/server/front"
 	"ninepocket/wire"
@@ -47,7 +47,7 @@ func (s *Server) paths() []*path {
 	// The live and the preview operation of one method and path share a row.
 	rows := map[string]*path{}
 	for _, op := range api.Operations() {
-		if op.Surface == access.Preview && !s.Preview {
+		if op.Surface == keys.Preview && !s.Preview {
 			continue // switched off (decision 1)
 		}
 
@@ -57,7 +57,7 @@ func (s *Server) paths() []*path {
 			rows[op.Method+op.Path] = p
 			table = append(table, p)
 		}
-		if op.Surface == access.Preview {
+		if op.Surface == keys.Preview {
 			p.preview = &operation{Operation: op}
 		} else {
 			p.live = &operation{Operation: op}

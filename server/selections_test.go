@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // batchOf is a request for the prices of selections.
@@ -272,7 +273,7 @@ func (s *shifted) skip(d time.Duration) {
 	s.ahead += d
 }
 
-func (s *shifted) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+func (s *shifted) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
 	return s.Store.Admit(p, r, s.at(now))
 }
 
@@ -280,15 +281,15 @@ func (s *shifted) Begin(t access.Ticket, key string, h access.BodyHash, now acce
 	return s.Store.Begin(t, key, h, s.at(now))
 }
 
-func (s *shifted) Usage(p *access.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (s *shifted) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
 	return s.Store.Usage(p, r, s.at(now))
 }
 
 // partner makes a preview key of a tenant of its own with some credits.
-func (w *world) partner(tb testing.TB, name string, credits int64, scopes access.Scope) string {
+func (w *world) partner(tb testing.TB, name string, credits int64, scopes keys.Scope) string {
 	tb.Helper()
-	return w.key(tb, access.NewKey{
-		Name: name, Tenant: name, Kind: access.Preview, Plan: "preview", Credits: &credits,
+	return w.key(tb, keys.NewKey{
+		Name: name, Tenant: name, Kind: keys.Preview, Plan: "preview", Credits: &credits,
 		Scopes: scopes,
 	})
 }
@@ -387,9 +388,9 @@ func TestIdempotency(t *testing.T) {
 	f(key, "k1", body, 429, "quota_exceeded", "0", "0", false)
 	// A replay is authorized again.
 	f(rival, "k1", body, 200, "", "0", "2", true)
-	blind := w.key(t, access.NewKey{
-		Name: "blind", Tenant: "idem-rival", Kind: access.Preview,
-		Scopes: access.CatalogRead,
+	blind := w.key(t, keys.NewKey{
+		Name: "blind", Tenant: "idem-rival", Kind: keys.Preview,
+		Scopes: keys.CatalogRead,
 	})
 	f(blind, "k1", body, 403, "insufficient_scope", "0", "2", false)
 }
@@ -458,7 +459,7 @@ func TestPreviewMinute(t *testing.T) {
 	store := &shifted{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store, still: true})
 	key := w.partner(t, "busy", 1000, 0)
-	second := w.key(t, access.NewKey{Name: "second", Tenant: "busy", Kind: access.Preview})
+	second := w.key(t, keys.NewKey{Name: "second", Tenant: "busy", Kind: keys.Preview})
 	for i := range 60 {
 		one := []string{key, second}[i%2]
 		switch i % 3 {

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/depth"
 )
 
@@ -38,7 +39,7 @@ type simulation struct {
 type simulated struct {
 	name, key string
 	tenant    string
-	kind      access.Kind
+	kind      keys.Kind
 	revoked   bool
 	batches   int
 	told      int64 // units that answers said or implied were charged
@@ -63,7 +64,7 @@ func (s *moody) fails() bool {
 	return false
 }
 
-func (s *moody) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+func (s *moody) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
 	if s.fails() {
 		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
 	}
@@ -71,7 +72,7 @@ func (s *moody) Admit(p *access.Principal, r access.Rule, now access.Instant) ac
 	d := s.Store.Admit(p, r, now)
 	if d.Verdict == access.Admitted && r.PerMinute > 0 {
 		window := p.KeyID
-		if p.Kind == access.Preview {
+		if p.Kind == keys.Preview {
 			window = p.Tenant
 		}
 
@@ -106,7 +107,7 @@ func (s *moody) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Re
 	return s.Store.Commit(t, c, reply)
 }
 
-func (s *moody) Usage(p *access.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (s *moody) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
 	if s.fails() {
 		return access.Usage{}, errBroken
 	}
@@ -154,8 +155,8 @@ func simulate(t *testing.T, w *world, seed uint64) []string {
 	}
 
 	var err error
-	w.file = access.NewKeyFile()
-	w.ring, err = access.FixedKeyRing(w.file, testPlans())
+	w.file = keys.NewFile()
+	w.ring, err = keys.FixedRing(w.file, testPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,11 +166,11 @@ func simulate(t *testing.T, w *world, seed uint64) []string {
 	w.instant = func(time.Time) (time.Time, access.Instant) { return s.clock.Time(), s.clock }
 	for _, plan := range []struct {
 		name, plan string
-		kind       access.Kind
-	}{{"hurried", "free", access.Live}, {"poor", "tiny", access.Live}, {"rich", "business", access.Live}, {
+		kind       keys.Kind
+	}{{"hurried", "free", keys.Live}, {"poor", "tiny", keys.Live}, {"rich", "business", keys.Live}, {
 		"partner",
-		"wide", access.Preview,
-	}, {"thrifty", "free", access.Preview}} {
+		"wide", keys.Preview,
+	}, {"thrifty", "free", keys.Preview}} {
 		s.join(plan.name, plan.plan, plan.kind)
 	}
 
@@ -194,8 +195,8 @@ func (s *simulation) failf(format string, args ...any) {
 }
 
 // join adds a client with a key and a tenant of its own.
-func (s *simulation) join(name, plan string, kind access.Kind) {
-	key := s.key(s.t, access.NewKey{Name: name, Tenant: "sim-" + name, Kind: kind, Plan: plan})
+func (s *simulation) join(name, plan string, kind keys.Kind) {
+	key := s.key(s.t, keys.NewKey{Name: name, Tenant: "sim-" + name, Kind: kind, Plan: plan})
 	s.clients = append(s.clients, &simulated{name: name, key: key, tenant: "sim-" + name, kind: kind})
 }
 
@@ -225,7 +226,7 @@ func (s *simulation) step() {
 	case n < 19:
 		s.revoke(s.clients[s.random.IntN(len(s.clients))])
 	case n < 20 && len(s.clients) < 9:
-		s.join(fmt.Sprintf("late-%d", len(s.clients)), "free", access.Live)
+		s.join(fmt.Sprintf("late-%d", len(s.clients)), "free", keys.Live)
 		s.note("another client")
 	default:
 		s.call(s.clients[s.random.IntN(len(s.clients))])
@@ -264,7 +265,7 @@ func (s *simulation) call(c *simulated) {
 		request.Header.SetContentType("application/json")
 		request.SetBodyString(body)
 	}
-	if c.kind == access.Preview && method == fasthttp.MethodPost {
+	if c.kind == keys.Preview && method == fasthttp.MethodPost {
 		c.batches++
 		request.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%d", c.name, s.random.IntN(c.batches)))
 	}
@@ -295,7 +296,7 @@ func (s *simulation) call(c *simulated) {
 
 	if status == fasthttp.StatusOK {
 		id := headers.Get("X-Snapshot-Id")
-		unnamed := id == "" && (mcp || c.kind == access.Preview)
+		unnamed := id == "" && (mcp || c.kind == keys.Preview)
 		if id != s.shown.view.ID && !unnamed {
 			s.failf("%s %s names the snapshot %q, shown is %q", method, target, id, s.shown.view.ID)
 		}
@@ -303,7 +304,7 @@ func (s *simulation) call(c *simulated) {
 	}
 
 	switch {
-	case c.kind == access.Preview:
+	case c.kind == keys.Preview:
 		n, _ := strconv.ParseInt(charged, 10, 64)
 		c.told += n
 	case mcp && status == fasthttp.StatusOK && headers.Get("X-RateLimit-Remaining") != "" &&
@@ -335,7 +336,7 @@ func sent(t *testing.T, h *fasthttp.ResponseHeader) http.Header {
 func (s *simulation) request(c *simulated) (method, target, body string, mcp bool) {
 	card := s.card()
 	pick := s.random.IntN(6)
-	if c.kind == access.Preview {
+	if c.kind == keys.Preview {
 		switch pick {
 		case 0:
 			return "GET", "/v1/products?limit=3", "", false

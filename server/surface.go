@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire"
 )
 
 // surface is a contract: how it takes a key, reads a request, spells an error and shows limits.
 // There are four: live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
-	kind      access.Kind // of the keys that it takes
-	denials   int         // its row in denialSurfaces
-	strict    bool        // unknown query parameters and body members are errors
-	bearer    bool        // Authorization: Bearer is taken
-	validates bool        // answers have validators, and name their snapshot
-	cacheable string      // Cache-Control of what follows from the snapshot and the request
-	private   string      // Cache-Control of everything else
-	challenge string      // WWW-Authenticate of a 401
-	errorType string      // content type of errors
+	kind      keys.Kind // of the keys that it takes
+	denials   int       // its row in denialSurfaces
+	strict    bool      // unknown query parameters and body members are errors
+	bearer    bool      // Authorization: Bearer is taken
+	validates bool      // answers have validators, and name their snapshot
+	cacheable string    // Cache-Control of what follows from the snapshot and the request
+	private   string    // Cache-Control of everything else
+	challenge string    // WWW-Authenticate of a 401
+	errorType string    // content type of errors
 	meanings  map[wire.Code]wire.Meaning
 	spell     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte // appends the body of an error
 
@@ -41,25 +42,25 @@ func (s *surface) keyFault(err error) *wire.Fault {
 	switch {
 	case errors.Is(err, access.ErrUnavailable):
 		return keysUnavailable
-	case errors.Is(err, access.ErrSandbox): // on preview it is of the wrong kind before that
+	case errors.Is(err, keys.ErrSandbox): // on preview it is of the wrong kind before that
 		return problem(wire.SandboxKey, "this is a sandbox key: a live key is required")
-	case errors.Is(err, access.ErrRevoked):
+	case errors.Is(err, keys.ErrRevoked):
 		return problem(s.badKey.Code, "the API key was revoked: ask for another")
-	case errors.Is(err, access.ErrExpired):
+	case errors.Is(err, keys.ErrExpired):
 		return problem(s.badKey.Code, "the API key has expired: ask for another")
 	}
 	return s.badKey
 }
 
 // keyless is what a request is told whose headers hold no key, or not one alone.
-func (s *surface) keyless(keys *credentials) *wire.Fault {
+func (s *surface) keyless(sent *credentials) *wire.Fault {
 	switch {
-	case keys.malformed && keys.header != nil:
+	case sent.malformed && sent.header != nil:
 		return problem(s.noKey.Code,
 			"Authorization is not Bearer, though X-API-Key is there: leave Authorization out")
-	case keys.malformed:
+	case sent.malformed:
 		return problem(s.noKey.Code, "Authorization is not Bearer: "+strings.TrimPrefix(s.noKey.Detail, "no API key: "))
-	case keys.header != nil && keys.bearer != nil:
+	case sent.header != nil && sent.bearer != nil:
 		return problem(s.noKey.Code, "Authorization and X-API-Key hold two different keys: send one of them alone")
 	}
 	return s.noKey
@@ -77,41 +78,41 @@ var bearerPrefix = []byte("bearer ")
 // readCredentials reads the key headers of a request, each of which comes at most once (package
 // strict).
 func readCredentials(apiKey, authorization []byte) credentials {
-	var keys credentials
+	var sent credentials
 	if len(apiKey) > 0 {
-		keys.header = apiKey
+		sent.header = apiKey
 	}
 
 	n := len(bearerPrefix)
 	switch {
 	case len(authorization) == 0:
 	case len(authorization) > n && bytes.EqualFold(authorization[:n], bearerPrefix):
-		keys.bearer = bytes.TrimLeft(authorization[n:], " ")
+		sent.bearer = bytes.TrimLeft(authorization[n:], " ")
 	default:
-		keys.malformed = true
+		sent.malformed = true
 	}
-	return keys
+	return sent
 }
 
 // key is the one key of the request; false when two differ or none is there.
-func (keys *credentials) key() (key []byte, ok bool) {
+func (sent *credentials) key() (key []byte, ok bool) {
 	switch {
-	case keys.malformed:
+	case sent.malformed:
 		return nil, false
-	case keys.header != nil && keys.bearer != nil:
-		return keys.header, bytes.Equal(keys.header, keys.bearer)
-	case keys.header != nil:
-		return keys.header, true
+	case sent.header != nil && sent.bearer != nil:
+		return sent.header, bytes.Equal(sent.header, sent.bearer)
+	case sent.header != nil:
+		return sent.header, true
 	}
-	return keys.bearer, keys.bearer != nil
+	return sent.bearer, sent.bearer != nil
 }
 
 // kind is the kind of key that the request seems to carry, by its prefix alone (decision 1).
-func (keys *credentials) kind() access.Kind {
-	if keys.header != nil {
-		return access.KindOf(keys.header)
+func (sent *credentials) kind() keys.Kind {
+	if sent.header != nil {
+		return keys.KindOf(sent.header)
 	}
-	return access.KindOf(keys.bearer)
+	return keys.KindOf(sent.bearer)
 }
 
 // choose decides which surface answers: the path's only one, or on a shared path the one that the
@@ -123,11 +124,11 @@ func (x *exchange) choose() {
 	preview := p.live == nil && p.preview != nil
 	if p.live != nil && p.preview != nil {
 		switch x.keys.kind() {
-		case access.Preview:
+		case keys.Preview:
 			preview = true
-		case access.NoKind:
+		case keys.NoKind:
 			preview = x.s.DefaultPreview && x.keys.header == nil && x.keys.bearer == nil
-		case access.Live, access.Sandbox:
+		case keys.Live, keys.Sandbox:
 		}
 	}
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/wire/openapi"
 )
 
@@ -97,8 +97,8 @@ func TestWrongRequests(t *testing.T) { // air: one page
 	const file = "../docs/ERRORS.md"
 	w := newWorld(t, setup{still: true})
 	now := w.clock()
-	w.keys["drained"] = w.keyOf(t, access.NewKey{Tenant: only("drained"), Kind: access.Live, Plan: "free"}, now)
-	w.keys["spent"] = w.keyOf(t, access.NewKey{Tenant: only("spent"), Kind: access.Live, Plan: "tiny"}, now)
+	w.keys["drained"] = w.keyOf(t, keys.NewKey{Tenant: only("drained"), Kind: keys.Live, Plan: "free"}, now)
+	w.keys["spent"] = w.keyOf(t, keys.NewKey{Tenant: only("spent"), Kind: keys.Live, Plan: "tiny"}, now)
 	for key, times := range map[string]int{"drained": 30, "spent": 3} {
 		for range times {
 			w.try(t, scenario{path: "/v1/games", key: key})

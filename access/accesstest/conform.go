@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // Conform checks the guarantees of access.Store one by one.
@@ -211,9 +213,9 @@ func loweredLimit(b *bench) {
 	}
 
 	setLimit := func(perMinute int) {
-		plans := access.DefaultPlans()
-		plans.Set("wide", access.Plan{})
-		plans.Set("small", access.Plan{PerMinute: perMinute, PerDay: 1000})
+		plans := keys.DefaultPlans()
+		plans.Set("wide", keys.Plan{})
+		plans.Set("small", keys.Plan{PerMinute: perMinute, PerDay: 1000})
 		if err := b.ring.SetPlans(plans); err != nil {
 			b.t.Fatal(err)
 		}
@@ -361,7 +363,7 @@ func creditPeriod(b *bench) {
 	b.do("org", access.ProductsList)
 	p := b.who("org", b.now)
 	usage, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
-	want := access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}
+	want := calendar.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}
 	if err != nil || usage.Period != want || usage.Used != 1 {
 		b.t.Fatalf("usage %+v, want period %+v", usage, want)
 	}
@@ -446,9 +448,9 @@ func (b *bench) admission(decision access.Decision) int64 {
 }
 
 func concurrentQuota(b *bench) {
-	plans := access.DefaultPlans()
-	plans.Set("wide", access.Plan{})
-	plans.Set("small", access.Plan{PerMinute: 900, PerDay: 100})
+	plans := keys.DefaultPlans()
+	plans.Set("wide", keys.Plan{})
+	plans.Set("small", keys.Plan{PerMinute: 900, PerDay: 100})
 	if err := b.ring.SetPlans(plans); err != nil {
 		b.t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 const (
@@ -209,7 +211,7 @@ func (m *model) call() {
 	name := callers[m.pick(len(callers), "caller")]
 	p := m.who(name, m.now)
 	ops := []access.Operation{access.CardsGet, access.CardsSearch, access.UsageGet}
-	if p.Kind == access.Preview {
+	if p.Kind == keys.Preview {
 		ops = []access.Operation{access.ProductsList, access.PricesBatch, access.PricesBatch, access.UsageGet}
 	}
 
@@ -237,7 +239,7 @@ func (m *model) call() {
 }
 
 // judge compares an admission with the reference and enters it there.
-func (m *model) judge(p *access.Principal, rule *access.Rule, decision access.Decision) {
+func (m *model) judge(p *keys.Principal, rule *access.Rule, decision access.Decision) {
 	window, limit := m.windowOf(p, rule)
 	live := m.live(window)
 	remaining, total := m.allowance(p)
@@ -449,11 +451,11 @@ func (m *model) finish(f flight, success bool) {
 }
 
 // windowOf names the window a call passes and gives its limit; "" = none.
-func (m *model) windowOf(p *access.Principal, rule *access.Rule) (string, int) {
+func (m *model) windowOf(p *keys.Principal, rule *access.Rule) (string, int) {
 	switch {
-	case p.Kind == access.Live && rule.Operation == access.UsageGet:
+	case p.Kind == keys.Live && rule.Operation == access.UsageGet:
 		return "", 0
-	case p.Kind == access.Live:
+	case p.Kind == keys.Live:
 		return "key " + p.KeyID, p.Plan.PerMinute
 	case rule.Operation == access.UsageGet:
 		return "usage " + p.Tenant, 10
@@ -476,16 +478,16 @@ func (m *model) change(tenant string, how func(*span)) {
 }
 
 // spanOf is the span that a call of now would be charged to, and what is used of it.
-func (m *model) spanOf(p *access.Principal) (at, used int64) {
-	now := access.DayOf(m.now.Wall).Start()
-	if p.Kind == access.Preview {
+func (m *model) spanOf(p *keys.Principal) (at, used int64) {
+	now := calendar.DayOf(m.now.Wall).Start()
+	if p.Kind == keys.Preview {
 		now = p.PeriodAt(m.now.Wall).Start
 	}
 	s := m.spans[p.Tenant]
 	return s.view(now, m.now.Wall, m.at())
 }
 
-func (m *model) unit(p *access.Principal) int64 {
+func (m *model) unit(p *keys.Principal) int64 {
 	at, _ := m.spanOf(p)
 	return at
 }
@@ -497,7 +499,7 @@ func (m *model) hold(f *flight) {
 }
 
 // held is what calls in flight hold of the span of now.
-func (m *model) held(p *access.Principal) int64 {
+func (m *model) held(p *keys.Principal) int64 {
 	s := m.spans[p.Tenant]
 	if s.heldOf != m.unit(p) {
 		return 0
@@ -506,9 +508,9 @@ func (m *model) held(p *access.Principal) int64 {
 }
 
 // allowance returns what is left, held units not counted as taken, and the limit.
-func (m *model) allowance(p *access.Principal) (remaining, limit int64) {
+func (m *model) allowance(p *keys.Principal) (remaining, limit int64) {
 	limit = p.Plan.PerDay
-	if p.Kind == access.Preview {
+	if p.Kind == keys.Preview {
 		limit = p.Credits
 	}
 	_, used := m.spanOf(p)
@@ -527,8 +529,8 @@ func (m *model) usage() {
 		Tenant: p.Tenant, Limit: limit, Used: limit - remaining,
 		Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute,
 	}
-	if p.Kind == access.Live {
-		want.Period = access.Period{Start: m.unit(p), End: m.unit(p) + day}
+	if p.Kind == keys.Live {
+		want.Period = calendar.Period{Start: m.unit(p), End: m.unit(p) + day}
 		m.judgeUsedMinute(p, got.Minute)
 		want.Minute = got.Minute
 	} else {
@@ -541,7 +543,7 @@ func (m *model) usage() {
 }
 
 // judgeUsedMinute compares what usage says of a key's minute with what a call would be told.
-func (m *model) judgeUsedMinute(p *access.Principal, got access.Policy) {
+func (m *model) judgeUsedMinute(p *keys.Principal, got access.Policy) {
 	rule := access.RuleFor(p, access.CardsGet)
 	window, limit := m.windowOf(p, &rule)
 	live := m.live(window)
@@ -560,14 +562,14 @@ func (m *model) revoke() {
 		m.fatalf("revoke: %v", err)
 	}
 
-	next := access.NewKey{Tenant: "small", Kind: access.Live}
+	next := keys.NewKey{Tenant: "small", Kind: keys.Live}
 	if name == "org2" {
-		next = access.NewKey{Tenant: "org", Kind: access.Preview}
+		next = keys.NewKey{Tenant: "org", Kind: keys.Preview}
 	}
 
 	m.add(name, next)
 	m.reload()
-	if _, err := m.ring.Authenticate([]byte(old), m.now); !errors.Is(err, access.ErrRevoked) {
+	if _, err := m.ring.Recognize([]byte(old), m.now.Wall, nil); !errors.Is(err, keys.ErrRevoked) {
 		m.fatalf("revoked key: %v", err)
 	}
 }
@@ -575,9 +577,9 @@ func (m *model) revoke() {
 // changePlan raises or lowers the minute limit of a plan.
 func (m *model) changePlan() {
 	m.perMinute = 3 + m.pick(6, "limit")
-	plans := access.Plans{}
+	plans := keys.Plans{}
 	maps.Copy(plans, m.plans)
-	plans.Set("small", access.Plan{PerMinute: m.perMinute})
+	plans.Set("small", keys.Plan{PerMinute: m.perMinute})
 	m.plans = plans
 	if err := m.ring.SetPlans(plans); err != nil {
 		m.fatalf("plans: %v", err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // epoch is when tests start: noon, far from any boundary.
@@ -21,9 +22,9 @@ func after(now access.Instant, d time.Duration) access.Instant {
 // world is a ring of keys by name, for a store under test.
 type world struct {
 	t     testing.TB
-	file  *access.KeyFile
-	plans access.Plans
-	ring  *access.KeyRing
+	file  *keys.File
+	plans keys.Plans
+	ring  *keys.Ring
 	raw   map[string]string // name → key
 	ids   map[string]string // name → key id
 }
@@ -33,21 +34,21 @@ type world struct {
 // preview tenants org (keys org, org2: 60 a minute, 7 credits), rival (key rival: 10,000 credits).
 func newWorld(t testing.TB) *world {
 	w := &world{
-		t: t, file: access.NewKeyFile(), plans: access.DefaultPlans(),
+		t: t, file: keys.NewFile(), plans: keys.DefaultPlans(),
 		raw: map[string]string{}, ids: map[string]string{},
 	}
-	w.plans.Set("small", access.Plan{PerMinute: 5, PerDay: 12})
-	w.plans.Set("wide", access.Plan{PerMinute: 3_000, PerDay: 1_000_000})
+	w.plans.Set("small", keys.Plan{PerMinute: 5, PerDay: 12})
+	w.plans.Set("wide", keys.Plan{PerMinute: 3_000, PerDay: 1_000_000})
 
-	w.add("small", access.NewKey{Tenant: "small", Kind: access.Live, Plan: "small"})
-	w.add("small2", access.NewKey{Tenant: "small", Kind: access.Live})
-	w.add("wide", access.NewKey{Tenant: "wide", Kind: access.Live, Plan: "wide"})
-	w.add("free", access.NewKey{Tenant: "free", Kind: access.Live, Plan: "free"})
-	w.add("org", access.NewKey{Tenant: "org", Kind: access.Preview, Plan: "preview", Credits: new(int64(7))})
-	w.add("org2", access.NewKey{Tenant: "org", Kind: access.Preview})
-	w.add("rival", access.NewKey{Tenant: "rival", Kind: access.Preview, Plan: "preview"})
+	w.add("small", keys.NewKey{Tenant: "small", Kind: keys.Live, Plan: "small"})
+	w.add("small2", keys.NewKey{Tenant: "small", Kind: keys.Live})
+	w.add("wide", keys.NewKey{Tenant: "wide", Kind: keys.Live, Plan: "wide"})
+	w.add("free", keys.NewKey{Tenant: "free", Kind: keys.Live, Plan: "free"})
+	w.add("org", keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "preview", Credits: new(int64(7))})
+	w.add("org2", keys.NewKey{Tenant: "org", Kind: keys.Preview})
+	w.add("rival", keys.NewKey{Tenant: "rival", Kind: keys.Preview, Plan: "preview"})
 
-	ring, err := access.FixedKeyRing(w.file, w.plans)
+	ring, err := keys.FixedRing(w.file, w.plans)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // add creates a key; a name used before now means the new one.
-func (w *world) add(name string, want access.NewKey) {
+func (w *world) add(name string, want keys.NewKey) {
 	w.t.Helper()
 	key, raw, err := w.file.Create(want, epoch)
 	if err != nil {
@@ -75,9 +76,9 @@ func (w *world) reload() {
 }
 
 // who authenticates a key by name.
-func (w *world) who(name string, now access.Instant) *access.Principal {
+func (w *world) who(name string, now access.Instant) *keys.Principal {
 	w.t.Helper()
-	p, err := w.ring.Authenticate([]byte(w.raw[name]), now)
+	p, err := w.ring.Recognize([]byte(w.raw[name]), now.Wall, nil)
 	if err != nil {
 		w.t.Fatalf("authenticate %s: %v", name, err)
 	}

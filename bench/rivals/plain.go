@@ -17,6 +17,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/bench"
 	"ninepocket/engine"
 	"ninepocket/index"
@@ -148,7 +149,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		now := p.clock.At(time.Now())
 		// The clock is read once a request, as package server does.
 		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
-		if err != nil || principal.Kind != access.Live {
+		if err != nil || principal.Kind != keys.Live {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
 		}

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/bench"
 	"ninepocket/internal/depth"
 )
@@ -81,9 +81,9 @@ func serve(t *testing.T, tasks bench.Tasks, task bench.Task) string {
 // keyOf makes a state directory with a live key whose plan no test exhausts.
 func keyOf(t *testing.T, state string) (key string) {
 	t.Helper()
-	err := access.UpdateKeys(state, func(f *access.KeyFile) error {
+	err := keys.Update(state, func(f *keys.File) error {
 		var err error
-		_, key, err = f.Create(access.NewKey{Tenant: "test", Kind: access.Live, Plan: "bench"}, time.Now())
+		_, key, err = f.Create(keys.NewKey{Tenant: "test", Kind: keys.Live, Plan: "bench"}, time.Now())
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/guard"
@@ -21,9 +21,9 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"source":     completeInput,
 	"prices":     completeInput,
 	"base":       completeIDs("none", "current", "previous", "latest"),
-	"plan":       oneOf(access.DefaultPlans().Names()...),
+	"plan":       oneOf(keys.DefaultPlans().Names()...),
 	"surface":    oneOf("live", "preview", "sandbox"),
-	"scopes":     oneOf(access.AllScopes.Names()...),
+	"scopes":     oneOf(keys.AllScopes.Names()...),
 	"log-format": oneOf("text", "json"),
 	"tenant":     completeTenants,
 	"config":     cobra.FixedCompletions([]string{"toml"}, cobra.ShellCompDirectiveFilterFileExt),
@@ -98,13 +98,13 @@ func completeIDs(words ...string) cobra.CompletionFunc {
 }
 
 // keysFile reads the keys that --state names; there are none when it cannot.
-func keysFile(cmd *cobra.Command) *access.KeyFile {
+func keysFile(cmd *cobra.Command) *keys.File {
 	if state, _ := cmd.Flags().GetString("state"); state != "" {
-		if file, err := access.ReadKeys(state); err == nil {
+		if file, err := keys.Read(state); err == nil {
 			return file
 		}
 	}
-	return &access.KeyFile{}
+	return &keys.File{}
 }
 
 func completeKeys(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {

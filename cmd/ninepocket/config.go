@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/feed"
 	"ninepocket/snapshot/guard"
 )
@@ -253,15 +254,15 @@ func validPrefix(s string) bool {
 }
 
 // plans are the default plans with the configured changes.
-func (c *config) plans() (access.Plans, error) {
-	plans := access.DefaultPlans()
+func (c *config) plans() (keys.Plans, error) {
+	plans := keys.DefaultPlans()
 	var wrong problems
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		plan := c.Plans[name]
-		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
+		window, ok := map[string]int{"": 0, "none": keys.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
 		wrong.when(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
 
-		plans.Set(name, access.Plan{
+		plans.Set(name, keys.Plan{
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
 			HistoryDays: plan.HistoryDays, StatsWindow: window,
 		})

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 func configCheck() *cobra.Command {
@@ -76,8 +76,8 @@ func (c *layered) hintPlans(cmd *cobra.Command) {
 	if c.Control != "" {
 		return
 	}
-	ring, err := access.OpenKeyRing(c.State, plans)
-	if errors.Is(err, access.ErrNoKeysFile) {
+	ring, err := keys.OpenRing(c.State, plans)
+	if errors.Is(err, keys.ErrNoFile) {
 		return // keys may come later
 	}
 	if err != nil {

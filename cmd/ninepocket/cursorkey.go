@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/wal"
 )
@@ -32,7 +33,7 @@ func openCursors(state string) (*cursor.Signer, error) {
 
 	if err == nil && !summed {
 		sum := sha256.Sum256(secret)
-		err = access.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
+		err = statedir.ReplaceFile(filepath.Join(state, cursorKeysName), append(bytes.Clone(secret), sum[:]...))
 	}
 	if errors.Is(err, access.ErrCorrupt) {
 		return nil, fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+state+

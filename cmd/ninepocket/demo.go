@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
 	"ninepocket/snapshot"
@@ -99,15 +100,15 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	}
 
 	// Keys and limits live in memory, cursors in the folder: all end with the process.
-	file, keys, err := demoKeys(now)
+	file, texts, err := demoKeys(now)
 	if err != nil {
 		return err
 	}
 
-	plans := access.DefaultPlans()
+	plans := keys.DefaultPlans()
 	// Without practical limits.
-	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
-	service.ring, err = access.FixedKeyRing(file, plans)
+	plans.Set("preview_bench", keys.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
+	service.ring, err = keys.FixedRing(file, plans)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	}
 	service.ready = func(r *readyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
-		r.Keys = keys
+		r.Keys = texts
 		printDemo(cmd, r)
 	}
 	return service.serveOn(cmd.Context(), all)
@@ -158,40 +159,40 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 }
 
 // demoKeys makes the keys of the demo: one tenant each for the live ones.
-func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
-	file := access.NewKeyFile()
-	keys := map[string]string{}
+func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
+	file := keys.NewFile()
+	texts := map[string]string{}
 	few := new(int64(5))
-	for _, want := range []access.NewKey{
-		{Name: "free", Tenant: "demo-free", Kind: access.Live, Plan: "free"},
-		{Name: "starter", Tenant: "demo-starter", Kind: access.Live, Plan: "starter"},
-		{Name: "pro", Tenant: "demo-pro", Kind: access.Live, Plan: "pro"},
-		{Name: "business", Tenant: "demo-business", Kind: access.Live, Plan: "business"},
-		{Name: "bench", Tenant: "demo-bench", Kind: access.Live, Plan: "unlimited"},
-		{Name: "sandbox", Tenant: "demo-sandbox", Kind: access.Sandbox, Plan: "free"},
-		{Name: "revoked", Tenant: "demo-revoked", Kind: access.Live, Plan: "free"},
-		{Name: "preview", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"},
+	for _, want := range []keys.NewKey{
+		{Name: "free", Tenant: "demo-free", Kind: keys.Live, Plan: "free"},
+		{Name: "starter", Tenant: "demo-starter", Kind: keys.Live, Plan: "starter"},
+		{Name: "pro", Tenant: "demo-pro", Kind: keys.Live, Plan: "pro"},
+		{Name: "business", Tenant: "demo-business", Kind: keys.Live, Plan: "business"},
+		{Name: "bench", Tenant: "demo-bench", Kind: keys.Live, Plan: "unlimited"},
+		{Name: "sandbox", Tenant: "demo-sandbox", Kind: keys.Sandbox, Plan: "free"},
+		{Name: "revoked", Tenant: "demo-revoked", Kind: keys.Live, Plan: "free"},
+		{Name: "preview", Tenant: "demo-preview", Kind: keys.Preview, Plan: "preview"},
 		{
-			Name: "preview_catalog", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
-			Scopes: access.CatalogRead,
+			Name: "preview_catalog", Tenant: "demo-preview", Kind: keys.Preview, Plan: "preview",
+			Scopes: keys.CatalogRead,
 		},
-		{Name: "preview_small", Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: few},
-		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"},
-		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"},
+		{Name: "preview_small", Tenant: "demo-preview-small", Kind: keys.Preview, Plan: "preview", Credits: few},
+		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: keys.Preview, Plan: "preview_bench"},
+		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: keys.Preview, Plan: "preview"},
 	} {
 		made, text, err := file.Create(want, now)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", want.Name, err)
 		}
 
-		keys[want.Name] = text
+		texts[want.Name] = text
 		if want.Name == "revoked" {
 			if _, err := file.Revoke(made.ID, now); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	return file, keys, nil
+	return file, texts, nil
 }
 
 func printDemo(cmd *cobra.Command, r *readyFile) {

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
 	"ninepocket/fleet/meter"
@@ -383,7 +386,7 @@ func fleetImport() *cobra.Command {
 
 func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported, err error) {
 	// All is read before anything is entered.
-	file, err := access.ReadKeys(state)
+	file, err := keys.Read(state)
 	if err != nil {
 		return out, err
 	}
@@ -395,7 +398,7 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 	if err != nil {
 		return out, err
 	}
-	out.Incarnation, err = access.Incarnation(state)
+	out.Incarnation, err = statedir.Incarnation(state)
 	if err != nil {
 		return out, err
 	}
@@ -421,7 +424,7 @@ func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported,
 }
 
 // lastDay is after all others.
-const lastDay = access.Day(1<<31 - 1)
+const lastDay = calendar.Day(1<<31 - 1)
 
 // hostname names this machine for people.
 func hostname() string {

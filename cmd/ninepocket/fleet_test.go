@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/fleet/meter"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
@@ -442,20 +443,20 @@ func charge(t *testing.T, state string) {
 	}
 	defer store.Close()
 
-	file, err := access.ReadKeys(state)
+	file, err := keys.Read(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans := access.DefaultPlans()
+	plans := keys.DefaultPlans()
 	for i, key := range file.Keys {
-		kind, _ := access.ParseKind(key.Surface)
-		p := &access.Principal{
+		kind, _ := keys.ParseKind(key.Surface)
+		p := &keys.Principal{
 			KeyID: key.ID, Tenant: key.Tenant, Kind: kind, Credits: 70,
 			Plan: plans[file.Tenants[key.Tenant].PlanOf(key.Surface)],
 		}
 
 		op := access.CardsGet
-		if kind == access.Preview {
+		if kind == keys.Preview {
 			op = access.ProductsList
 		}
 		for range 3 + i {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // issuedKey is what create and rotate print, once.
@@ -29,8 +29,8 @@ type issuedKey struct {
 
 // issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's,
 // which may have had one before.
-func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string, error)) func(*access.KeyFile) error {
-	return func(file *access.KeyFile) error {
+func issuing(made *issuedKey, create func(*keys.File) (*keys.Key, string, error)) func(*keys.File) error {
+	return func(file *keys.File) error {
 		key, text, err := create(file)
 		if err == nil {
 			*made = issuedKey{
@@ -55,7 +55,7 @@ func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
 // createFlags are the flags of keys create.
 type createFlags struct {
 	registryFlags
-	access.NewKey
+	keys.NewKey
 	surface, expires string
 	config           string
 	scopes           []string
@@ -100,14 +100,14 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 
 	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
-	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
 		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
 		return err
 	}
 
-	if errors.Is(before, access.ErrNoKeysFile) {
+	if errors.Is(before, keys.ErrNoFile) {
 		// A key in a misspelt folder is one that no server knows.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
@@ -119,9 +119,9 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 func (flags *createFlags) read(now time.Time) error {
 	var wrong problems
 	var err error
-	flags.Kind, err = access.ParseKind(flags.surface)
+	flags.Kind, err = keys.ParseKind(flags.surface)
 	wrong.add(err)
-	flags.Scopes, err = access.ParseScopes(flags.scopes)
+	flags.Scopes, err = keys.ParseScopes(flags.scopes)
 	wrong.add(err)
 
 	if flags.expires != "" {
@@ -139,7 +139,7 @@ func (flags *createFlags) read(now time.Time) error {
 // checkPlan refuses a plan that the server's configuration does not have: its keys would be answered
 // 503. Without a configuration the built-in plans are all that is known.
 func (flags *createFlags) checkPlan() error {
-	plans := access.DefaultPlans()
+	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
 	path := cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG"))
 	if path != "" {
@@ -156,7 +156,7 @@ func (flags *createFlags) checkPlan() error {
 	if flags.Plan == "" {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
-	if flags.Kind != access.Sandbox && plans[flags.Plan] == nil {
+	if flags.Kind != keys.Sandbox && plans[flags.Plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
 			flags.Plan, where, strings.Join(plans.Names(), ", "))
 	}
@@ -164,7 +164,7 @@ func (flags *createFlags) checkPlan() error {
 }
 
 // update changes keys that are there: nothing but create begins a state directory.
-func (flags *registryFlags) update(ctx context.Context, change func(*access.KeyFile) error) error {
+func (flags *registryFlags) update(ctx context.Context, change func(*keys.File) error) error {
 	if _, err := flags.ReadKeys(ctx); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func keysList() *cobra.Command {
 					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
 					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
 				}
-				if key.Surface == access.Preview.String() {
+				if key.Surface == keys.Preview.String() {
 					row.Credits = file.Tenants[key.Tenant].Credits
 				}
 				if at, ok := used[key.ID]; ok {
@@ -246,7 +246,7 @@ func (r listedKey) cells() []any {
 	}
 
 	credits := ""
-	if r.Surface == access.Preview.String() {
+	if r.Surface == keys.Preview.String() {
 		credits = "plan's"
 	}
 	if r.Credits != nil {
@@ -262,9 +262,9 @@ func keysRevoke() *cobra.Command {
 	return flags.add(&cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var key *access.Key
+			var key *keys.Key
 			now := time.Now()
-			err := flags.update(cmd.Context(), func(file *access.KeyFile) (err error) {
+			err := flags.update(cmd.Context(), func(file *keys.File) (err error) {
 				key, err = file.Revoke(args[0], now)
 				return err
 			})
@@ -294,7 +294,7 @@ func keysRotate() *cobra.Command {
 
 			var made issuedKey
 			now := time.Now()
-			err := flags.update(cmd.Context(), issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+			err := flags.update(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
 				return file.Rotate(args[0], overlap, now)
 			}))
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/door"
 	"ninepocket/internal/systemd"
 )
@@ -138,7 +138,7 @@ func (s *service) openStateInTurn(ctx context.Context, given bool) error {
 	begun := time.Now()
 	for waiting := false; ; waiting = true {
 		err := s.openState(ctx, time.Now())
-		if err == nil || !given || !errors.Is(err, access.ErrLocked) || time.Since(begun) > handoverTime {
+		if err == nil || !given || !errors.Is(err, statedir.ErrLocked) || time.Since(begun) > handoverTime {
 			return err
 		}
 

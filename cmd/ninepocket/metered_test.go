@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
 )
@@ -146,7 +147,7 @@ func TestFleetForget(t *testing.T) {
 	for range 3 {
 		c.answered(server.API+"/v1/games", key)
 	}
-	name, err := access.Incarnation(server.state)
+	name, err := statedir.Incarnation(server.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestFleetForget(t *testing.T) {
 
 	// It ends with five units in hand, as a server that was killed would. What a call held that Redis
 	// answered too late was given back.
-	day := "np:{acme}:q:d" + strconv.Itoa(int(access.DayOf(time.Now().UnixMilli())))
+	day := "np:{acme}:q:d" + strconv.Itoa(int(calendar.DayOf(time.Now().UnixMilli())))
 	var claim []string
 	claims := func() bool {
 		claim = strings.Fields(r.Try("HGET", day, "s:"+name))

@@ -28,7 +28,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/internal/certificate/certificatetest"
 	"ninepocket/internal/tamper"
@@ -546,7 +546,7 @@ func TestReloadTakesOverWhatIsRight(t *testing.T) {
 	}
 
 	before := eng.View().ID
-	ring, err := access.FixedKeyRing(access.NewKeyFile(), access.DefaultPlans())
+	ring, err := keys.FixedRing(keys.NewFile(), keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}

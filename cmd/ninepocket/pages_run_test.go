@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/certificate/certificatetest"
 	"ninepocket/internal/feedtest"
 	"ninepocket/internal/postgrestest"
@@ -160,7 +160,7 @@ func (d *desk) joins() {
 	answer := d.pastes(`curl -sS -H "X-API-Key: $(cat key)" ` + server.API + "/v1/games")
 	says(d.t, answer, `"data":[`)
 	stop()
-	name, err := access.Incarnation(filepath.Join(d.folder, "state"))
+	name, err := statedir.Incarnation(filepath.Join(d.folder, "state"))
 	if err != nil {
 		d.t.Fatal(err)
 	}

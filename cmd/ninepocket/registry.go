@@ -15,15 +15,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"ninepocket/fleet/ledger"
 )
 
 // registry is where keys and bills are kept: the state directory of one machine, or the database of a
 // fleet.
 type registry interface {
-	ReadKeys(ctx context.Context) (*access.KeyFile, error)
-	UpdateKeys(ctx context.Context, change func(*access.KeyFile) error) error
-	ReadLedger(ctx context.Context, tenant string, since, until access.Day) ([]access.LedgerRow, error)
+	ReadKeys(ctx context.Context) (*keys.File, error)
+	UpdateKeys(ctx context.Context, change func(*keys.File) error) error
+	ReadLedger(ctx context.Context, tenant string, since, until calendar.Day) ([]access.LedgerRow, error)
 	ReadLastUse(ctx context.Context) (map[string]time.Time, error)
 	// Note adds a line to the record of commands that changed keys; Notes is the record.
 	Note(ctx context.Context, line []byte) error
@@ -34,13 +36,13 @@ type registry interface {
 // folder is the registry of one machine.
 type folder string
 
-func (f folder) ReadKeys(context.Context) (*access.KeyFile, error) { return access.ReadKeys(string(f)) }
+func (f folder) ReadKeys(context.Context) (*keys.File, error) { return keys.Read(string(f)) }
 
-func (f folder) UpdateKeys(_ context.Context, change func(*access.KeyFile) error) error {
-	return access.UpdateKeys(string(f), change)
+func (f folder) UpdateKeys(_ context.Context, change func(*keys.File) error) error {
+	return keys.Update(string(f), change)
 }
 
-func (f folder) ReadLedger(_ context.Context, tenant string, since, until access.Day) ([]access.LedgerRow, error) {
+func (f folder) ReadLedger(_ context.Context, tenant string, since, until calendar.Day) ([]access.LedgerRow, error) {
 	return access.ReadLedger(string(f), tenant, since, until)
 }
 
@@ -66,7 +68,7 @@ func (f folder) Close() {}
 type shared struct{ *ledger.DB }
 
 // ReadKeys wants some to be there, as in a state directory.
-func (s shared) ReadKeys(ctx context.Context) (*access.KeyFile, error) {
+func (s shared) ReadKeys(ctx context.Context) (*keys.File, error) {
 	file, err := s.DB.ReadKeys(ctx)
 	if err == nil && len(file.Keys) == 0 {
 		err = fmt.Errorf("cannot read keys from %s: %w", s.DB, errNoSharedKeys)
@@ -93,7 +95,7 @@ var controlRemedies = []remedy{
 	on(exitFailure, "create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
 		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", errNoSharedKeys),
 	on(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
-	on(exitFailure, "run: ninepocket keys list --control FOLDER", access.ErrNoSuchKey, access.ErrNoSuchTenant),
+	on(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
 }
 
 // registryFlags are the flags of commands that work on the keys or bills of one machine or of a fleet.

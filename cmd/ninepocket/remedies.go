@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/snapshot"
 )
 
@@ -46,36 +48,36 @@ var storeRemedies = []remedy{
 
 // stateRemedies are for errors of a state directory.
 var stateRemedies = []remedy{
-	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchKey),
+	on(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchKey),
 	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
-		access.ErrPlanDiffers),
+		keys.ErrPlanDiffers),
 	on(exitFailure, "credits belong to the tenant: add --change-plan to change them for all of its preview keys, or "+
-		"leave --credits out", access.ErrCreditsDiffer),
+		"leave --credits out", keys.ErrCreditsDiffer),
 	on(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
-		"ninepocket ...; nothing was changed", access.ErrOwner),
+		"ninepocket ...; nothing was changed", statedir.ErrOwner),
 	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
 		"the state directory is as it was", access.ErrCopy),
 	on(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
-		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
+		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", keys.ErrNoFile),
 	on(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
 		"the folders above it their permissions", fs.ErrPermission),
-	on(exitFailure, "give --control instead of --state", access.ErrKeysShared),
+	on(exitFailure, "give --control instead of --state", keys.ErrShared),
 	on(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
 		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
-		"last good ones", access.ErrKeysGone),
+		"last good ones", keys.ErrGone),
 	on(exitRefused, "if keys.json was edited on purpose, stop the server and run: ninepocket state repair "+
 		"--accept-keys --state FOLDER; else restore it from a copy; a running server goes on with the last good one",
-		access.ErrKeysEdited),
+		keys.ErrEdited),
 	on(exitRefused, "restore keys.json from a copy, or mend what was edited in it; without one, stop the server, move "+
 		"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running "+
-		"server goes on with the last good ones", access.ErrKeysDamaged),
+		"server goes on with the last good ones", keys.ErrDamaged),
 	on(exitRefused, "restore the file incarnation from a copy of FOLDER: without it what this machine reported to the "+
-		"fleet would be counted twice", access.ErrIncarnation),
+		"fleet would be counted twice", statedir.ErrIncarnation),
 	on(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	on(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
-		"process", access.ErrLocked),
-	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchTenant),
+		"process", statedir.ErrLocked),
+	on(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchTenant),
 	on(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
 
@@ -86,7 +88,7 @@ var diskRemedies = []remedy{
 	on(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
 	on(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
 	on(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
-	on(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", access.ErrKeysHang,
+	on(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", keys.ErrHang,
 		syscall.ESTALE, syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
 	on(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
 }

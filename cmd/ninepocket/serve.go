@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
 	"ninepocket/snapshot"
@@ -164,9 +166,9 @@ func (s *service) openKeys() error {
 	// A directory whose disk is not mounted yet looks like one that was never used, so the hint speaks
 	// of both.
 	state := s.config.State
-	s.ring, err = access.OpenKeyRing(state, plans)
+	s.ring, err = keys.OpenRing(state, plans)
 	switch {
-	case errors.Is(err, access.ErrNoKeysFile), errors.Is(err, access.ErrKeysShared):
+	case errors.Is(err, keys.ErrNoFile), errors.Is(err, keys.ErrShared):
 		_, hint := remedyOf(err, stateRemedies, state)
 		return fail(exitNotReady, hint, fmt.Errorf("cannot serve without keys: %w", err))
 	case err != nil:
@@ -270,7 +272,7 @@ func (s *service) meteringChanged(err error) {
 	switch {
 	case err == nil:
 		s.log.Info("metering is well again")
-	case errors.Is(err, access.ErrMoved):
+	case errors.Is(err, statedir.ErrMoved):
 		s.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrLogLost):
@@ -288,7 +290,7 @@ func (s *service) meteringChanged(err error) {
 func (s *service) takeOver(reread func() (layered, error)) error {
 	fresh, err := reread()
 	if err == nil {
-		var changed access.Plans
+		var changed keys.Plans
 		changed, err = fresh.plans()
 		if err == nil {
 			err = s.ring.SetPlans(changed)

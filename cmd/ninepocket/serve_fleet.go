@@ -7,7 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
 )
@@ -56,9 +57,9 @@ func (s *service) closeControl() {
 }
 
 // openSharedKeys reads the keys of a fleet.
-func (s *service) openSharedKeys(plans access.Plans) error {
+func (s *service) openSharedKeys(plans keys.Plans) error {
 	s.fleet.keys = s.fleet.control.Keys(time.Now)
-	ring, err := access.KeyRingFrom(s.fleet.keys, plans)
+	ring, err := keys.RingFrom(s.fleet.keys, plans)
 	if err == nil && ring.Len() == 0 {
 		err = fmt.Errorf("%s: %w", s.fleet.control, errNoSharedKeys)
 	}
@@ -91,7 +92,7 @@ func (shared *sharing) cursorKeys(ctx context.Context) ([]cursor.Key, error) {
 // openExport begins the reports of what this server charges. Nobody else has the state directory now.
 func (s *service) openExport(ctx context.Context, source ledger.Source) error {
 	state := s.config.State
-	incarnation, err := access.Incarnation(state)
+	incarnation, err := statedir.Incarnation(state)
 	if err != nil {
 		return asFailure(err, stateRemedies, state)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/statedir"
 	"ninepocket/fleet/meter"
 )
 
@@ -38,7 +39,7 @@ func (s *service) openMeter(ctx context.Context, journal *access.Embedded) error
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
-	options.Incarnation, err = access.Incarnation(s.config.State)
+	options.Incarnation, err = statedir.Incarnation(s.config.State)
 	if err != nil {
 		return asFailure(err, stateRemedies, s.config.State)
 	}

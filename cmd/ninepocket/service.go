@@ -20,6 +20,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/meter"
@@ -45,7 +47,7 @@ type service struct {
 	config  config
 	engine  *engine.Engine
 	server  *server.Server // set by run
-	ring    *access.KeyRing
+	ring    *keys.Ring
 	store   access.Store
 	journal *access.Embedded // what the store records calls in; nil in a demo
 	meter   *meter.Store     // the store, when many servers share rights; else nil
@@ -159,7 +161,7 @@ func (s *service) run(ctx context.Context, all sockets) error {
 		task(s.mirror.Follow)
 	}
 	task(func(ctx context.Context) { s.clock.Follow(ctx, s.clockStepped) })
-	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
+	task(func(ctx context.Context) { s.ring.Watch(ctx, keys.Poll, s.keysChanged) })
 	if s.fleet != nil {
 		task(func(ctx context.Context) { s.fleet.exporter.Run(ctx, s.fleet.export) })
 		task(s.followCursors)
@@ -306,7 +308,7 @@ func writeReadyFile(path string, ready readyFile) error {
 	var text bytes.Buffer
 	err := printJSON(&text, ready)
 	if err == nil {
-		err = access.ReplaceFile(path, text.Bytes())
+		err = statedir.ReplaceFile(path, text.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write ready file: %w", err)

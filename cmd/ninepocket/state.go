@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 )
 
 func stateVerify() *cobra.Command {
@@ -33,7 +35,7 @@ func stateVerify() *cobra.Command {
 			for range damage {
 				report.Causes = append(report.Causes, errCursorKey)
 			}
-			if err := access.CheckIncarnation(flags.folder); err != nil {
+			if err := statedir.CheckIncarnation(flags.folder); err != nil {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}
@@ -59,7 +61,7 @@ var damageRemedies = []remedy{
 	on(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
 		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
 	on(exitRefused, "restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
-		"lists, and without it what this machine reported would be counted twice", access.ErrIncarnation),
+		"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
 	on(exitRefused, "a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
 		"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also takes the place of a "+
 		"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
@@ -71,8 +73,8 @@ func damageHint(folder string, causes ...error) string {
 	var hints []string
 	for _, err := range causes {
 		remedies := damageRemedies
-		if errors.Is(err, access.ErrKeysDamaged) || errors.Is(err, access.ErrKeysEdited) ||
-			errors.Is(err, access.ErrKeysGone) {
+		if errors.Is(err, keys.ErrDamaged) || errors.Is(err, keys.ErrEdited) ||
+			errors.Is(err, keys.ErrGone) {
 			remedies = stateRemedies
 		}
 		if _, hint := remedyOf(err, remedies, folder); !slices.Contains(hints, hint) {
@@ -178,7 +180,7 @@ func tenantResetDay() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
-			reset := func(keys *access.KeyFile) error { return keys.ResetDay(args[0], credits, now) }
+			reset := func(keys *keys.File) error { return keys.ResetDay(args[0], credits, now) }
 			err := flags.update(cmd.Context(), reset)
 			if err != nil {
 				return err

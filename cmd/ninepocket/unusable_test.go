@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/engine/cursor"
 )
 
@@ -23,10 +24,10 @@ func TestUnusableKeys(t *testing.T) {
 		t.Fatalf("%s unusable keys of two good ones", got)
 	}
 
-	var key *access.Key
-	err := access.UpdateKeys(w.state, func(file *access.KeyFile) (err error) {
+	var key *keys.Key
+	err := keys.Update(w.state, func(file *keys.File) (err error) {
 		var text string
-		key, text, err = file.Create(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "gold"}, time.Now())
+		key, text, err = file.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "gold"}, time.Now())
 		w.all = append(w.all, text)
 		return err
 	})

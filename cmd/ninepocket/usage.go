@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // usageFlags are the flags of usage.
@@ -50,13 +52,13 @@ func usageCommand() *cobra.Command {
 }
 
 // span reads the days, naming every problem.
-func (flags *usageFlags) span() (since, until access.Day, err error) {
+func (flags *usageFlags) span() (since, until calendar.Day, err error) {
 	var wrong problems
-	date := func(name, text string, none access.Day) access.Day {
+	date := func(name, text string, none calendar.Day) calendar.Day {
 		if text == "" {
 			return none
 		}
-		day, err := access.ParseDay(text)
+		day, err := calendar.ParseDay(text)
 		wrong.when(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
 		return day
 	}
@@ -85,20 +87,20 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	// No calls, or no state directory at all.
-	keys, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{access.ErrNoKeysFile, access.ErrKeysShared, errNoSharedKeys},
+	file, err := flags.ReadKeys(cmd.Context())
+	noKeys := slices.ContainsFunc([]error{keys.ErrNoFile, keys.ErrShared, errNoSharedKeys},
 		func(known error) bool { return errors.Is(err, known) })
 	if err != nil && (len(rows) == 0 || !noKeys) {
 		return err
 	}
-	if keys == nil {
-		keys = access.NewKeyFile()
+	if file == nil {
+		file = keys.NewFile()
 	}
-	if flags.tenant != "" && keys.Tenants[flags.tenant] == nil && len(rows) == 0 {
-		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, access.ErrNoSuchTenant)
+	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
+		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
 
-	b := bill{keys: keys, plans: plans, rows: rows}
+	b := bill{keys: file, plans: plans, rows: rows}
 	b.name()
 	return flags.print(cmd, &b)
 }
@@ -151,8 +153,8 @@ type usageReport struct {
 
 // bill is a part of the ledger with whose it is.
 type bill struct {
-	keys    *access.KeyFile
-	plans   access.Plans
+	keys    *keys.File
+	plans   keys.Plans
 	rows    []access.LedgerRow
 	surface map[string]string // by key
 }
@@ -201,7 +203,7 @@ func (b *bill) totals() []total {
 		}
 
 		sum.Calls += row.Calls
-		if surface == access.Preview.String() {
+		if surface == keys.Preview.String() {
 			sum.Credits += row.Charged
 		} else {
 			sum.Charged += row.Charged
@@ -229,7 +231,7 @@ func (b *bill) limits(sum *total) {
 	}
 
 	sum.PerMinute = &plan.PerMinute
-	if sum.Surface == access.Preview.String() {
+	if sum.Surface == keys.Preview.String() {
 		sum.Allowance = cmp.Or(tenant.Credits, &plan.Credits)
 	} else {
 		sum.PerDay = &plan.PerDay
@@ -255,7 +257,7 @@ func orEmpty[T any](v *T) any {
 }
 
 // plansOf are the plans of a configuration, the built-in ones without one.
-func plansOf(path string) (access.Plans, error) {
+func plansOf(path string) (keys.Plans, error) {
 	configured, err := readConfig(cmp.Or(path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 const (
@@ -41,7 +42,7 @@ type Source interface {
 	// were last used.
 	Changed() ([]access.LedgerRow, map[string]time.Time, error)
 	// Totals returns the totals of all rows from a day on.
-	Totals(since access.Day) ([]access.LedgerRow, map[string]time.Time, error)
+	Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error)
 }
 
 // ExportOptions configure an Exporter. All but Report and Behind are required.
@@ -65,7 +66,7 @@ type Exporter struct {
 	options ExportOptions
 	session string
 
-	rolled  access.Day // days up to it are summed up: their rows are not sent again
+	rolled  calendar.Day // days up to it are summed up: their rows are not sent again
 	pending map[access.LedgerRow]access.Counts
 	sent    map[access.LedgerRow]access.Counts // of the rows that changed last
 	used    map[string]time.Time
@@ -324,7 +325,7 @@ func (ex *Exporter) Export(ctx context.Context) error {
 		return nil
 	}
 	ex.looked = now
-	return ex.db.rollUp(ctx, access.DayOf(now.UnixMilli())-keptDays)
+	return ex.db.rollUp(ctx, calendar.DayOf(now.UnixMilli())-keptDays)
 }
 
 // inOrder is the order of the ledger's primary key.
@@ -396,7 +397,7 @@ func (ex *Exporter) hold(ctx context.Context, tx pgx.Tx) error {
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && session != ex.session {
 		return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrTaken)
 	}
-	ex.rolled = max(ex.rolled, access.Day(rolled))
+	ex.rolled = max(ex.rolled, calendar.Day(rolled))
 	return err
 }
 

@@ -11,12 +11,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // ReadKeys returns all tenants and keys.
-func (db *DB) ReadKeys(ctx context.Context) (*access.KeyFile, error) {
-	r := roll{file: access.NewKeyFile()}
+func (db *DB) ReadKeys(ctx context.Context) (*keys.File, error) {
+	r := roll{file: keys.NewFile()}
 	if _, err := r.read(ctx, db); err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (db *DB) ReadKeys(ctx context.Context) (*access.KeyFile, error) {
 
 // UpdateKeys changes tenants and keys, all or nothing: it reads them, calls change and writes what
 // differs, one caller at a time. When change fails nothing is written, and its error is returned.
-func (db *DB) UpdateKeys(ctx context.Context, change func(*access.KeyFile) error) error {
+func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) error {
 	var refused error
 	err := db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		// Who holds this row has the next version, and nobody sees a later one before it.
@@ -35,7 +35,7 @@ func (db *DB) UpdateKeys(ctx context.Context, change func(*access.KeyFile) error
 			return err
 		}
 
-		r := roll{file: access.NewKeyFile()}
+		r := roll{file: keys.NewFile()}
 		if err := r.take(ctx, tx); err != nil {
 			return err
 		}
@@ -66,11 +66,11 @@ func (db *DB) UpdateKeys(ctx context.Context, change func(*access.KeyFile) error
 type spelt struct {
 	tenants map[string]string // by name
 	keys    map[string]string // by hash, in hexadecimal
-	file    *access.KeyFile
+	file    *keys.File
 }
 
 // spell spells all tenants and keys.
-func spell(file *access.KeyFile) (spelt, error) {
+func spell(file *keys.File) (spelt, error) {
 	out := spelt{tenants: map[string]string{}, keys: map[string]string{}, file: file}
 	for name, tenant := range file.Tenants {
 		text, err := json.Marshal(tenant)
@@ -119,7 +119,7 @@ func write(ctx context.Context, tx pgx.Tx, before, after spelt, version int64) e
 
 // roll is tenants and keys up to a version.
 type roll struct {
-	file    *access.KeyFile
+	file    *keys.File
 	version int64
 	place   map[string]int // of a key in the file, by id
 }
@@ -135,7 +135,7 @@ func (r *roll) read(ctx context.Context, db *DB) (changed bool, err error) {
 	}
 
 	// A database that was restored from an older copy is read anew.
-	next := roll{file: access.NewKeyFile()}
+	next := roll{file: keys.NewFile()}
 	if version > r.version {
 		next = r.clone()
 	}
@@ -175,7 +175,7 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 	}
 	var name, text string
 	_, err = pgx.ForEachRow(rows, []any{&name, &text}, func() error {
-		tenant := &access.Tenant{}
+		tenant := &keys.Tenant{}
 		r.file.Tenants[name] = tenant
 		return json.Unmarshal([]byte(text), tenant)
 	})
@@ -190,7 +190,7 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
-		key := &access.Key{}
+		key := &keys.Key{}
 		if err := json.Unmarshal([]byte(text), key); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 }
 
 // put adds a key, or replaces the one with its id.
-func (r *roll) put(key *access.Key) {
+func (r *roll) put(key *keys.Key) {
 	if i, known := r.place[key.ID]; known {
 		r.file.Keys[i] = key
 		return
@@ -221,15 +221,15 @@ type Keys struct {
 	good atomic.Int64 // when the database answered last, Unix nanoseconds
 }
 
-var _ access.KeySource = (*Keys)(nil)
+var _ keys.Source = (*Keys)(nil)
 
 // Keys returns a source of keys.
 func (db *DB) Keys(now func() time.Time) *Keys {
-	return &Keys{db: db, roll: roll{file: access.NewKeyFile()}, now: now}
+	return &Keys{db: db, roll: roll{file: keys.NewFile()}, now: now}
 }
 
 // Read implements access.KeySource.
-func (keys *Keys) Read(ctx context.Context) (*access.KeyFile, bool, error) {
+func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
 	changed, err := keys.roll.read(ctx, keys.db)
 	if err != nil {
 		return nil, false, err
@@ -281,14 +281,14 @@ type Imported struct {
 // ImportKeys adds the tenants and keys of a keys file. What is there already stays as it is, so that
 // a second import undoes nothing that was changed since the first. Only the end of a key is taken
 // over: what was revoked on the machine must not work in the fleet.
-func (db *DB) ImportKeys(ctx context.Context, from *access.KeyFile) (out Imported, err error) {
+func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, err error) {
 	out.Kept = []string{}
 	theirs, err := spell(from)
 	if err != nil {
 		return out, err
 	}
 
-	err = db.UpdateKeys(ctx, func(file *access.KeyFile) error {
+	err = db.UpdateKeys(ctx, func(file *keys.File) error {
 		ours, err := spell(file)
 		if err != nil {
 			return err
@@ -304,7 +304,7 @@ func (db *DB) ImportKeys(ctx context.Context, from *access.KeyFile) (out Importe
 			}
 		}
 
-		there := map[string]*access.Key{}
+		there := map[string]*keys.Key{}
 		for _, key := range file.Keys {
 			there[key.Hash] = key
 		}
@@ -323,7 +323,7 @@ func (db *DB) ImportKeys(ctx context.Context, from *access.KeyFile) (out Importe
 }
 
 // endsAs lets a key end when another record of it does, where that is sooner.
-func endsAs(key, other *access.Key) bool {
+func endsAs(key, other *keys.Key) bool {
 	changed := false
 	if key.RevokedAt == nil && other.RevokedAt != nil {
 		key.RevokedAt = other.RevokedAt

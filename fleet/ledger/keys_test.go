@@ -14,16 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"ninepocket/internal/postgrestest"
 )
 
 // create adds a live key and returns its record and text.
-func create(t *testing.T, db *DB, tenant string) (*access.Key, string) {
+func create(t *testing.T, db *DB, tenant string) (*keys.Key, string) {
 	t.Helper()
-	var key *access.Key
+	var key *keys.Key
 	var text string
-	do(t, db.UpdateKeys(t.Context(), func(f *access.KeyFile) (err error) {
-		key, text, err = f.Create(access.NewKey{Tenant: tenant, Kind: access.Live, Plan: "free"}, noon())
+	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) (err error) {
+		key, text, err = f.Create(keys.NewKey{Tenant: tenant, Kind: keys.Live, Plan: "free"}, noon())
 		return err
 	}))
 	return key, text
@@ -32,15 +34,15 @@ func create(t *testing.T, db *DB, tenant string) (*access.Key, string) {
 // TestKeysAreAFile holds the database against a keys file that takes the same changes.
 func TestKeysAreAFile(t *testing.T) {
 	db, _ := open(t)
-	file := access.NewKeyFile()
+	file := keys.NewFile()
 	source := db.Keys(time.Now)
-	both := func(change func(*access.KeyFile) error) {
+	both := func(change func(*keys.File) error) {
 		t.Helper()
 		// Keys are random: what the file made goes into the database.
 		do(t, change(file))
 		want, err := spell(file)
 		do(t, err)
-		do(t, db.UpdateKeys(t.Context(), func(f *access.KeyFile) error {
+		do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error {
 			f.Tenants = file.Tenants
 			f.Keys = file.Keys
 			return nil
@@ -72,28 +74,28 @@ func TestKeysAreAFile(t *testing.T) {
 		}
 	}
 
-	creating := func(want access.NewKey) func(*access.KeyFile) error {
-		return func(f *access.KeyFile) error {
+	creating := func(want keys.NewKey) func(*keys.File) error {
+		return func(f *keys.File) error {
 			_, _, err := f.Create(want, noon())
 			return err
 		}
 	}
 	credits := int64(70)
-	both(creating(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "free", Name: "Kätzchen \"x\" 猫"}))
-	both(creating(access.NewKey{
-		Tenant: "acme", Kind: access.Preview, Plan: "preview", Credits: &credits,
+	both(creating(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "free", Name: "Kätzchen \"x\" 猫"}))
+	both(creating(keys.NewKey{
+		Tenant: "acme", Kind: keys.Preview, Plan: "preview", Credits: &credits,
 		Period: &[2]time.Time{noon(), noon().Add(time.Hour)},
 	}))
-	both(creating(access.NewKey{Tenant: "other", Kind: access.Sandbox, Plan: "free"}))
-	both(func(f *access.KeyFile) error {
+	both(creating(keys.NewKey{Tenant: "other", Kind: keys.Sandbox, Plan: "free"}))
+	both(func(f *keys.File) error {
 		_, _, err := f.Rotate(f.Keys[0].ID, time.Hour+time.Nanosecond, noon())
 		return err
 	})
-	both(func(f *access.KeyFile) error { _, err := f.Revoke(f.Keys[1].ID, noon()); return err })
-	both(func(f *access.KeyFile) error { return f.ResetDay("acme", true, noon().Add(time.Millisecond)) })
+	both(func(f *keys.File) error { _, err := f.Revoke(f.Keys[1].ID, noon()); return err })
+	both(func(f *keys.File) error { return f.ResetDay("acme", true, noon().Add(time.Millisecond)) })
 }
 
-func ids(f *access.KeyFile) (all []string) {
+func ids(f *keys.File) (all []string) {
 	for _, key := range f.Keys {
 		all = append(all, key.ID)
 	}
@@ -108,10 +110,10 @@ func TestRefusedChangeWritesNothing(t *testing.T) {
 	do(t, err)
 	refused := errors.New("refused")
 
-	for _, change := range []func(*access.KeyFile) error{
-		func(f *access.KeyFile) error { f.Tenants["acme"].Plan = "pro"; return refused },
-		func(f *access.KeyFile) error { f.Tenants["no name"] = &access.Tenant{Plan: "free"}; return nil },
-		func(f *access.KeyFile) error { f.Keys = append(f.Keys, f.Keys[0]); return nil },
+	for _, change := range []func(*keys.File) error{
+		func(f *keys.File) error { f.Tenants["acme"].Plan = "pro"; return refused },
+		func(f *keys.File) error { f.Tenants["no name"] = &keys.Tenant{Plan: "free"}; return nil },
+		func(f *keys.File) error { f.Keys = append(f.Keys, f.Keys[0]); return nil },
 	} {
 		if err := db.UpdateKeys(t.Context(), change); err == nil || errors.Is(err, ErrAway) {
 			t.Errorf("a change that cannot be made: %v", err)
@@ -134,8 +136,8 @@ func TestWritersSideBySide(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for range each {
-				err := db.UpdateKeys(t.Context(), func(f *access.KeyFile) error {
-					want := access.NewKey{Tenant: fmt.Sprint("t", w), Kind: access.Live, Plan: "free"}
+				err := db.UpdateKeys(t.Context(), func(f *keys.File) error {
+					want := keys.NewKey{Tenant: fmt.Sprint("t", w), Kind: keys.Live, Plan: "free"}
 					_, _, err := f.Create(want, noon())
 					return err
 				})
@@ -169,7 +171,7 @@ type counted struct {
 	n atomic.Int64
 }
 
-func (c *counted) Read(ctx context.Context) (*access.KeyFile, bool, error) {
+func (c *counted) Read(ctx context.Context) (*keys.File, bool, error) {
 	defer c.n.Add(1)
 	return c.Keys.Read(ctx)
 }
@@ -183,7 +185,7 @@ func TestKeysWithin2s(t *testing.T) {
 
 	// Two servers.
 	type seen struct {
-		ring *access.KeyRing
+		ring *keys.Ring
 		keys *counted
 	}
 	var servers []seen
@@ -191,14 +193,14 @@ func TestKeysWithin2s(t *testing.T) {
 	defer cancel()
 	clock := access.StartClock(time.Now())
 	for range 2 {
-		keys := &counted{Keys: connect(t, url).Keys(time.Now)}
-		ring, err := access.KeyRingFrom(keys, access.DefaultPlans())
+		source := &counted{Keys: connect(t, url).Keys(time.Now)}
+		ring, err := keys.RingFrom(source, keys.DefaultPlans())
 		do(t, err)
-		go ring.Watch(ctx, access.RingPoll, func(bool, error) {})
-		servers = append(servers, seen{ring, keys})
+		go ring.Watch(ctx, keys.Poll, func(bool, error) {})
+		servers = append(servers, seen{ring, source})
 	}
 	authenticate := func(s seen, text string) error {
-		_, err := s.ring.Authenticate([]byte(text), clock.At(time.Now()))
+		_, err := s.ring.Recognize([]byte(text), clock.At(time.Now()).Wall, nil)
 		return err
 	}
 	// eventually wants something of all servers.
@@ -216,7 +218,7 @@ func TestKeysWithin2s(t *testing.T) {
 	}
 	eventually("a key that is taken", func(s seen) bool { return authenticate(s, text) == nil })
 
-	do(t, db.UpdateKeys(t.Context(), func(f *access.KeyFile) error {
+	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error {
 		_, err := f.Revoke(key.ID, time.Now())
 		return err
 	}))
@@ -224,15 +226,15 @@ func TestKeysWithin2s(t *testing.T) {
 	for _, s := range servers {
 		before = append(before, s.keys.n.Load())
 	}
-	if 3*access.RingPoll > 2*time.Second {
-		t.Errorf("servers ask every %s, too seldom for the promise", access.RingPoll)
+	if 3*keys.Poll > 2*time.Second {
+		t.Errorf("servers ask every %s, too seldom for the promise", keys.Poll)
 	}
 	for i, s := range servers {
 		eventually("two readings", func(seen) bool { return s.keys.n.Load() >= before[i]+2 })
 		eventually("revoked by then", func(seen) bool {
 			// The reading is taken over right after it ended.
 			read := s.keys.n.Load()
-			refused := errors.Is(authenticate(s, text), access.ErrRevoked)
+			refused := errors.Is(authenticate(s, text), keys.ErrRevoked)
 			if !refused && read > before[i]+3 {
 				t.Fatal("a revoked key is taken after three readings")
 			}
@@ -249,7 +251,7 @@ func TestKeysWithin2s(t *testing.T) {
 		if err := authenticate(s, fresh); err != nil {
 			t.Errorf("without a database a good key is refused: %v", err)
 		}
-		if err := authenticate(s, text); !errors.Is(err, access.ErrRevoked) {
+		if err := authenticate(s, text); !errors.Is(err, keys.ErrRevoked) {
 			t.Errorf("without a database a revoked key is taken: %v", err)
 		}
 		if strings.Contains(s.ring.Trouble().Error(), postgrestest.Password) {
@@ -296,9 +298,9 @@ func TestCursorKeys(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for _, keys := range firsts {
-		if len(keys) != 1 || keys[0] != firsts[0][0] {
-			t.Fatalf("servers that start at once have %v and %v", firsts[0], keys)
+	for _, source := range firsts {
+		if len(source) != 1 || source[0] != firsts[0][0] {
+			t.Fatalf("servers that start at once have %v and %v", firsts[0], source)
 		}
 	}
 
@@ -327,8 +329,8 @@ func TestCursorKeys(t *testing.T) {
 // TestImport takes two machines into a fleet, one of them twice.
 func TestImport(t *testing.T) {
 	db, _ := open(t)
-	home := access.NewKeyFile()
-	key, _, err := home.Create(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "free"}, noon())
+	home := keys.NewFile()
+	key, _, err := home.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "free"}, noon())
 	do(t, err)
 	b := newBook()
 	b.charge(rowOf("acme", key.ID, today), 9, noon())
@@ -346,7 +348,7 @@ func TestImport(t *testing.T) {
 	}
 
 	// What was changed since stays changed.
-	do(t, db.UpdateKeys(t.Context(), func(f *access.KeyFile) error {
+	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error {
 		f.Tenants["acme"].Plan = "pro"
 		_, err := f.Revoke(key.ID, noon())
 		return err
@@ -362,11 +364,11 @@ func TestImport(t *testing.T) {
 
 	// What was revoked on the machine, or let end, ends in the fleet too.
 	sooner := noon().Add(time.Hour)
-	for i, end := range []func(*access.Key){
-		func(k *access.Key) { k.ExpiresAt = &sooner },
-		func(k *access.Key) { now := noon(); k.RevokedAt = &now },
+	for i, end := range []func(*keys.Key){
+		func(k *keys.Key) { k.ExpiresAt = &sooner },
+		func(k *keys.Key) { now := noon(); k.RevokedAt = &now },
 	} {
-		do(t, db.UpdateKeys(t.Context(), func(f *access.KeyFile) error {
+		do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error {
 			f.Keys[0].RevokedAt = nil
 			return nil
 		}))
@@ -433,13 +435,13 @@ func TestServers(t *testing.T) {
 func TestChargedBy(t *testing.T) {
 	db, _ := open(t)
 	live, _ := create(t, db, "acme")
-	var preview *access.Key
-	do(t, db.UpdateKeys(t.Context(), func(f *access.KeyFile) (err error) {
-		preview, _, err = f.Create(access.NewKey{Tenant: "acme", Kind: access.Preview, Plan: "preview"}, noon())
+	var preview *keys.Key
+	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) (err error) {
+		preview, _, err = f.Create(keys.NewKey{Tenant: "acme", Kind: keys.Preview, Plan: "preview"}, noon())
 		return err
 	}))
 	b := newBook()
-	for day := range access.Day(4) {
+	for day := range calendar.Day(4) {
 		b.charge(rowOf("acme", live.ID, today-day), 10+int64(day), time.UnixMilli(1))
 		b.charge(rowOf("acme", preview.ID, today-day), 100, time.UnixMilli(1))
 	}
@@ -450,7 +452,7 @@ func TestChargedBy(t *testing.T) {
 
 	charges, err := db.ChargedBy(t.Context(), "a")
 	do(t, err)
-	noonAgo := func(days access.Day) int64 { return (today - days).Start() + 12*60*60*1000 }
+	noonAgo := func(days calendar.Day) int64 { return (today - days).Start() + 12*60*60*1000 }
 	for _, c := range []struct {
 		tenant    string
 		allowance access.Allowance

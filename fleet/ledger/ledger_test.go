@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 	"ninepocket/internal/postgrestest"
 )
 
@@ -87,7 +88,7 @@ func (b *book) Changed() ([]access.LedgerRow, map[string]time.Time, error) {
 	return rows, b.uses(), nil
 }
 
-func (b *book) Totals(since access.Day) ([]access.LedgerRow, map[string]time.Time, error) {
+func (b *book) Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var rows []access.LedgerRow
@@ -121,18 +122,18 @@ func exporter(t *testing.T, db *DB, incarnation string, b *book) *Exporter {
 	return ex
 }
 
-const today = access.Day(20_000)
+const today = calendar.Day(20_000)
 
 func noon() time.Time { return time.UnixMilli(today.Start()).Add(12 * time.Hour) }
 
-func rowOf(tenant, key string, day access.Day) access.LedgerRow {
+func rowOf(tenant, key string, day calendar.Day) access.LedgerRow {
 	return access.LedgerRow{Tenant: tenant, Key: key, Day: day, Operation: "get_card"}
 }
 
 // bills is the ledger as people see it.
 func bills(t *testing.T, db *DB) map[access.LedgerRow]access.Counts {
 	t.Helper()
-	rows, err := db.ReadLedger(t.Context(), "", 0, access.Day(1<<30))
+	rows, err := db.ReadLedger(t.Context(), "", 0, calendar.Day(1<<30))
 	do(t, err)
 	out := map[access.LedgerRow]access.Counts{}
 	for _, row := range rows {
@@ -191,7 +192,7 @@ func TestLedgerMerge(t *testing.T) {
 		for i, b := range books {
 			for range random.IntN(8) {
 				row := rowOf(fmt.Sprint("tenant", random.IntN(3)), fmt.Sprint("key", random.IntN(4)),
-					today-access.Day(random.IntN(3)))
+					today-calendar.Day(random.IntN(3)))
 				b.charge(row, 1+random.Int64N(5), time.UnixMilli(int64(round+1)))
 			}
 			rows, _, _ := b.Totals(0)
@@ -371,7 +372,7 @@ func TestRolledDays(t *testing.T) {
 	db, url := open(t)
 	b := newBook()
 	other := newBook()
-	for day := range access.Day(3) {
+	for day := range calendar.Day(3) {
 		b.charge(rowOf("acme", "k", today-50+day), 2, time.UnixMilli(1))
 		other.charge(rowOf("acme", "k", today-50+day), 3, time.UnixMilli(1))
 	}

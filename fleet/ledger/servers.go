@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // Silence is after how long a server that does not report is told of.
@@ -66,7 +68,7 @@ func (ex *Exporter) beat(ctx context.Context) error {
 
 // rollUp sums up the rows of days up to one, a row each instead of one a server. It leaves out servers
 // that did not report everything of these days, and days that are not old by the database's clock.
-func (db *DB) rollUp(ctx context.Context, through access.Day) error {
+func (db *DB) rollUp(ctx context.Context, through calendar.Day) error {
 	return db.bound(ctx, exportPatience, func(ctx context.Context) error {
 		_, err := db.pool.Exec(ctx, sumUp, int32(through), keptDays)
 		return err
@@ -123,7 +125,7 @@ func (db *DB) Forget(ctx context.Context, incarnation string) error {
 
 // Charges are what one server reported of its charges.
 type Charges struct {
-	rolled access.Day // days up to it are summed up, and nobody knows whose they were
+	rolled calendar.Day // days up to it are summed up, and nobody knows whose they were
 	sums   map[chargedTo]int64
 }
 
@@ -131,7 +133,7 @@ type Charges struct {
 type chargedTo struct {
 	tenant  string
 	credits bool
-	day     access.Day
+	day     calendar.Day
 }
 
 // ChargedBy returns what a server reported of its charges.
@@ -147,7 +149,7 @@ func (db *DB) ChargedBy(ctx context.Context, incarnation string) (*Charges, erro
 		rows, err := db.pool.Query(ctx, `select l.tenant, coalesce(k.record->>'surface', '') = $2,
 				l.day - date '1970-01-01', sum(l.charged)::bigint
 			from ninepocket.ledger l left join ninepocket.keys k on k.id = l.key
-			where l.incarnation = $1 group by 1, 2, 3`, incarnation, access.Preview.String())
+			where l.incarnation = $1 group by 1, 2, 3`, incarnation, keys.Preview.String())
 		if err != nil {
 			return err
 		}
@@ -165,7 +167,7 @@ func (db *DB) ChargedBy(ctx context.Context, incarnation string) (*Charges, erro
 // Of returns what was charged to a tenant's day, or to credits from an instant on, in Unix milliseconds.
 // It is false where nobody knows.
 func (c *Charges) Of(tenant string, allowance access.Allowance, from int64) (units int64, known bool) {
-	first := access.DayOf(from)
+	first := calendar.DayOf(from)
 	for of, charged := range c.sums {
 		same := of.tenant == tenant && of.credits == (allowance == access.PeriodCredits)
 		if same && (of.day == first || of.credits && of.day > first) {

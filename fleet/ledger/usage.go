@@ -7,12 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // ReadLedger returns the rows of a tenant ("" = all) from a day to another, both included: sums over
 // all servers, in the order of access.ReadLedger.
 func (db *DB) ReadLedger(
-	ctx context.Context, tenant string, since, until access.Day,
+	ctx context.Context, tenant string, since, until calendar.Day,
 ) (rows []access.LedgerRow, err error) {
 	const query = `select tenant, key, day - date '1970-01-01', op, calls, charged from ninepocket.usage
 		where ($1 = '' or tenant = $1) and day - date '1970-01-01' between $2::integer and $3::integer
@@ -48,8 +50,8 @@ func (db *DB) ChargedTo(
 
 	charged := map[string]int64{}
 	err := db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, query, tenant, access.Preview.String(), allowance == access.PeriodCredits,
-			int32(access.DayOf(from)), int32(access.DayOf(till-1)))
+		rows, err := db.pool.Query(ctx, query, tenant, keys.Preview.String(), allowance == access.PeriodCredits,
+			int32(calendar.DayOf(from)), int32(calendar.DayOf(till-1)))
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/redistest"
 )
 
@@ -44,8 +45,8 @@ func BenchmarkAdmit(b *testing.B) {
 			if c.perMinute > exactMost {
 				all = all[:1]
 			}
-			ts := newTenants(b, access.Live, access.Plan{PerMinute: c.perMinute, PerDay: 1 << 40}, all...)
-			var callers []*access.Principal
+			ts := newTenants(b, keys.Live, keys.Plan{PerMinute: c.perMinute, PerDay: 1 << 40}, all...)
+			var callers []*keys.Principal
 			for _, name := range all {
 				callers = append(callers, ts.who(b, name))
 			}

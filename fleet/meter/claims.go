@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 const (
@@ -53,8 +54,8 @@ type flight struct {
 	record string
 	body   access.BodyHash
 	done   chan struct{}
-	own    bool          // Redis said that it is ours, and its unit is reserved
-	period access.Period // that the unit is reserved in
+	own    bool            // Redis said that it is ours, and its unit is reserved
+	period calendar.Period // that the unit is reserved in
 }
 
 // unsure is a batch that is prepared and not decided.
@@ -289,7 +290,7 @@ func (store *Store) decidedLate(u unsure, kept bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for _, acc := range st.accounts {
-		if u.batch.Period == (access.Period{Start: acc.from, End: acc.till}) && acc.adopted > 0 {
+		if u.batch.Period == (calendar.Period{Start: acc.from, End: acc.till}) && acc.adopted > 0 {
 			acc.adopted--
 			if kept {
 				acc.charged++
@@ -325,7 +326,7 @@ func (store *Store) unsettled(tenant string, of span) (n int64) {
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	for _, u := range store.claims.lost {
-		period := access.Period{Start: of.from, End: of.till}
+		period := calendar.Period{Start: of.from, End: of.till}
 		if u.ticket == nil && u.batch.Tenant == tenant && u.batch.Period == period {
 			n++
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/redistest"
 )
 
@@ -40,13 +41,13 @@ func redisCPU(b *testing.B, r *redistest.Process) time.Duration {
 }
 
 // many are keys of n tenants on a plan.
-func many(b *testing.B, n, perMinute int) (all []*access.Principal) {
+func many(b *testing.B, n, perMinute int) (all []*keys.Principal) {
 	b.Helper()
 	var names []string
 	for i := range n {
 		names = append(names, "t"+number(int64(i)))
 	}
-	ts := newTenants(b, access.Live, access.Plan{PerMinute: perMinute, PerDay: 1 << 40}, names...)
+	ts := newTenants(b, keys.Live, keys.Plan{PerMinute: perMinute, PerDay: 1 << 40}, names...)
 	for _, name := range names {
 		all = append(all, ts.who(b, name))
 	}
@@ -193,7 +194,7 @@ func BenchmarkLeasedShare(b *testing.B) {
 }
 
 // warm makes leases large: they follow what the one before has used.
-func warm(b *testing.B, s *server, p *access.Principal) {
+func warm(b *testing.B, s *server, p *keys.Principal) {
 	b.Helper()
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		s.do(p, access.CardsGet)

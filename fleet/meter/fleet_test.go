@@ -12,31 +12,32 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/redistest"
 )
 
 // tenants are keys that servers share.
 type tenants struct {
-	file  *access.KeyFile
-	plans access.Plans
-	ring  *access.KeyRing
+	file  *keys.File
+	plans keys.Plans
+	ring  *keys.Ring
 	raw   map[string]string
 }
 
 // newTenants has tenants with a key each, on a plan of their own.
-func newTenants(t testing.TB, kind access.Kind, plan access.Plan, names ...string) *tenants {
+func newTenants(t testing.TB, kind keys.Kind, plan keys.Plan, names ...string) *tenants {
 	t.Helper()
-	ts := &tenants{file: access.NewKeyFile(), plans: access.DefaultPlans(), raw: map[string]string{}}
+	ts := &tenants{file: keys.NewFile(), plans: keys.DefaultPlans(), raw: map[string]string{}}
 	ts.plans.Set("tested", plan)
 	for _, name := range names {
-		_, raw, err := ts.file.Create(access.NewKey{Tenant: name, Kind: kind, Plan: "tested"}, time.Now())
+		_, raw, err := ts.file.Create(keys.NewKey{Tenant: name, Kind: kind, Plan: "tested"}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ts.raw[name] = raw
 	}
 
-	ring, err := access.FixedKeyRing(ts.file, ts.plans)
+	ring, err := keys.FixedRing(ts.file, ts.plans)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +45,9 @@ func newTenants(t testing.TB, kind access.Kind, plan access.Plan, names ...strin
 	return ts
 }
 
-func (ts *tenants) who(t testing.TB, name string) *access.Principal {
+func (ts *tenants) who(t testing.TB, name string) *keys.Principal {
 	t.Helper()
-	p, err := ts.ring.Authenticate([]byte(ts.raw[name]), access.StartClock(time.Now()).At(time.Now()))
+	p, err := ts.ring.Recognize([]byte(ts.raw[name]), access.StartClock(time.Now()).At(time.Now()).Wall, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,12 +103,12 @@ func (s *server) open(url, prefix, incarnation string, change func(*Options)) *s
 func (s *server) now() access.Instant { return s.clock.At(time.Now()) }
 
 // admit makes a call.
-func (s *server) admit(p *access.Principal, op access.Operation) access.Decision {
+func (s *server) admit(p *keys.Principal, op access.Operation) access.Decision {
 	return s.Admit(p, access.RuleFor(p, op), s.now())
 }
 
 // do makes a whole call, and reports whether it was admitted and charged.
-func (s *server) do(p *access.Principal, op access.Operation) bool {
+func (s *server) do(p *keys.Principal, op access.Operation) bool {
 	decision := s.admit(p, op)
 	if decision.Verdict != access.Admitted {
 		return false
@@ -151,7 +152,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 	servers := []*server{startServer(t, r.URL(), prefix, nil), startServer(t, r.URL(), prefix, nil)}
 
 	t.Run("the minute", func(t *testing.T) {
-		p := newTenants(t, access.Live, access.Plan{PerMinute: 20, PerDay: 1000}, "minute").who(t, "minute")
+		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 20, PerDay: 1000}, "minute").who(t, "minute")
 		var admitted atomic.Int64
 		spread(servers, 40, func(s *server, _ int) {
 			if s.do(p, access.CardsGet) {
@@ -167,7 +168,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 		}
 	})
 	t.Run("the day", func(t *testing.T) {
-		p := newTenants(t, access.Live, access.Plan{PerMinute: 900, PerDay: 30}, "day").who(t, "day")
+		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 900, PerDay: 30}, "day").who(t, "day")
 		var charged atomic.Int64
 		spread(servers, 60, func(s *server, i int) {
 			decision := s.admit(p, access.CardsGet)
@@ -196,7 +197,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 		}
 	})
 	t.Run("leases", func(t *testing.T) {
-		p := newTenants(t, access.Live, access.Plan{PerMinute: 3000, PerDay: 1_000_000}, "leases").who(t, "leases")
+		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 3000, PerDay: 1_000_000}, "leases").who(t, "leases")
 		var admitted atomic.Int64
 		spread(servers, 4000, func(s *server, _ int) {
 			if s.do(p, access.CardsGet) {
@@ -208,7 +209,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 		}
 	})
 	t.Run("replay, conflict, wait", func(t *testing.T) {
-		p := newTenants(t, access.Preview, access.Plan{PerMinute: 900, Credits: 5}, "batch").who(t, "batch")
+		p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "batch").who(t, "batch")
 		a, b := servers[0], servers[1] // air: two of a kind
 		first := a.admit(p, access.PricesBatch)
 		claim, err := a.Begin(first.Ticket, "k", access.BodyHash{1}, a.now())
@@ -292,7 +293,7 @@ func startLoad(t *testing.T, servers []*server, n int) *load {
 	for i := range n {
 		l.names = append(l.names, fmt.Sprint("tenant", i))
 	}
-	l.tenants = newTenants(t, access.Live, access.Plan{PerMinute: 1000, PerDay: 1_000_000}, l.names...)
+	l.tenants = newTenants(t, keys.Live, keys.Plan{PerMinute: 1000, PerDay: 1_000_000}, l.names...)
 
 	var next atomic.Int64
 	var over atomic.Bool
@@ -416,7 +417,7 @@ func TestLossIsSeen(t *testing.T) {
 	pr := startPair(t)
 	age(t, pr.primary, "np")
 	s := startServer(t, pr.front.url(), "np", nil)
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 1000, PerDay: 1000}, "before").who(t, "before")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 1000, PerDay: 1000}, "before").who(t, "before")
 	if !s.do(p, access.CardsGet) {
 		t.Fatal("refused")
 	}

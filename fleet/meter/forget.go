@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 const (
@@ -145,7 +146,7 @@ func readAllowance(prefix, key string) (tenant string, allowance access.Allowanc
 	from, err := strconv.ParseInt(name[1:], 10, 64)
 	switch name[0] {
 	case 'd':
-		return tenant, access.DayQuota, access.Day(from).Start(), err == nil
+		return tenant, access.DayQuota, calendar.Day(from).Start(), err == nil
 	case 'p':
 		return tenant, access.PeriodCredits, from, err == nil
 	}

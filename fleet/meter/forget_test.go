@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // TestForget gives back what a server held: a unit of a day and one of credits. What it charged stays,
@@ -15,8 +17,8 @@ func TestForget(t *testing.T) {
 	r, prefix := commonRedis(t)
 	age(t, r, prefix)
 	s := startServer(t, r.URL(), prefix, nil)
-	live := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 4}, "one").who(t, "one")
-	preview := newTenants(t, access.Preview, access.Plan{PerMinute: 300, Credits: 4}, "one").who(t, "one")
+	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 4}, "one").who(t, "one")
+	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 4}, "one").who(t, "one")
 	options := Options{URL: r.URL(), Prefix: prefix, exchange: s.options.exchange}
 	if err := Lives(t.Context(), options, s.options.Incarnation); !errors.Is(err, ErrLives) {
 		t.Errorf("a server that lives: %v", err)
@@ -25,8 +27,8 @@ func TestForget(t *testing.T) {
 		t.Errorf("one that never was: %v", err)
 	}
 
-	held := map[*access.Principal]access.Decision{}
-	kinds := map[*access.Principal]access.Operation{live: access.CardsGet, preview: access.ProductsList}
+	held := map[*keys.Principal]access.Decision{}
+	kinds := map[*keys.Principal]access.Operation{live: access.CardsGet, preview: access.ProductsList}
 	for p, op := range kinds {
 		for range 2 {
 			if !s.do(p, op) {
@@ -39,7 +41,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	claimed := func(field string) (sum int64) {
-		day := "d" + strconv.Itoa(int(access.DayOf(s.now().Wall)))
+		day := "d" + strconv.Itoa(int(calendar.DayOf(s.now().Wall)))
 		period := "p" + number(preview.PeriodAt(s.now().Wall).Start)
 		for _, of := range []string{day, period} {
 			n, _ := strconv.ParseInt(r.Try("HGET", prefix+":{one}:q:"+of, field), 10, 64)

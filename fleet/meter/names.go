@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 const (
@@ -108,7 +109,7 @@ func (n *names) times() string { return n.key("r") }
 
 // spanOf names the day or period that a principal's calls are charged to. What an operator reset has
 // a name of its own: all servers begin it at nothing.
-func spanOf(p *access.Principal, allowance access.Allowance, standing *access.Standing) span {
+func spanOf(p *keys.Principal, allowance access.Allowance, standing *access.Standing) span {
 	out := span{
 		name: "d" + strconv.FormatInt(int64(standing.Day), 10),
 		from: standing.Day.Start(), till: (standing.Day + 1).Start(),
@@ -124,7 +125,7 @@ func spanOf(p *access.Principal, allowance access.Allowance, standing *access.St
 }
 
 // resetOf is when an operator reset an allowance last; 0 = never.
-func resetOf(p *access.Principal, allowance access.Allowance) int64 {
+func resetOf(p *keys.Principal, allowance access.Allowance) int64 {
 	day, credits := p.Resets()
 	if allowance == access.PeriodCredits {
 		return credits
@@ -133,11 +134,11 @@ func resetOf(p *access.Principal, allowance access.Allowance) int64 {
 }
 
 // subjectOf names the window that a call passes: a key's, or one of its tenant.
-func subjectOf(p *access.Principal, rule *access.Rule) string {
+func subjectOf(p *keys.Principal, rule *access.Rule) string {
 	switch {
 	case rule.Window == access.UsageWindow:
 		return "u"
-	case p.Kind == access.Preview:
+	case p.Kind == keys.Preview:
 		return "t"
 	}
 	return p.KeyID

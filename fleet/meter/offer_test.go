@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/redistest"
 )
 
@@ -16,7 +17,7 @@ func TestKeptRepliesAreOffered(t *testing.T) {
 	r := redistest.Start(t)
 	age(t, r, "np")
 	s := startServer(t, r.URL(), "np", nil)
-	p := newTenants(t, access.Preview, access.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
+	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
 	for _, key := range []string{"kept", "taken"} {
 		call := s.admit(p, access.PricesBatch)
 		claim, err := s.Begin(call.Ticket, key, access.BodyHash{1}, s.now())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/redistest"
 )
 
@@ -36,8 +37,8 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 	for range 2 {
 		servers = append(servers, startServer(t, r.URL(), "np", ledger))
 	}
-	live := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 10}, "one").who(t, "one")
-	preview := newTenants(t, access.Preview, access.Plan{PerMinute: 300, Credits: 5}, "one").who(t, "one")
+	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").who(t, "one")
+	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 5}, "one").who(t, "one")
 	for i, s := range servers {
 		for range 3 + i {
 			if !s.do(live, access.CardsGet) {
@@ -74,7 +75,7 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 			t.Errorf("the ledger was asked %d times", n)
 		}
 	})
-	for p, want := range map[*access.Principal]int{live: 3, preview: 2} {
+	for p, want := range map[*keys.Principal]int{live: 3, preview: 2} {
 		op := access.CardsGet
 		if p == preview {
 			op = access.ProductsList
@@ -109,7 +110,7 @@ func TestEmptiedRedisWithoutADatabase(t *testing.T) {
 		}
 	})
 	s.link.state.Load().bornAt = s.now().Wall
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 100}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 100}, "one").who(t, "one")
 	began := s.now().Mono
 
 	for range 20 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // sweepEvery is how often shares that are not used are looked for.
@@ -89,7 +90,7 @@ func (ss *seats) each(visit func(seatName, *seat)) {
 }
 
 // seat returns a tenant's share.
-func (store *Store) seat(p *access.Principal, allowance access.Allowance) *seat {
+func (store *Store) seat(p *keys.Principal, allowance access.Allowance) *seat {
 	name := seatName{tenant: p.Tenant, allowance: allowance}
 	if found := store.seats.find(name); found != nil {
 		return found
@@ -115,7 +116,7 @@ func (store *Store) seat(p *access.Principal, allowance access.Allowance) *seat 
 }
 
 // locked returns a tenant's share, and its caller unlocks it.
-func (store *Store) locked(p *access.Principal, allowance access.Allowance) *seat {
+func (store *Store) locked(p *keys.Principal, allowance access.Allowance) *seat {
 	for {
 		st := store.seat(p, allowance)
 		st.mu.Lock()
@@ -156,7 +157,7 @@ func (store *Store) leasedUnits() (units int64) {
 
 // span is spanOf, for a day or period that mostly is the one of the call before. The caller holds the
 // seat.
-func (st *seat) span(p *access.Principal, allowance access.Allowance, standing *access.Standing) span {
+func (st *seat) span(p *keys.Principal, allowance access.Allowance, standing *access.Standing) span {
 	same := st.standing.Day == standing.Day && st.standing.Period == standing.Period
 	if same && st.reset == resetOf(p, allowance) && st.named.name != "" {
 		return st.named
@@ -165,7 +166,7 @@ func (st *seat) span(p *access.Principal, allowance access.Allowance, standing *
 }
 
 // order is what a rule asks for. The caller holds the seat.
-func (store *Store) order(st *seat, p *access.Principal, rule *access.Rule, now access.Instant) order {
+func (store *Store) order(st *seat, p *keys.Principal, rule *access.Rule, now access.Instant) order {
 	standing := store.journal.Standing(p, rule, now)
 	if of := st.span(p, rule.Allowance, &standing); of != st.named {
 		own := *rule // a call's stays where it is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 )
 
 // seatCount counts shares.
@@ -33,7 +34,7 @@ func TestSweep(t *testing.T) {
 	for i := range 20 {
 		names = append(names, fmt.Sprint("tenant", i))
 	}
-	ts := newTenants(t, access.Live, access.Plan{PerMinute: 6, PerDay: 4}, names...)
+	ts := newTenants(t, keys.Live, keys.Plan{PerMinute: 6, PerDay: 4}, names...)
 	for _, name := range names {
 		if !s.do(ts.who(t, name), access.CardsGet) {
 			t.Fatal("refused")
@@ -81,11 +82,11 @@ func TestSweepUnderCalls(t *testing.T) {
 	age(t, r, prefix)
 	servers := []*server{startServer(t, r.URL(), prefix, nil), startServer(t, r.URL(), prefix, nil)}
 	const most = 600
-	for name, plan := range map[string]access.Plan{
+	for name, plan := range map[string]keys.Plan{
 		"exact": {PerMinute: 1000, PerDay: most}, "leased": {PerMinute: 5000, PerDay: most},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newTenants(t, access.Live, plan, name).who(t, name)
+			p := newTenants(t, keys.Live, plan, name).who(t, name)
 			done := make(chan struct{})
 			swept := make(chan struct{})
 			go func() {
@@ -145,7 +146,7 @@ func TestLeasedUnits(t *testing.T) {
 	r, prefix := commonRedis(t)
 	age(t, r, prefix)
 	s := startServer(t, r.URL(), prefix, func(o *Options) { o.Lease = time.Hour })
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 5000, PerDay: 100_000}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 5000, PerDay: 100_000}, "one").who(t, "one")
 	if !s.do(p, access.CardsGet) {
 		t.Fatal("refused")
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // unavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
@@ -150,7 +152,7 @@ func (store *Store) see(now access.Instant) {
 }
 
 // Admit implements [access.Store]. It waits for Redis, and no longer than the timeout.
-func (store *Store) Admit(p *access.Principal, rule access.Rule, now access.Instant) access.Decision {
+func (store *Store) Admit(p *keys.Principal, rule access.Rule, now access.Instant) access.Decision {
 	if store.Err() != nil {
 		return store.refuse(p, &rule, now, 0)
 	}
@@ -193,7 +195,7 @@ func exhausted(c *call) access.Policy {
 }
 
 // refuse answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
-func (store *Store) refuse(p *access.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
+func (store *Store) refuse(p *keys.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
 	store.meters.results[resultUnavailable].Add(1)
 	retry := int64(unavailableRetry)
 	if wait > 0 {
@@ -239,7 +241,7 @@ func (o *order) fit(why purpose, rule *access.Rule) {
 
 // decide waits until a call is decided.
 func (store *Store) decide(
-	p *access.Principal, rule *access.Rule, now access.Instant, why purpose,
+	p *keys.Principal, rule *access.Rule, now access.Instant, why purpose,
 ) (call, access.Standing, error) {
 	store.see(now)
 	when := now
@@ -532,12 +534,12 @@ func (store *Store) ended(t *access.Ticket, held, charged int64, err error) (acc
 }
 
 // Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
-func (store *Store) Usage(p *access.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
+func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
 		return access.Usage{}, errClosed
 	}
 	asked := rule
-	if p.Kind == access.Live {
+	if p.Kind == keys.Live {
 		asked.Window = access.KeyWindow
 		asked.PerMinute = p.Plan.PerMinute
 	}
@@ -551,14 +553,14 @@ func (store *Store) Usage(p *access.Principal, rule access.Rule, now access.Inst
 		Remaining: max(0, rule.Limit-c.used), PerMinute: p.Plan.PerMinute,
 	}
 	if rule.Allowance == access.DayQuota {
-		usage.Period = access.Period{Start: c.span.from, End: c.span.till}
+		usage.Period = calendar.Period{Start: c.span.from, End: c.span.till}
 		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
 	}
 	return usage, nil
 }
 
 // Ledger implements [access.Store]: what this server recorded.
-func (store *Store) Ledger(tenant string, since access.Day) ([]access.LedgerRow, error) {
+func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
 	if store.closed.Load() {
 		return nil, errClosed
 	}

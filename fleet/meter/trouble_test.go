@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 	"ninepocket/internal/redistest"
 )
 
@@ -22,7 +24,7 @@ func TestEveryKthReplyLost(t *testing.T) {
 	age(t, r, prefix)
 	front := newProxy(t, r.Address())
 	s := startServer(t, front.url(), prefix, nil)
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 10_000}, "kth").who(t, "kth")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "kth").who(t, "kth")
 	front.change(func(p *proxy) { p.everyKth = 53 }) // more than a connection needs to come up
 
 	// As many as may be, and more calls than that.
@@ -46,7 +48,7 @@ func TestEveryKthReplyLost(t *testing.T) {
 	if n := charged.Load(); n > 300 {
 		t.Errorf("%d charged of 300 a minute", n)
 	}
-	day := "d" + strconv.Itoa(int(access.DayOf(s.now().Wall)))
+	day := "d" + strconv.Itoa(int(calendar.DayOf(s.now().Wall)))
 	eventually(t, "all that is claimed is charged", func() bool {
 		claimed := r.Try("HGET", prefix+":{kth}:q:"+day, "t")
 		return claimed == strconv.FormatInt(charged.Load(), 10)
@@ -61,7 +63,7 @@ func TestNoReplicasWritesNothing(t *testing.T) {
 	age(t, r, "np")
 	// As long as a call that is refused waits for better times.
 	s := startServer(t, r.URL(), "np", func(o *Options) { o.Timeout = 3 * time.Second })
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 10_000}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "one").who(t, "one")
 	for _, refusal := range [][2]string{{"min-replicas-to-write", "1"}, {"maxmemory", "1"}} {
 		eventually(t, "a call is granted", func() bool { return s.do(p, access.CardsGet) })
 
@@ -97,7 +99,7 @@ func TestEmptiedRedis(t *testing.T) {
 			}
 		}
 	})
-	ts := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 10}, "one", "two")
+	ts := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one", "two")
 	p := ts.who(t, "one")
 	for range 8 {
 		if !s.do(p, access.CardsGet) || !s.do(ts.who(t, "two"), access.CardsGet) {
@@ -119,7 +121,7 @@ func TestEmptiedRedis(t *testing.T) {
 		usage, err := s.Usage(p, access.RuleFor(p, access.UsageGet), s.now())
 		return err == nil && usage.Used == 8
 	})
-	day := "d" + strconv.Itoa(int(access.DayOf(s.now().Wall)))
+	day := "d" + strconv.Itoa(int(calendar.DayOf(s.now().Wall)))
 	for _, tenant := range []string{"one", "two"} {
 		if claimed := r.Try("HGET", "np:{"+tenant+"}:q:"+day, "t"); claimed != "8" {
 			t.Errorf("%s: claimed %q, charged 8", tenant, claimed)
@@ -137,7 +139,7 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 			r := redistest.Start(t)
 			age(t, r, "np")
 			s := startServer(t, r.URL(), "np", nil)
-			p := newTenants(t, access.Live, access.Plan{PerMinute: perMinute, PerDay: 10}, "one").who(t, "one")
+			p := newTenants(t, keys.Live, keys.Plan{PerMinute: perMinute, PerDay: 10}, "one").who(t, "one")
 			r.Try("FLUSHALL")
 			if decision := s.admit(p, access.CardsGet); decision.Verdict != access.Unavailable {
 				t.Errorf("granted: %+v", decision)
@@ -168,7 +170,7 @@ func TestReadyWhileRedisIsAway(t *testing.T) {
 		o.Timeout = 100 * time.Millisecond
 		o.exchange = exchangeFor
 	})
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 10_000}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "one").who(t, "one")
 	eventually(t, "a call is granted", func() bool { return s.do(p, access.CardsGet) })
 
 	// One that stands still.
@@ -227,7 +229,7 @@ func TestPreparedResolves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newTenants(t, access.Preview, access.Plan{PerMinute: 900, Credits: 5}, name).who(t, name)
+			p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, name).who(t, name)
 			s := startServer(t, r.URL(), prefix, nil)
 			call := s.admit(p, access.PricesBatch)
 			claim, err := s.Begin(call.Ticket, "k", access.BodyHash{1}, s.now())
@@ -374,7 +376,7 @@ func TestJournalFails(t *testing.T) {
 	r, prefix := commonRedis(t)
 	age(t, r, prefix)
 	s := startServer(t, r.URL(), prefix, nil)
-	p := newTenants(t, access.Live, access.Plan{PerMinute: 300, PerDay: 10}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").who(t, "one")
 	held := s.admit(p, access.CardsGet)
 	if err := s.journal.Close(); err != nil {
 		t.Fatal(err)
@@ -386,7 +388,7 @@ func TestJournalFails(t *testing.T) {
 	if decision := s.admit(p, access.CardsGet); decision.Verdict != access.Unavailable || s.Err() == nil {
 		t.Errorf("%+v, fault %v", decision, s.Err())
 	}
-	day := "d" + strconv.Itoa(int(access.DayOf(s.now().Wall)))
+	day := "d" + strconv.Itoa(int(calendar.DayOf(s.now().Wall)))
 	eventually(t, "the unit goes back", func() bool { return r.Try("HGET", prefix+":{one}:q:"+day, "t") == "0" })
 	if n := granted(r, prefix, "one", p.KeyID); n != 1 {
 		t.Errorf("%d admissions are stored, one was made", n)

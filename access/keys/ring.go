@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -24,46 +26,49 @@ type Principal struct {
 	Scopes  Scope // preview
 	Credits int64 // preview credits a period
 
-	period  Period // zero: the UTC calendar month
-	resets  resets
-	expires int64 // Unix milliseconds; 0 = never
-	revoked bool
-	slot    atomic.Pointer[slot] // where the store keeps this key's state; a shortcut
+	// Slot is for the store, which keeps there where this key's state is: a shortcut.
+	Slot atomic.Pointer[any]
+
+	period       calendar.Period // zero: the UTC calendar month
+	dayReset     int64           // Unix milliseconds; 0 = never, as of the next two
+	creditsReset int64
+	expires      int64
+	revoked      bool
 }
 
 // Has reports whether a preview key has all of these scopes.
 func (p *Principal) Has(scope Scope) bool { return p.Scopes&scope == scope }
 
 // PeriodAt returns the credit period around a Unix time in milliseconds.
-func (p *Principal) PeriodAt(wall int64) Period {
-	if p.period == (Period{}) {
-		return monthOf(wall)
+func (p *Principal) PeriodAt(wall int64) calendar.Period {
+	if p.period == (calendar.Period{}) {
+		return calendar.Month(wall)
 	}
-	return p.period.around(wall)
+	return p.period.Around(wall)
 }
 
 // Resets returns the instants, in Unix milliseconds, before which an operator wants nothing to count
 // any more: of days and of credits; 0 = none.
-func (p *Principal) Resets() (day, credits int64) { return p.resets.day, p.resets.credits }
+func (p *Principal) Resets() (day, credits int64) { return p.dayReset, p.creditsReset }
 
 // KeyRing is the current reading of a keys file. Readers do one atomic load and never lock; a
 // reload builds a new table and swaps it, and the old one is left to the garbage collector because
 // requests may still hold its principals.
-type KeyRing struct {
-	path    string    // of the keys file; "" = fixed, or from a source
-	source  KeySource // nil = the keys file, or fixed
-	current atomic.Pointer[keyTable]
+type Ring struct {
+	path    string // of the keys file; "" = fixed, or from a source
+	source  Source // nil = the keys file, or fixed
+	current atomic.Pointer[table]
 
 	mu    sync.Mutex // guards what follows; never held while a file is read
 	plans Plans
-	file  *KeyFile
+	file  *File
 	seen  []byte // content that file was read from
 
 	following
 }
 
 // keyTable is immutable, except for the slots of its principals.
-type keyTable struct {
+type table struct {
 	number uint64 // no two tables of a process have the same; 0 is none
 	keys   map[[sha256.Size]byte]*Principal
 }
@@ -81,12 +86,12 @@ type Recall struct {
 
 // OpenKeyRing reads the keys file of a state directory. The plans must validate and are not changed
 // afterwards. A missing file is an error as of [ReadKeys].
-func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
+func OpenRing(stateDir string, plans Plans) (*Ring, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
 	}
 
-	ring := &KeyRing{path: filepath.Join(stateDir, keysName), plans: plans}
+	ring := &Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans}
 	ring.turn = make(chan struct{}, 1)
 	if _, err := ring.Reload(); err != nil {
 		return nil, err
@@ -95,21 +100,21 @@ func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 }
 
 // KeySource is where keys are kept that no keys file has.
-type KeySource interface {
+type Source interface {
 	// Read returns all keys, and whether they changed since it was called last. The caller changes
 	// nothing in them, and is done with them when it calls again.
-	Read(ctx context.Context) (f *KeyFile, changed bool, err error)
+	Read(ctx context.Context) (f *File, changed bool, err error)
 	// String names the source for messages.
 	String() string
 }
 
 // KeyRingFrom returns a ring over the keys of a source, which it reads.
-func KeyRingFrom(source KeySource, plans Plans) (*KeyRing, error) {
+func RingFrom(source Source, plans Plans) (*Ring, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
 	}
 
-	ring := &KeyRing{source: source, plans: plans}
+	ring := &Ring{source: source, plans: plans}
 	ring.turn = make(chan struct{}, 1)
 	if _, err := ring.Reload(); err != nil {
 		return nil, err
@@ -119,17 +124,17 @@ func KeyRingFrom(source KeySource, plans Plans) (*KeyRing, error) {
 
 // FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after changing the
 // file.
-func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
+func FixedRing(f *File, plans Plans) (*Ring, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
 	}
-	ring := &KeyRing{plans: plans}
+	ring := &Ring{plans: plans}
 	err := ring.Replace(f)
 	return ring, err
 }
 
 // Replace makes the ring hold the keys that f has now. The ring does not keep f itself.
-func (ring *KeyRing) Replace(f *KeyFile) error {
+func (ring *Ring) Replace(f *File) error {
 	data, err := f.encode()
 	if err != nil {
 		return err
@@ -141,15 +146,13 @@ func (ring *KeyRing) Replace(f *KeyFile) error {
 }
 
 // Len returns the number of keys, expired and revoked ones included.
-func (ring *KeyRing) Len() int { return len(ring.current.Load().keys) }
+func (ring *Ring) Len() int { return len(ring.current.Load().keys) }
 
-// Authenticate is [Gate.Authenticate].
-func (ring *KeyRing) Authenticate(raw []byte, now Instant) (*Principal, error) {
-	return ring.recognize(raw, now, nil)
-}
-
-// recognize is [Gate.Recognize].
-func (ring *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
+// Recognize returns the principal of a key at a wall time in Unix milliseconds, or ErrNoKey, ErrInvalid,
+// ErrRevoked, ErrExpired, ErrSandbox with the principal, or ErrUnavailable with the principal when its
+// plan is not configured. It keeps in last what it last found, raw included; nil remembers nothing. It
+// keeps no other part of raw and does not allocate.
+func (ring *Ring) Recognize(raw []byte, wall int64, last *Recall) (*Principal, error) {
 	p, err := ring.find(raw, last)
 	if err != nil {
 		return nil, err
@@ -159,7 +162,7 @@ func (ring *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principa
 	switch {
 	case p.revoked:
 		return nil, ErrRevoked
-	case p.expires != 0 && now.Wall >= p.expires:
+	case p.expires != 0 && wall >= p.expires:
 		return nil, ErrExpired
 	case p.Kind == Sandbox:
 		return p, ErrSandbox
@@ -170,7 +173,7 @@ func (ring *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principa
 }
 
 // find returns the principal of a key, whatever its state.
-func (ring *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
+func (ring *Ring) find(raw []byte, last *Recall) (*Principal, error) {
 	table := ring.current.Load()
 	// In constant time: how much of a guess is right must not show.
 	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
@@ -192,13 +195,13 @@ func (ring *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
 }
 
 // take parses data and swaps the table. The caller holds mu.
-func (ring *KeyRing) take(data []byte) error {
-	f, err := parseKeyFile(data)
+func (ring *Ring) take(data []byte) error {
+	f, err := parseFile(data)
 	if err != nil {
 		return err
 	}
 
-	ring.current.Store(newKeyTable(f, ring.plans))
+	ring.current.Store(newTable(f, ring.plans))
 	ring.file = f
 	ring.seen = data
 	ring.reloads.Add(1)
@@ -206,7 +209,7 @@ func (ring *KeyRing) take(data []byte) error {
 }
 
 // SetPlans changes the plans, as when the configuration is read again. On an error nothing changes.
-func (ring *KeyRing) SetPlans(plans Plans) error {
+func (ring *Ring) SetPlans(plans Plans) error {
 	if err := plans.Validate(); err != nil {
 		return err
 	}
@@ -214,7 +217,7 @@ func (ring *KeyRing) SetPlans(plans Plans) error {
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
 	ring.plans = plans
-	ring.current.Store(newKeyTable(ring.file, plans))
+	ring.current.Store(newTable(ring.file, plans))
 	return nil
 }
 
@@ -227,7 +230,7 @@ type Unusable struct {
 }
 
 // Unusable returns the keys that cannot be used at a time, by tenant.
-func (ring *KeyRing) Unusable(now time.Time) (out []Unusable) {
+func (ring *Ring) Unusable(now time.Time) (out []Unusable) {
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
 
@@ -251,8 +254,8 @@ func (ring *KeyRing) Unusable(now time.Time) (out []Unusable) {
 	return out
 }
 
-func newKeyTable(f *KeyFile, plans Plans) *keyTable {
-	table := &keyTable{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
+func newTable(f *File, plans Plans) *table {
+	table := &table{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
 		var sum [sha256.Size]byte
 		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseKeyFile
@@ -266,11 +269,8 @@ func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
 		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
-		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil, resets: tenant.resets(),
-	}
-
-	if key.ExpiresAt != nil {
-		p.expires = key.ExpiresAt.UnixMilli()
+		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
+		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt), expires: millis(key.ExpiresAt),
 	}
 
 	switch {
@@ -281,7 +281,15 @@ func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 	}
 
 	if tenant.PeriodStart != nil {
-		p.period = Period{Start: tenant.PeriodStart.UnixMilli(), End: tenant.PeriodEnd.UnixMilli()}
+		p.period = calendar.Period{Start: tenant.PeriodStart.UnixMilli(), End: tenant.PeriodEnd.UnixMilli()}
 	}
 	return p
+}
+
+// millis returns a time in Unix milliseconds, and 0 for none.
+func millis(when *time.Time) int64 {
+	if when == nil {
+		return 0
+	}
+	return when.UnixMilli()
 }

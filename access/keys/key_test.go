@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ func TestKeyFormat(t *testing.T) {
 	seen := map[string]bool{}
 	for kind := Live; kind <= Preview; kind++ {
 		for range 200 {
-			text := MintKey(kind)
+			text := Mint(kind)
 			if len(text) != keyLength || !strings.HasPrefix(text, kindPrefixes[kind]) || seen[text] {
 				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
 			}
@@ -30,7 +30,7 @@ func TestKeyFormat(t *testing.T) {
 // TestKeyMutations changes, drops and doubles every character of a key.
 func TestKeyMutations(t *testing.T) {
 	t.Parallel()
-	text := MintKey(Live)
+	text := Mint(Live)
 	f := func(mutant string) {
 		t.Helper()
 		if mutant == text {
@@ -108,7 +108,7 @@ func FuzzCheckKey(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte("npk_live_"))
 	f.Add([]byte("npk_prev_0123456789ABCDEFGHIJKLabcdef"))
-	f.Add([]byte(MintKey(Sandbox)))
+	f.Add([]byte(Mint(Sandbox)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		kind, err := checkKey(raw)
 		if (err == nil) != (kind != NoKind) {

@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"errors"
@@ -11,22 +11,22 @@ import (
 // once.
 func TestRecognize(t *testing.T) {
 	t.Parallel()
-	f := NewKeyFile()
+	f := NewFile()
 	first, firstRaw := mustCreate(t, f, NewKey{Tenant: "one", Kind: Live, Plan: "pro"})
 	_, secondRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Live, Plan: "free"})
 	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Sandbox, Plan: "free"})
 	ends := testTime.Add(time.Hour)
 	_, endsRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Live, Plan: "free", Expires: &ends})
-	ring, err := FixedKeyRing(f, DefaultPlans())
+	ring, err := FixedRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	var last Recall
-	now := instant(testTime)
+	now := testTime.UnixMilli()
 	raws := []string{
 		firstRaw, secondRaw, sandboxRaw, endsRaw,
-		"", "npk_live_", firstRaw[:len(firstRaw)-1], firstRaw + "x", MintKey(Live),
+		"", "npk_live_", firstRaw[:len(firstRaw)-1], firstRaw + "x", Mint(Live),
 	}
 
 	ask := func() {
@@ -34,8 +34,8 @@ func TestRecognize(t *testing.T) {
 		for _, before := range raws {
 			for _, raw := range raws {
 				for _, key := range []string{before, raw, raw} {
-					got, err := ring.recognize([]byte(key), now, &last)
-					want, wanted := ring.Authenticate([]byte(key), now)
+					got, err := ring.Recognize([]byte(key), now, &last)
+					want, wanted := ring.Recognize([]byte(key), now, nil)
 					if got != want || !errors.Is(err, wanted) {
 						t.Fatalf("key %d characters after another of %d: %v, %v; want %v, %v",
 							len(key), len(before), got, err, want, wanted)
@@ -43,15 +43,15 @@ func TestRecognize(t *testing.T) {
 				}
 			}
 		}
-		ring.recognize([]byte(firstRaw), now, &last) // what a connection would hold on to
+		ring.Recognize([]byte(firstRaw), now, &last) // what a connection would hold on to
 	}
 
 	ask()
-	now = instant(ends)
+	now = ends.UnixMilli()
 	if ask(); last.principal == nil || last.principal.KeyID != first.ID {
 		t.Fatalf("%+v", last)
 	}
-	if _, err := ring.recognize([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
+	if _, err := ring.Recognize([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
 		t.Fatal(err)
 	}
 
@@ -60,7 +60,7 @@ func TestRecognize(t *testing.T) {
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := ring.recognize([]byte(firstRaw), now, &last); err != nil || p.Plan.PerMinute != 7 {
+	if p, err := ring.Recognize([]byte(firstRaw), now, &last); err != nil || p.Plan.PerMinute != 7 {
 		t.Fatalf("after a change of plans: %+v, %v", p, err)
 	}
 	if _, err := f.Revoke(first.ID, testTime); err != nil {
@@ -69,16 +69,16 @@ func TestRecognize(t *testing.T) {
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ring.recognize([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
+	if _, err := ring.Recognize([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
 		t.Fatalf("after it was revoked: %v", err)
 	}
 
 	ask()
-	other, err := FixedKeyRing(NewKeyFile(), DefaultPlans())
+	other, err := FixedRing(NewFile(), DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.recognize([]byte(secondRaw), now, &last); !errors.Is(err, ErrInvalid) {
+	if _, err := other.Recognize([]byte(secondRaw), now, &last); !errors.Is(err, ErrInvalid) {
 		t.Fatalf("in another ring: %v", err)
 	}
 }

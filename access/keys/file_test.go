@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"bytes"
@@ -12,27 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
 )
 
-var testTime = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-
-func instant(now time.Time) Instant {
-	return Instant{Mono: now.Sub(testTime).Milliseconds(), Wall: now.UnixMilli()}
-}
-
-func mustCreate(t testing.TB, f *KeyFile, want NewKey) (*Key, string) {
-	t.Helper()
-	key, raw, err := f.Create(want, testTime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key, raw
-}
-
 func TestKeyFileCreate(t *testing.T) {
 	t.Parallel()
-	f := NewKeyFile()
+	f := NewFile()
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
 	refused := func(key NewKey, want string) {
 		t.Helper()
@@ -93,7 +79,7 @@ func TestKeyFileCreate(t *testing.T) {
 
 func TestKeyFileHoldsNoKey(t *testing.T) {
 	t.Parallel()
-	f := NewKeyFile()
+	f := NewFile()
 	var raws []string
 	for range 20 {
 		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
@@ -114,20 +100,20 @@ func TestKeyFileHoldsNoKey(t *testing.T) {
 
 func TestKeyLife(t *testing.T) {
 	t.Parallel()
-	f := NewKeyFile()
+	f := NewFile()
 	old, oldRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 	expires := testTime.Add(time.Hour)
 	_, briefRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Expires: &expires})
 	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Sandbox})
 	_, goneRaw := mustCreate(t, f, NewKey{Tenant: "gone", Kind: Live, Plan: "gold"})
-	ring, err := FixedKeyRing(f, DefaultPlans())
+	ring, err := FixedRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	want := func(raw string, now time.Time, want error) {
 		t.Helper()
-		p, err := ring.Authenticate([]byte(raw), instant(now))
+		p, err := ring.Recognize([]byte(raw), now.UnixMilli(), nil)
 		if !errors.Is(err, want) || want == nil && p == nil {
 			t.Fatalf("authenticate: %v %v, want %v", p, err, want)
 		}
@@ -135,7 +121,7 @@ func TestKeyLife(t *testing.T) {
 
 	want("", testTime, ErrNoKey)
 	want("npk_live_nonsense", testTime, ErrInvalid)
-	want(MintKey(Live), testTime, ErrInvalid)
+	want(Mint(Live), testTime, ErrInvalid)
 	want(oldRaw, testTime, nil)
 	want(sandboxRaw, testTime, ErrSandbox)
 	want(goneRaw, testTime, ErrUnavailable)
@@ -179,20 +165,20 @@ func TestKeyLife(t *testing.T) {
 func TestUpdateKeysOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
-	if _, err := ReadKeys(dir); !errors.Is(err, ErrNoKeysFile) {
+	if _, err := Read(dir); !errors.Is(err, ErrNoFile) {
 		t.Fatalf("no file: %v", err)
 	}
 
-	create := func(f *KeyFile) error {
+	create := func(f *File) error {
 		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 		return err
 	}
 
-	if err := UpdateKeys(dir, create); err != nil {
+	if err := Update(dir, create); err != nil {
 		t.Fatal(err)
 	}
 
-	path := filepath.Join(dir, keysName)
+	path := filepath.Join(dir, statedir.KeysName)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
@@ -200,14 +186,14 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 
 	before, _ := os.ReadFile(path)
 	failed := errors.New("changed my mind")
-	err = UpdateKeys(dir, func(f *KeyFile) error { return errors.Join(create(f), failed) })
+	err = Update(dir, func(f *File) error { return errors.Join(create(f), failed) })
 	if after, _ := os.ReadFile(path); !errors.Is(err, failed) || !bytes.Equal(before, after) {
 		t.Fatalf("a failed change was written: %v", err)
 	}
 	if err := os.WriteFile(path, before[:len(before)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := UpdateKeys(dir, create); !errors.Is(err, ErrCorrupt) {
+	if err := Update(dir, create); !errors.Is(err, wal.ErrCorrupt) {
 		t.Fatalf("damaged file: %v", err)
 	}
 	if after, _ := os.ReadFile(path); len(after) != len(before)/2 {
@@ -245,7 +231,7 @@ func TestUpdateKeysProcesses(t *testing.T) {
 	}
 
 	group.Wait()
-	f, err := ReadKeys(dir)
+	f, err := Read(dir)
 	if err != nil || len(f.Keys) != 60 {
 		t.Fatalf("%d keys, want 60 (%v)", len(f.Keys), err)
 	}
@@ -253,13 +239,13 @@ func TestUpdateKeysProcesses(t *testing.T) {
 
 func createKeys(t *testing.T, dir string, n int) {
 	for range n {
-		create := func(f *KeyFile) error {
+		create := func(f *File) error {
 			_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 			return err
 		}
-		err := UpdateKeys(dir, create)
-		for errors.Is(err, ErrLocked) { // six who want it all the time are not fair to each other
-			err = UpdateKeys(dir, create)
+		err := Update(dir, create)
+		for errors.Is(err, statedir.ErrLocked) { // six who want it all the time are not fair to each other
+			err = Update(dir, create)
 		}
 		if err != nil {
 			t.Error(err)
@@ -272,64 +258,11 @@ func TestEmptyKeysFile(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", " ", "\n", "null", "{", "{}"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, keysName), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, statedir.KeysName), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ring, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrKeysDamaged) || ring != nil {
+		if ring, err := OpenRing(dir, DefaultPlans()); !errors.Is(err, ErrDamaged) || ring != nil {
 			t.Errorf("content %q: a ring %v, error %v", content, ring != nil, err)
-		}
-	}
-}
-
-// TestKeysGone takes the keys file away from a state that a server used: nothing begins a new one by
-// itself, and a repair does when it is told to.
-func TestKeysGone(t *testing.T) {
-	t.Parallel()
-	for _, left := range []string{checkpointName, filepath.Join(walDirName, wal.SegmentName(1))} {
-		dir := t.TempDir()
-		store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
-		repaired := t.TempDir()
-		if err := os.CopyFS(repaired, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-
-		// One of the two is enough to know.
-		for _, name := range []string{checkpointName, walDirName} {
-			if !strings.HasPrefix(left, name) {
-				if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-
-		create := func(f *KeyFile) error {
-			_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
-			return err
-		}
-		if err := UpdateKeys(dir, create); !errors.Is(err, ErrKeysGone) {
-			t.Errorf("%s is left, and a key is created: %v", left, err)
-		}
-		if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrKeysGone) || errors.Is(err, ErrNoKeysFile) {
-			t.Errorf("%s is left: %v", left, err)
-		}
-
-		if report, err := VerifyState(repaired); err != nil || len(report.Damage) != 1 {
-			t.Errorf("verify: %v (%v)", report.Damage, err)
-		}
-		if _, err := RepairState(repaired, false, testTime); !errors.Is(err, ErrKeysGone) {
-			t.Errorf("a repair that believes nothing: %v", err)
-		}
-		if report, err := RepairState(repaired, true, testTime); err != nil || len(report.Dropped) != 1 {
-			t.Errorf("a repair: %v (%v)", report.Dropped, err)
-		}
-		if err := UpdateKeys(repaired, create); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -338,26 +271,26 @@ func TestKeysGone(t *testing.T) {
 func TestKeyRingFollows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrNoKeysFile) {
+	if _, err := OpenRing(dir, DefaultPlans()); !errors.Is(err, ErrNoFile) {
 		t.Fatalf("no file: %v", err)
 	}
 
 	var id, raw string
-	update := func(change func(f *KeyFile) error) {
+	update := func(change func(f *File) error) {
 		t.Helper()
-		if err := UpdateKeys(dir, change); err != nil {
+		if err := Update(dir, change); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	update(func(f *KeyFile) error {
+	update(func(f *File) error {
 		key, text, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 		id = key.ID
 		raw = text
 		return err
 	})
 
-	ring, err := OpenKeyRing(dir, DefaultPlans())
+	ring, err := OpenRing(dir, DefaultPlans())
 	if err != nil || ring.Len() != 1 {
 		t.Fatal(ring.Len(), err)
 	}
@@ -383,35 +316,35 @@ func TestKeyRingFollows(t *testing.T) {
 
 	check := func(want error) {
 		t.Helper()
-		if _, err := ring.Authenticate([]byte(raw), instant(testTime)); !errors.Is(err, want) {
+		if _, err := ring.Recognize([]byte(raw), testTime.UnixMilli(), nil); !errors.Is(err, want) {
 			t.Fatalf("authenticate: %v, want %v", err, want)
 		}
 	}
 
 	// A file that is written in place may be read half done.
-	path := filepath.Join(dir, keysName)
+	path := filepath.Join(dir, statedir.KeysName)
 	replace := func(data []byte) {
 		t.Helper()
-		fresh := filepath.Join(t.TempDir(), keysName)
+		fresh := filepath.Join(t.TempDir(), statedir.KeysName)
 		if err := errors.Join(os.WriteFile(fresh, data, 0o600), os.Rename(fresh, path)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	good, _ := os.ReadFile(path)
 	replace(good[:len(good)-20])
-	if err := next(); !errors.Is(err, ErrCorrupt) || strings.Contains(err.Error(), "npk_") {
+	if err := next(); !errors.Is(err, wal.ErrCorrupt) || strings.Contains(err.Error(), "npk_") {
 		t.Fatalf("damaged: %v", err)
 	}
 
 	check(nil)
 	os.Remove(path)
-	if err := next(); !errors.Is(err, ErrNoKeysFile) {
+	if err := next(); !errors.Is(err, ErrNoFile) {
 		t.Fatalf("removed: %v", err)
 	}
 
 	check(nil)
 	replace(good)
-	update(func(f *KeyFile) error { _, err := f.Revoke(id, testTime); return err })
+	update(func(f *File) error { _, err := f.Revoke(id, testTime); return err })
 	if err := next(); err != nil {
 		t.Fatalf("changed: %v", err)
 	}
@@ -422,7 +355,7 @@ func TestKeyRingFollows(t *testing.T) {
 }
 
 func FuzzParseKeyFile(f *testing.F) {
-	file := NewKeyFile()
+	file := NewFile()
 	mustCreate(f, file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 	mustCreate(f, file, NewKey{
 		Tenant: "org", Kind: Preview, Plan: "preview",
@@ -438,14 +371,14 @@ func FuzzParseKeyFile(f *testing.F) {
 	f.Add([]byte(`{"version":1,"tenants":{"a":null},"keys":[null]}`))
 	f.Add([]byte(`{"version":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := parseKeyFile(data)
+		file, err := parseFile(data)
 		if err != nil {
-			if !errors.Is(err, ErrCorrupt) {
+			if !errors.Is(err, wal.ErrCorrupt) {
 				t.Fatal(err)
 			}
 			return
 		}
-		ring, err := FixedKeyRing(file, DefaultPlans())
+		ring, err := FixedRing(file, DefaultPlans())
 		if err != nil || ring.Len() != len(file.Keys) {
 			t.Fatalf("a parsed file makes no ring: %v", err)
 		}

@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 
 // RingPoll is how often a server should poll a KeyRing: a change is honoured well within the
 // promised two seconds.
-const RingPoll = 500 * time.Millisecond
+const Poll = 500 * time.Millisecond
 
 // readPatience is how long a caller waits for the keys file: a disk that is only slow answers by then.
 const readPatience = 5 * time.Second
 
 // ErrKeysHang means: the keys file does not answer, as on a mount whose server is gone.
-var ErrKeysHang = errors.New("it does not answer")
+var ErrHang = errors.New("it does not answer")
 
 // following is how a ring reads its file again. A reading may wait for ever where a mount hangs: a
 // goroutine of its own does it, one at a time, and nobody waits longer than [readPatience].
@@ -54,12 +54,12 @@ func (f *following) note(err error) {
 
 // Reload reads the keys file if its content changed, and reports whether it did. On an error the
 // last good reading stays. A file that stays bad is an error each time.
-func (ring *KeyRing) Reload() (changed bool, err error) {
+func (ring *Ring) Reload() (changed bool, err error) {
 	return ring.reload(context.Background())
 }
 
 // reload is Reload for a caller that may end while it waits, which is no failure.
-func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
+func (ring *Ring) reload(ctx context.Context) (bool, error) {
 	// The keys of a demo are in no file.
 	if ring.path == "" && ring.source == nil {
 		return false, nil
@@ -68,9 +68,9 @@ func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
 	patience := time.NewTimer(readPatience)
 	defer patience.Stop()
 	hangs := func() (bool, error) {
-		err := fmt.Errorf("cannot read keys file %q: %w", ring.path, ErrKeysHang)
+		err := fmt.Errorf("cannot read keys file %q: %w", ring.path, ErrHang)
 		if ring.source != nil {
-			err = fmt.Errorf("cannot read keys from %s: %w", ring.source, ErrKeysHang)
+			err = fmt.Errorf("cannot read keys from %s: %w", ring.source, ErrHang)
 		}
 		ring.note(err)
 		return false, err
@@ -113,7 +113,7 @@ func (ring *KeyRing) reload(ctx context.Context) (bool, error) {
 }
 
 // ask reads the source. The caller has the turn.
-func (ring *KeyRing) ask(ctx context.Context) (bool, error) {
+func (ring *Ring) ask(ctx context.Context) (bool, error) {
 	f, changed, err := ring.source.Read(ctx)
 	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (ring *KeyRing) ask(ctx context.Context) (bool, error) {
 }
 
 // look reads the file. The caller has the turn.
-func (ring *KeyRing) look() (changed bool, err error) {
+func (ring *Ring) look() (changed bool, err error) {
 	info, statErr := os.Stat(ring.path)
 	if statErr == nil && ring.unchanged(info) {
 		return false, ring.wrong
@@ -137,7 +137,7 @@ func (ring *KeyRing) look() (changed bool, err error) {
 
 	// The content decides: a file whose time is unknown is read again at each look.
 	ring.info = nil
-	data, err := readKeysFile(ring.path)
+	data, err := readFile(ring.path)
 	if err != nil {
 		return false, err
 	}
@@ -180,7 +180,7 @@ func (f *following) unchanged(info os.FileInfo) bool {
 // Watch reloads the ring every interval until ctx ends. It calls report when the keys changed, also by
 // a Reload of somebody else, when a failure begins or becomes another one, and with neither when a
 // failure ended and the keys are what they were.
-func (ring *KeyRing) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
+func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 
@@ -209,5 +209,20 @@ func (ring *KeyRing) Watch(ctx context.Context, every time.Duration, report func
 			report(changed, err)
 		}
 		told = text
+	}
+}
+
+// RingStats are a key ring's figures.
+type RingStats struct {
+	Keys     int    // expired and revoked ones included
+	Reloads  uint64 // that took a changed file, the first reading included
+	Failures uint64 // readings that failed, each try
+	Readable bool   // the file as it is now is in force
+}
+
+// Stats returns the ring's figures.
+func (ring *Ring) Stats() RingStats {
+	return RingStats{
+		Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load(), Readable: ring.Trouble() == nil,
 	}
 }

@@ -1,4 +1,4 @@
-package access
+package statedir
 
 import (
 	"crypto/rand"
@@ -14,32 +14,28 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// incarnationName is the file of a state directory that names it among all that report to one ledger:
-// 16 hexadecimal digits, and the SHA-256 of these.
-const incarnationName = "incarnation"
-
-// ErrIncarnation is an ErrCorrupt of the name of a state directory, and of nothing else.
-var ErrIncarnation = fmt.Errorf("%w", ErrCorrupt)
+// ErrIncarnation is an wal.ErrCorrupt of the name of a state directory, and of nothing else.
+var ErrIncarnation = fmt.Errorf("%w", wal.ErrCorrupt)
 
 // Incarnation returns the name that a state directory reports by, making one the first time. What is
 // reported under a name replaces what was: a name that changed, or that two directories have, would
 // make bills wrong. So a damaged one is ErrIncarnation, and a copy of the directory has it too.
 func Incarnation(stateDir string) (name string, err error) {
-	name, err = readIncarnation(stateDir)
+	name, err = ReadIncarnation(stateDir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return name, err
 	}
-	if err := makeStateDir(stateDir); err != nil {
+	if err := Make(stateDir); err != nil {
 		return "", fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
 
 	// Two commands that begin at once have one name.
-	lock, err := lockFile(filepath.Join(stateDir, keysLockName), keysLockPatience)
+	lock, err := LockWriters(stateDir)
 	if err != nil {
 		return "", fmt.Errorf("cannot lock state directory %q: %w", stateDir, err)
 	}
-	defer func() { err = errors.Join(err, lock.unlock()) }()
-	name, err = readIncarnation(stateDir)
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	name, err = ReadIncarnation(stateDir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return name, err
 	}
@@ -48,20 +44,20 @@ func Incarnation(stateDir string) (name string, err error) {
 	// Never fails.
 	_, _ = rand.Read(random[:])
 	name = fmt.Sprintf("%016x", binary.BigEndian.Uint64(random[:]))
-	return name, ReplaceFile(filepath.Join(stateDir, incarnationName), []byte(summedName(name)))
+	return name, ReplaceFile(filepath.Join(stateDir, IncarnationName), []byte(summedName(name)))
 }
 
 // CheckIncarnation says what is wrong with the name of a state directory; without a name nothing is.
 func CheckIncarnation(stateDir string) error {
-	_, err := readIncarnation(stateDir)
+	_, err := ReadIncarnation(stateDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func readIncarnation(stateDir string) (string, error) {
-	path := filepath.Join(stateDir, incarnationName)
+func ReadIncarnation(stateDir string) (string, error) {
+	path := filepath.Join(stateDir, IncarnationName)
 	data, err := wal.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot read incarnation %q: %w", path, err)

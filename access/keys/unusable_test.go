@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // TestUnusable wants the active keys of tenants whose plan is not configured, and no others.
 func TestUnusable(t *testing.T) {
 	t.Parallel()
-	f := NewKeyFile()
+	f := NewFile()
 	ends := testTime.Add(time.Hour)
 	first, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Live, Plan: "gold"})
 	second, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Preview, Expires: &ends})
@@ -22,7 +22,7 @@ func TestUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ring, err := FixedKeyRing(f, DefaultPlans())
+	ring, err := FixedRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"crypto/rand"
@@ -52,7 +52,7 @@ const (
 	keyLength    = prefixLength + bodyLength + checkLength
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var checksums = crc32.MakeTable(crc32.Castagnoli)
 
 var isBase62 = func() (table [256]bool) {
 	for i := range len(base62) {
@@ -105,7 +105,7 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 
 // MintKey returns a new random key of a kind. The text is a secret: show it once, keep only its
 // hashKey.
-func MintKey(kind Kind) string {
+func Mint(kind Kind) string {
 	text := kindPrefixes[kind] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))
 	return text + string(sum[:])
@@ -115,11 +115,11 @@ func MintKey(kind Kind) string {
 func hashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
 
 // mintKeyID returns a new public key id.
-func mintKeyID() string { return "key_" + strings.ToLower(randomBase62(16)) }
+func mintID() string { return "key_" + strings.ToLower(randomBase62(16)) }
 
 // checksum spells the CRC-32C of text in six base62 characters.
 func checksum(text []byte) (out [checkLength]byte) {
-	sum := crc32.Checksum(text, castagnoli)
+	sum := crc32.Checksum(text, checksums)
 	for i := checkLength - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62

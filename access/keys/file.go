@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"bytes"
@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // KeyFile is the content of the keys file: tenants, and the hashes of their keys. It is a plain
 // value; use [UpdateKeys] to change the one of a state directory.
-type KeyFile struct {
+type File struct {
 	Version int                `json:"version"`
 	Tenants map[string]*Tenant `json:"tenants"`
 	Keys    []*Key             `json:"keys"`
@@ -44,17 +46,6 @@ func (tenant *Tenant) PlanOf(surface string) string {
 	return cmp.Or(tenant.Plans[surface], tenant.Plan)
 }
 
-// resets are what an operator reset.
-func (tenant *Tenant) resets() (out resets) {
-	if tenant.DayResetAt != nil {
-		out.day = tenant.DayResetAt.UnixMilli()
-	}
-	if tenant.CreditsResetAt != nil {
-		out.credits = tenant.CreditsResetAt.UnixMilli()
-	}
-	return out
-}
-
 // Key is what is kept of a key. The key itself is not.
 type Key struct {
 	ID        string     `json:"id"` // public, key_…
@@ -80,10 +71,10 @@ func (key *Key) Status(now time.Time) string {
 	return "active"
 }
 
-const keysVersion = 1
+const fileVersion = 1
 
 // NewKeyFile returns an empty key file.
-func NewKeyFile() *KeyFile { return &KeyFile{Version: keysVersion, Tenants: map[string]*Tenant{}} }
+func NewFile() *File { return &File{Version: fileVersion, Tenants: map[string]*Tenant{}} }
 
 // NewKey is what [KeyFile.Create] needs to know.
 type NewKey struct {
@@ -101,7 +92,7 @@ type NewKey struct {
 // Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
 // text. A plan other than the tenant's is ErrPlanDiffers, other credits are ErrCreditsDiffer. The
 // caller checks that the plan is configured.
-func (f *KeyFile) Create(want NewKey, now time.Time) (*Key, string, error) {
+func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 	// Nothing changes before everything was judged.
 	if err := want.Validate(now); err != nil {
 		return nil, "", err
@@ -111,7 +102,7 @@ func (f *KeyFile) Create(want NewKey, now time.Time) (*Key, string, error) {
 	}
 
 	key := &Key{
-		ID: mintKeyID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Kind.String(),
+		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Kind.String(),
 		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
 	}
 	if want.Kind == Preview {
@@ -121,8 +112,8 @@ func (f *KeyFile) Create(want NewKey, now time.Time) (*Key, string, error) {
 }
 
 // add mints the text of a key record, stores its hash and returns the text.
-func (f *KeyFile) add(key *Key, kind Kind) string {
-	text := MintKey(kind)
+func (f *File) add(key *Key, kind Kind) string {
+	text := Mint(kind)
 	sum := hashKey(text)
 	key.Hash = hex.EncodeToString(sum[:])
 	f.Keys = append(f.Keys, key)
@@ -166,7 +157,7 @@ func (want NewKey) Validate(now time.Time) error {
 }
 
 // enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
-func (f *KeyFile) enter(want NewKey) error {
+func (f *File) enter(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
 	surface := want.Kind.String()
 
@@ -214,13 +205,13 @@ func (tenant *Tenant) agrees(want *NewKey) bool {
 }
 
 // has reports whether a tenant has a key of a surface.
-func (f *KeyFile) has(tenant, surface string) bool {
+func (f *File) has(tenant, surface string) bool {
 	return slices.ContainsFunc(f.Keys, func(key *Key) bool { return key.Tenant == tenant && key.Surface == surface })
 }
 
 // ResetDay makes the day's quota of a tenant whole again, or the credits of its period. What was
 // called stays in the ledger.
-func (f *KeyFile) ResetDay(tenant string, credits bool, now time.Time) error {
+func (f *File) ResetDay(tenant string, credits bool, now time.Time) error {
 	found := f.Tenants[tenant]
 	if found == nil {
 		return fmt.Errorf("cannot reset the day of tenant %q: %w", tenant, ErrNoSuchTenant)
@@ -244,7 +235,7 @@ func (f *KeyFile) ResetDay(tenant string, credits bool, now time.Time) error {
 }
 
 // find returns the key with an id, or ErrNoSuchKey.
-func (f *KeyFile) find(id string) (*Key, error) {
+func (f *File) find(id string) (*Key, error) {
 	for _, key := range f.Keys {
 		if key.ID == id {
 			return key, nil
@@ -254,7 +245,7 @@ func (f *KeyFile) find(id string) (*Key, error) {
 }
 
 // Revoke ends a key at once. Revoking a revoked key changes nothing.
-func (f *KeyFile) Revoke(id string, now time.Time) (*Key, error) {
+func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	key, err := f.find(id)
 	if err != nil {
 		return nil, err
@@ -270,7 +261,7 @@ func (f *KeyFile) Revoke(id string, now time.Time) (*Key, error) {
 // Rotate makes a key that follows an active one: same tenant, name, surface, scopes and expiry. The
 // old key expires after overlap, or earlier if it did already. It returns the new record and, once,
 // its text.
-func (f *KeyFile) Rotate(id string, overlap time.Duration, now time.Time) (*Key, string, error) {
+func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, string, error) {
 	old, err := f.find(id)
 	if err != nil {
 		return nil, "", err
@@ -291,7 +282,7 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, now time.Time) (*Key,
 	}
 
 	key := *old
-	key.ID = mintKeyID()
+	key.ID = mintID()
 	key.CreatedAt = utcSeconds(now)
 	key.Scopes = slices.Clone(old.Scopes)
 
@@ -305,25 +296,25 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, now time.Time) (*Key,
 	return &key, text, nil
 }
 
-// parseKeyFile reads a keys file. Anything out of place is an error that wraps ErrCorrupt: a
+// parseKeyFile reads a keys file. Anything out of place is an error that wraps wal.ErrCorrupt: a
 // damaged file is never half believed.
-func parseKeyFile(data []byte) (*KeyFile, error) {
-	f, err := decodeKeyFile(data)
+func parseFile(data []byte) (*File, error) {
+	f, err := decodeFile(data)
 	if err == nil && f.SHA256 != "" && f.SHA256 != f.sum() {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, ErrKeysEdited)
+		return nil, fmt.Errorf("%w: %w", wal.ErrCorrupt, ErrEdited)
 	}
 	return f, err
 }
 
-// ErrKeysDamaged is an ErrCorrupt of the keys file, and not of what meters.
-var ErrKeysDamaged = fmt.Errorf("%w", ErrCorrupt)
+// ErrKeysDamaged is an wal.ErrCorrupt of the keys file, and not of what meters.
+var ErrDamaged = fmt.Errorf("%w", wal.ErrCorrupt)
 
 // ErrKeysEdited means: the keys file was changed by something else than this program, or by damage.
-var ErrKeysEdited = errors.New("its sha256 member does not fit the rest")
+var ErrEdited = errors.New("its sha256 member does not fit the rest")
 
 // decodeKeyFile reads a keys file whatever its checksum says.
-func decodeKeyFile(data []byte) (*KeyFile, error) {
-	f := &KeyFile{Tenants: map[string]*Tenant{}}
+func decodeFile(data []byte) (*File, error) {
+	f := &File{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
 
@@ -333,24 +324,24 @@ func decodeKeyFile(data []byte) (*KeyFile, error) {
 		err = errors.New("text after the end")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 
-	if f.Version != keysVersion {
-		return nil, fmt.Errorf("%w: version %d, want %d", ErrKeysDamaged, f.Version, keysVersion)
+	if f.Version != fileVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d", ErrDamaged, f.Version, fileVersion)
 	}
 	if f.Tenants == nil {
 		f.Tenants = map[string]*Tenant{}
 	}
 
 	if err := f.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return f, nil
 }
 
 // encode returns the keys file as stored.
-func (f *KeyFile) encode() ([]byte, error) {
+func (f *File) encode() ([]byte, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
@@ -365,7 +356,7 @@ func (f *KeyFile) encode() ([]byte, error) {
 }
 
 // sum is the SHA-256 of what the file says, spelt as it is written.
-func (f *KeyFile) sum() string {
+func (f *File) sum() string {
 	bare := *f
 	bare.SHA256 = ""
 	data, err := json.Marshal(bare)
@@ -378,7 +369,7 @@ func (f *KeyFile) sum() string {
 }
 
 // Validate says what is out of place, naming every problem.
-func (f *KeyFile) Validate() error {
+func (f *File) Validate() error {
 	var problems []error
 	for name, tenant := range f.Tenants {
 		if err := tenant.validate(name); err != nil {
@@ -438,7 +429,7 @@ func (tenant *Tenant) validPlans() bool {
 	return true
 }
 
-func (key *Key) validate(f *KeyFile) error {
+func (key *Key) validate(f *File) error {
 	if !validName(key.ID) {
 		return errors.New("id is not a name")
 	}
@@ -448,7 +439,7 @@ func (key *Key) validate(f *KeyFile) error {
 	if _, err := ParseKind(key.Surface); err != nil {
 		return fmt.Errorf("%q: %w", key.ID, err)
 	}
-	if sum, err := hex.DecodeString(key.Hash); err != nil || len(sum) != len(BodyHash{}) {
+	if sum, err := hex.DecodeString(key.Hash); err != nil || len(sum) != sha256.Size {
 		return fmt.Errorf("%q: hash is not a SHA-256", key.ID)
 	}
 

@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"context"
@@ -10,23 +10,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/wal"
 )
 
 // ringOfOne is a ring over a file with one key.
-func ringOfOne(t *testing.T) (ring *KeyRing, path string) {
+func ringOfOne(t *testing.T) (ring *Ring, path string) {
 	t.Helper()
 	dir := t.TempDir()
-	err := UpdateKeys(dir, func(f *KeyFile) error {
+	err := Update(dir, func(f *File) error {
 		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 		return err
 	})
 	if err == nil {
-		ring, err = OpenKeyRing(dir, DefaultPlans())
+		ring, err = OpenRing(dir, DefaultPlans())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ring, filepath.Join(dir, keysName)
+	return ring, filepath.Join(dir, statedir.KeysName)
 }
 
 // TestKeysStayBad damages a keys file, mends it, and damages it with the same bytes again. The error
@@ -40,7 +43,7 @@ func TestKeysStayBad(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := ""
-		go ring.Watch(t.Context(), RingPoll, func(changed bool, err error) {
+		go ring.Watch(t.Context(), Poll, func(changed bool, err error) {
 			told += fmt.Sprintf("[%t %t]", changed, err == nil)
 		})
 
@@ -49,12 +52,12 @@ func TestKeysStayBad(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(10 * RingPoll)
+			time.Sleep(10 * Poll)
 			synctest.Wait()
 			for range 2 {
 				_, err := ring.Reload()
 				bad := len(content) != len(good)
-				if errors.Is(err, ErrCorrupt) != bad || ring.Stats().Readable == bad || (ring.Trouble() != nil) != bad {
+				if errors.Is(err, wal.ErrCorrupt) != bad || ring.Stats().Readable == bad || (ring.Trouble() != nil) != bad {
 					t.Fatalf("%d of %d bytes: %v, %+v, %v", len(content), len(good), err, ring.Stats(), ring.Trouble())
 				}
 			}
@@ -83,10 +86,10 @@ func TestNoFileOfKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if _, err := ring.Reload(); !errors.Is(err, ErrKeysDamaged) {
+		if _, err := ring.Reload(); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, want ErrKeysDamaged", what, err)
 		}
-		if _, err := ReadKeys(filepath.Dir(path)); !errors.Is(err, ErrKeysDamaged) {
+		if _, err := Read(filepath.Dir(path)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, want ErrKeysDamaged", what, err)
 		}
 	}
@@ -108,7 +111,7 @@ func TestKeysHang(t *testing.T) {
 		}
 
 		_, err := ring.Reload()
-		if !errors.Is(err, ErrKeysHang) || time.Since(began) != readPatience || ring.Stats().Readable {
+		if !errors.Is(err, ErrHang) || time.Since(began) != readPatience || ring.Stats().Readable {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 
@@ -122,7 +125,7 @@ func TestKeysHang(t *testing.T) {
 // TestKeysInNoFile watches the keys of a demo, which are in no file: nothing is ever wrong with them.
 func TestKeysInNoFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ring, err := FixedKeyRing(NewKeyFile(), DefaultPlans())
+		ring, err := FixedRing(NewFile(), DefaultPlans())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +134,7 @@ func TestKeysInNoFile(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			ring.Watch(ctx, RingPoll, func(changed bool, err error) { t.Errorf("changed %t, %v", changed, err) })
+			ring.Watch(ctx, Poll, func(changed bool, err error) { t.Errorf("changed %t, %v", changed, err) })
 		}()
 		time.Sleep(time.Minute)
 		cancel()
@@ -141,4 +144,33 @@ func TestKeysInNoFile(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestRingStats(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	err := Update(dir, func(f *File) error {
+		_, _, err := f.Create(NewKey{Tenant: "t", Kind: Live, Plan: "free"}, time.Now())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ring, err := OpenRing(dir, DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats := ring.Stats(); stats != (RingStats{Keys: 1, Reloads: 1, Readable: true}) {
+		t.Errorf("%+v", stats)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ring.Reload(); err == nil {
+		t.Fatal("a broken keys file is read")
+	}
+	if stats := ring.Stats(); stats != (RingStats{Keys: 1, Reloads: 1, Failures: 1}) {
+		t.Errorf("%+v", stats)
+	}
 }

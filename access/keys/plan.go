@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"cmp"
@@ -35,7 +35,6 @@ const (
 	maxPrices      = 100
 	maxHistoryDays = 365
 	defaultCredits = 10_000
-	usagePerMinute = 10 // preview GET /v1/usage, a window of its own (decision 15)
 )
 
 // Plans is the table of plans by name. It is not changed after it is handed to a KeyRing.

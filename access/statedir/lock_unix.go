@@ -1,6 +1,6 @@
 //go:build unix
 
-package access
+package statedir
 
 import (
 	"errors"
@@ -14,21 +14,21 @@ import (
 
 // fileLock is an exclusive advisory lock. The system drops it when its process ends, however it
 // ends; the file stays.
-type fileLock struct {
+type Lock struct {
 	file *os.File
-	old  *fileLock // of a state directory, for servers that know the file alone; nil for others
+	old  *Lock // of a state directory, for servers that know the file alone; nil for others
 }
 
 // lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked. A file that
 // it makes belongs to who the directory belongs to, where this user can do that: the server locks it,
 // too.
-func lockFile(path string, patience time.Duration) (*fileLock, error) {
+func LockFile(path string, patience time.Duration) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		of, unknown := ownerFor(path)
+		of, unknown := OwnerFor(path)
 		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err == nil && unknown == nil {
-			_ = of.give(file) // else it is this user's, as the rest of what it makes
+			_ = of.Give(file) // else it is this user's, as the rest of what it makes
 		}
 	}
 	if err != nil {
@@ -38,7 +38,7 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 }
 
 // lockShared takes a lock for reading of a file that is there.
-func lockShared(path string, patience time.Duration) (*fileLock, error) {
+func LockShared(path string, patience time.Duration) (*Lock, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -49,16 +49,16 @@ func lockShared(path string, patience time.Duration) (*fileLock, error) {
 // lockState takes the lock of a state directory: that of the directory itself, which nobody can remove
 // and make anew as they can a file in it (decision 1760). The file is locked as well: a server of the
 // first versions asks for it alone, and the two must see each other during an upgrade.
-func lockState(dir string, patience time.Duration) (*fileLock, error) {
+func LockState(dir string, patience time.Duration) (*Lock, error) {
 	file, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	taken, err := lock(file, syscall.LOCK_EX, patience)
 	if err == nil {
-		taken.old, err = lockFile(filepath.Join(dir, oldLockName), patience)
+		taken.old, err = LockFile(filepath.Join(dir, OldLockName), patience)
 		if err != nil {
-			err = errors.Join(err, taken.unlock())
+			err = errors.Join(err, taken.Unlock())
 		}
 	}
 	if err != nil {
@@ -67,13 +67,13 @@ func lockState(dir string, patience time.Duration) (*fileLock, error) {
 	return taken, nil
 }
 
-func lock(file *os.File, how int, patience time.Duration) (_ *fileLock, err error) {
+func lock(file *os.File, how int, patience time.Duration) (_ *Lock, err error) {
 	// Flock itself waits without end.
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if err == nil {
-			return &fileLock{file: file}, nil
+			return &Lock{file: file}, nil
 		}
 
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
@@ -91,7 +91,7 @@ func lock(file *os.File, how int, patience time.Duration) (_ *fileLock, err erro
 
 // moved returns ErrMoved when the directory that is locked is not at its path any more. What cannot be
 // asked is taken to be there.
-func (lock *fileLock) moved(dir string) error {
+func (lock *Lock) Moved(dir string) error {
 	here, err := os.Stat(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil
@@ -105,15 +105,15 @@ func (lock *fileLock) moved(dir string) error {
 
 // unlock gives the lock up at once, also where a process being forked holds a copy of the
 // descriptor for a moment.
-func (lock *fileLock) unlock() error {
+func (lock *Lock) Unlock() error {
 	if lock.old != nil {
-		return errors.Join(lock.old.unlock(), unlockFile(lock.file))
+		return errors.Join(lock.old.Unlock(), UnlockFile(lock.file))
 	}
-	return unlockFile(lock.file)
+	return UnlockFile(lock.file)
 }
 
 // unlockFile gives up the lock of an open file, and closes it.
-func unlockFile(file *os.File) error { return errors.Join(giveUp(file), file.Close()) }
+func UnlockFile(file *os.File) error { return errors.Join(GiveUp(file), file.Close()) }
 
 // giveUp gives up the lock of an open file.
-func giveUp(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
+func GiveUp(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

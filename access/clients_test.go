@@ -1,0 +1,36 @@
+package access
+
+import (
+	"ninepocket/access/keys"
+	"testing"
+	"time"
+)
+
+var testTime = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+
+func instant(now time.Time) Instant {
+	return Instant{Mono: now.Sub(testTime).Milliseconds(), Wall: now.UnixMilli()}
+}
+
+func mustCreate(t testing.TB, f *keys.File, want keys.NewKey) (*keys.Key, string) {
+	t.Helper()
+	key, raw, err := f.Create(want, testTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, raw
+}
+
+// principalOf is who calls with a key of a file, whose text nobody knows any more.
+func principalOf(f *keys.File, key *keys.Key, plans keys.Plans) *keys.Principal {
+	tenant := f.Tenants[key.Tenant]
+	kind, _ := keys.ParseKind(key.Surface) // checked when the file was read
+	p := &keys.Principal{KeyID: key.ID, Tenant: key.Tenant, Kind: kind, Plan: plans[tenant.PlanOf(key.Surface)]}
+	if p.Plan != nil {
+		p.Credits = p.Plan.Credits
+	}
+	if tenant.Credits != nil {
+		p.Credits = *tenant.Credits
+	}
+	return p
+}

@@ -1,0 +1,137 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/wal"
+)
+
+// ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile in a new
+// directory, ErrKeysGone in one that a server used, and ErrKeysShared where that was one of a fleet; a
+// damaged file is wal.ErrCorrupt.
+func Read(stateDir string) (*File, error) {
+	path := filepath.Join(stateDir, statedir.KeysName)
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parseFile(data)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
+	}
+	return f, nil
+}
+
+// readKeysFile returns the content of a keys file. Anything but a file in its place is damage.
+func readFile(path string) ([]byte, error) {
+	data, err := wal.ReadFile(path)
+	if errors.Is(err, wal.ErrCorrupt) {
+		err = fmt.Errorf("%w%s", ErrDamaged, strings.TrimPrefix(err.Error(), wal.ErrCorrupt.Error()))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = missing(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
+	}
+	return data, nil
+}
+
+// missingKeys says what it means that a state directory has no keys file. No server starts without
+// keys, so where one metered there were some. A new file would take the keys of all tenants away.
+func missing(stateDir string) error {
+	metered, err := statedir.Metered(stateDir)
+	switch {
+	case err != nil:
+		return err
+	case !metered:
+		return ErrNoFile
+	}
+
+	// A server of a fleet meters here, and nobody makes keys here.
+	if _, err := statedir.ReadIncarnation(stateDir); !errors.Is(err, fs.ErrNotExist) {
+		return ErrShared
+	}
+	return ErrGone
+}
+
+// UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one in
+// a new directory, which it makes), calls change, and replaces the file as a whole, all under a lock, so that
+// concurrent writers lose nothing. When change fails nothing is written. The file is on disk when
+// UpdateKeys returns. It belongs to who it belonged to, or to who the directory does; where this user
+// cannot do that, nothing is changed, and the error is ErrOwner.
+func Update(stateDir string, change func(*File) error) error {
+	if err := statedir.Make(stateDir); err != nil {
+		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
+	}
+	// Whoever cannot leave a file that the server can read learns so before anything is made.
+	if err := statedir.CheckOwner(filepath.Join(stateDir, statedir.KeysName)); err != nil {
+		return err
+	}
+
+	lock, err := statedir.LockWriters(stateDir)
+	if err != nil {
+		return fmt.Errorf("cannot lock keys file in %q: %w", stateDir, err)
+	}
+	defer func() { _ = lock.Unlock() }() // whether the change was made is known by then
+
+	// The first key makes the file.
+	f, err := Read(stateDir)
+	if errors.Is(err, ErrNoFile) {
+		f = NewFile()
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := change(f); err != nil {
+		return err
+	}
+
+	return write(stateDir, f)
+}
+
+// RepairKeys writes a keys file again that somebody believes, and says what was dropped; "" when nothing
+// was wrong. One that is gone begins anew, without keys.
+func Repair(stateDir string, believe bool) (dropped string, err error) {
+	_, err = Read(stateDir)
+	if errors.Is(err, ErrShared) {
+		return "", nil
+	}
+	if !errors.Is(err, wal.ErrCorrupt) || !believe {
+		return "", err
+	}
+
+	if errors.Is(err, ErrGone) {
+		return "all keys, for keys.json is gone: create new ones", write(stateDir, NewFile())
+	}
+
+	path := filepath.Join(stateDir, statedir.KeysName)
+	data, err := readFile(path)
+	if err != nil {
+		return "", err
+	}
+	f, err := decodeFile(data)
+	if err != nil {
+		return "", fmt.Errorf("cannot read keys file %q: %w", path, err)
+	}
+	return "the sha256 member of keys.json, which did not fit", write(stateDir, f)
+}
+
+func write(stateDir string, f *File) error {
+	data, err := f.encode()
+	if err != nil {
+		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
+	}
+	path := filepath.Join(stateDir, statedir.KeysName)
+	of, err := statedir.OwnerFor(path)
+	if err != nil {
+		return fmt.Errorf("cannot replace file %q: %w", path, err)
+	}
+	return statedir.ReplaceAs(path, data, of)
+}

@@ -1,0 +1,61 @@
+package statedir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ninepocket/internal/wal"
+)
+
+var (
+	// ErrLocked: another process holds the lock.
+	ErrLocked = errors.New("locked by another process")
+	// ErrMoved: the state directory is not at its path any more, or another is. What its server charged
+	// would be forgotten by the next one.
+	ErrMoved = errors.New("the state directory is gone from its path, or another is there")
+)
+
+// Names inside a state directory.
+const (
+	KeysName       = "keys.json"
+	keysLockName   = "keys.lock"
+	OldLockName    = "server.lock" // that of servers before decision 1760
+	CheckpointName = "meter.db"
+	LogName        = "wal"
+	// cursorKeyName and keyRecordName belong to the program around: the key of cursors, and the record of
+	// commands that changed keys.
+	CursorKeyName = "cursor.key"
+	KeyRecordName = "keys.log"
+	// incarnationName is the file that names a directory among all that report to one ledger: 16
+	// hexadecimal digits, and the SHA-256 of these.
+	IncarnationName = "incarnation"
+)
+
+// lockPatience is how long a writer waits for another one.
+const lockPatience = 10 * time.Second
+
+// lockWriters lets one command at a time write the keys file or the incarnation of a state directory,
+// whether or not a server runs there. The lock has a file of its own: the keys file is another one after
+// each change.
+func LockWriters(stateDir string) (*Lock, error) {
+	return LockFile(filepath.Join(stateDir, keysLockName), lockPatience)
+}
+
+// wasMetered reports whether a server metered in a state directory.
+func Metered(stateDir string) (bool, error) {
+	segments, err := wal.Segments(filepath.Join(stateDir, LogName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	_, err = os.Stat(filepath.Join(stateDir, CheckpointName))
+	switch {
+	case err == nil || len(segments) > 0:
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	}
+	return false, err
+}

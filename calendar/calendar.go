@@ -1,0 +1,61 @@
+package calendar
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// dayMillis is the length of a day.
+const DayMillis = int64(86_400_000)
+
+var errNotADate = errors.New("want YYYY-MM-DD")
+
+// Day is a UTC date as the number of days since 1970-01-01.
+type Day int32
+
+// DayOf returns the UTC date of a Unix time in milliseconds.
+func DayOf(wallMillis int64) Day { return Day(floorDiv(wallMillis, DayMillis)) }
+
+// ParseDay reads a date as YYYY-MM-DD.
+func ParseDay(s string) (Day, error) {
+	date, err := time.ParseInLocation(time.DateOnly, s, time.UTC)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read date %q: %w", s, errNotADate)
+	}
+	return DayOf(date.UnixMilli()), nil
+}
+
+// Start returns the first instant of the day in Unix milliseconds.
+func (day Day) Start() int64 { return int64(day) * DayMillis }
+
+// String returns the date as YYYY-MM-DD.
+func (day Day) String() string { return time.UnixMilli(day.Start()).UTC().Format(time.DateOnly) }
+
+// Period is a span of time [Start, End) in Unix milliseconds.
+type Period struct{ Start, End int64 }
+
+// Has reports whether a Unix time in milliseconds is in the period.
+func (span Period) Has(wall int64) bool { return wall >= span.Start && wall < span.End }
+
+// monthOf returns the UTC calendar month around wall.
+func Month(wall int64) Period {
+	when := time.UnixMilli(wall).UTC()
+	first := time.Date(when.Year(), when.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
+}
+
+// around returns the period of the same length that holds wall, counted on from this one.
+func (span Period) Around(wall int64) Period {
+	length := span.End - span.Start
+	n := floorDiv(wall-span.Start, length)
+	return Period{Start: span.Start + n*length, End: span.Start + (n+1)*length}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
