@@ -28,9 +28,11 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":            {"access/keys", "access/statedir", "calendar", "internal/ownership", "internal/tally", "internal/wal"},
+	"access": {
+		"access/keys", "access/statedir", "calendar", "internal/disk", "internal/tally", "internal/wal",
+	},
 	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
-	"access/statedir":   {"internal/ownership", "internal/wal"},
+	"access/statedir":   {"internal/disk", "internal/wal"},
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
 	"cmd/ninepocket":    {anyOfOurs},
@@ -44,21 +46,22 @@ var mayImport = map[string][]string{
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
-	"feed":                                 {"internal/ownership", "snapshot"},
+	"feed":                                 {"internal/disk", "snapshot"},
 	"fleet/ledger":                         {"access", "access/keys", "calendar"},
 	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
-	"fleet/mirror":                         {"snapshot"},
+	"fleet/mirror":                         {"internal/disk", "snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/depth":                       {},
+	"internal/disk":                        {},
+	"internal/disk/disktest":               {"internal/disk"},
 	"internal/door":                        {},
 	"internal/feedtest":                    {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
-	"internal/ownership":                   {},
 	"internal/postgrestest":                {},
 	"internal/redistest":                   {},
 	"internal/synth":                       {},
@@ -91,7 +94,7 @@ var mayImport = map[string][]string{
 		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
-	"snapshot":       {"internal/ownership"},
+	"snapshot":       {"internal/disk"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
@@ -107,7 +110,8 @@ const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
-	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/feedtest",
+	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/disk/disktest",
+	"internal/feedtest",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
 	"internal/tamper",
 }
@@ -255,7 +259,8 @@ var notInProduct = []string{
 	"access/accesstest", "bench/check", "bench/figures", "bench/gobench", "bench/plot", "bench/rivals", "deploy",
 	"deploy/bom", "deploy/fleet", "deploy/fleet/demo",
 	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/depth", "internal/fixture", "internal/postgrestest", "internal/redistest", "internal/wal/waltest",
+	"internal/depth", "internal/disk/disktest", "internal/fixture", "internal/postgrestest", "internal/redistest",
+	"internal/wal/waltest",
 }
 
 // TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.

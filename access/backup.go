@@ -9,6 +9,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -127,8 +128,8 @@ func removeCopy(to string, made bool) error {
 }
 
 // holdCheckpoint locks a checkpoint file for reading; nil when there is none.
-func holdCheckpoint(path string) (*statedir.Lock, error) {
-	lock, err := statedir.LockShared(path, bboltPatience)
+func holdCheckpoint(path string) (*disk.Lock, error) {
+	lock, err := disk.TakeShared(path, bboltPatience)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

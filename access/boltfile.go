@@ -3,7 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
-	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"os"
 	"runtime/debug"
 
@@ -41,7 +41,7 @@ func openBolt(path string, options bbolt.Options) (*boltFile, error) {
 		return err
 	})
 	if err != nil && file.file != nil {
-		_ = statedir.UnlockFile(file.file) // bbolt does so itself unless it panicked
+		_ = errors.Join(disk.Unlock(file.file), file.file.Close()) // bbolt does so itself unless it panicked
 	}
 	return file, err
 }
@@ -65,13 +65,13 @@ func (f *boltFile) update(write func(*bbolt.Tx) error) error { return f.do(f.Upd
 // process ends.
 func (f *boltFile) close() error {
 	if f.torn {
-		return statedir.UnlockFile(f.file) // the mapping would keep the lock
+		return errors.Join(disk.Unlock(f.file), f.file.Close()) // the mapping would keep the lock
 	}
 
 	var err error
 	if f.IsReadOnly() {
 		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
-		err = statedir.GiveUp(f.file)
+		err = disk.Unlock(f.file)
 	}
 	return errors.Join(err, guarded(f.Close))
 }

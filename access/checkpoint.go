@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -296,7 +296,7 @@ func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
 				}
 				file, err := os.OpenFile(name, flag, mode)
 				if err == nil && cp.have == 0 {
-					ownership.Keep(name) // the next server may be that user's
+					disk.Keep(name) // the next server may be that user's
 				}
 				return file, err
 			},

@@ -16,6 +16,7 @@ import (
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -449,7 +450,7 @@ func TestOldServer(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
 	path := filepath.Join(dir, statedir.OldLockName)
-	old, err := statedir.LockFile(path, 0)
+	old, err := disk.TakeLock(path, 0o600, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,13 +466,13 @@ func TestOldServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := statedir.LockFile(path, 0); !errors.Is(err, statedir.ErrLocked) {
+	if _, err := disk.TakeLock(path, 0o600, 0); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("an old server beside this one: %v", err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := statedir.LockFile(path, 0); err != nil || again.Unlock() != nil {
+	if again, err := disk.TakeLock(path, 0o600, 0); err != nil || again.Unlock() != nil {
 		t.Fatalf("after this one: %v", err)
 	}
 }

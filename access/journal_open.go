@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access/statedir"
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -78,7 +78,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 
 	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{
 		Create: options.create, OnSync: j.meter.synced, Inline: options.inline, Now: options.now,
-		Ready: func() error { return j.lock.Moved(j.dir) }, Made: ownership.Keep,
+		Ready: func() error { return j.lock.Moved(j.dir) }, Made: disk.Keep,
 	})
 	if err != nil {
 		return err

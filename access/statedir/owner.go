@@ -1,14 +1,14 @@
 package statedir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"ninepocket/internal/ownership"
-	"ninepocket/internal/wal"
+	"ninepocket/internal/disk"
 )
 
 // Files of a state directory belong to the user that the server runs as, whoever writes them: a
@@ -48,7 +48,7 @@ func OwnerFor(path string) (Owner, error) {
 // ownerOf returns who a file belongs to, with a mode.
 func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 	of := Owner{uid: -1, gid: -1, Mode: mode}
-	if uid, gid, known := ownership.Of(info); known {
+	if uid, gid, known := disk.Of(info); known {
 		of.uid = uid
 		of.gid = gid
 	}
@@ -56,7 +56,7 @@ func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 }
 
 // give makes a file, or a directory, belong to its owner.
-func (of Owner) Give(file *os.File) error {
+func (of Owner) Give(file disk.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -82,38 +82,30 @@ func (of Owner) Give(file *os.File) error {
 
 // givePath is give for a name.
 func (of Owner) GivePath(path string) error {
-	file, err := os.Open(path)
+	file, err := disk.OS.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	return errors.Join(of.Give(file), file.Close())
 }
 
-// checkOwner finds out whether this user can make a file that belongs to who it has to belong to. It
+// CheckOwner finds out whether this user can make a file that belongs to who it has to belong to. It
 // leaves nothing behind.
 func CheckOwner(path string) error {
 	of, err := OwnerFor(path)
+	if err == nil {
+		temp := staged(path)
+		err = disk.Create(disk.OS, temp, nil, 0o600, of.Give)
+		err = errors.Join(err, disk.OS.Remove(temp))
+	}
 	if err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
-	temp, err := of.makeTemp(path)
-	if err != nil {
-		return fmt.Errorf("cannot replace file %q: %w", path, err)
-	}
-	return errors.Join(temp.Close(), os.Remove(temp.Name()))
+	return nil
 }
 
-// makeTemp makes an empty file beside path that belongs to its owner.
-func (of Owner) makeTemp(path string) (*os.File, error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	if err := of.Give(temp); err != nil {
-		return nil, errors.Join(err, temp.Close(), os.Remove(temp.Name()))
-	}
-	return temp, nil
-}
+// staged is the name of a file that is to replace another one, which nobody else uses.
+func staged(path string) string { return path + ".tmp" + rand.Text() }
 
 // makeStateDir makes a state directory, and the folders above it, unless it is there. What root makes
 // belongs to who the nearest folder that was there belongs to.
@@ -130,7 +122,7 @@ func Make(path string) error {
 
 	of, err := OwnerFor(path)
 	if err == nil {
-		err = os.Mkdir(path, 0o700)
+		err = disk.OS.Mkdir(path, 0o700)
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -166,32 +158,10 @@ func ReplaceLike(path string, data []byte, of Owner) error {
 	return err
 }
 
-// replaceFile is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is
-// changed.
-func ReplaceAs(path string, data []byte, of Owner) (err error) {
-	temp, err := of.makeTemp(path)
-	if err != nil {
+// ReplaceAs is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is changed.
+func ReplaceAs(path string, data []byte, of Owner) error {
+	if err := disk.Replace(disk.OS, staged(path), path, data, 0o600, of.Give); err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close())
-		}
-	}()
-
-	// The content is on disk before the name leads to it, and the name before the caller goes on.
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	if err := wal.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return temp.Close()
+	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/internal/disk"
 	"ninepocket/internal/feedtest"
-	"ninepocket/internal/ownership"
 	"ninepocket/loader"
 )
 
@@ -170,7 +170,7 @@ func TestRootsDay(t *testing.T) {
 				return err
 			}
 			info, err := entry.Info()
-			if uid, gid, _ := ownership.Of(info); err == nil && (uid != user || gid != user) {
+			if uid, gid, _ := disk.Of(info); err == nil && (uid != user || gid != user) {
 				t.Errorf("%s belongs to %d:%d", path, uid, gid)
 			}
 			seen[entry.Name()] = true
@@ -248,8 +248,8 @@ func TestDailyAfterARollback(t *testing.T) {
 func TestDailyAfterALostJournal(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func([]byte) []byte{
-		"gone":        nil,
-		"one byte":    func(text []byte) []byte {
+		"gone": nil,
+		"one byte": func(text []byte) []byte {
 			middle := len(text) / 2
 			return slices.Concat(text[:middle], []byte{text[middle] ^ 1}, text[middle+1:])
 		},
@@ -292,7 +292,8 @@ func TestDailyAfterALostJournal(t *testing.T) {
 				out, stderr := h.days(exitRefused, file, "--no-pull")
 				says(t, out+stderr, "is not published: the day was rolled back", "snapshot publish ")
 				if name != "not damaged" {
-					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`, "counts as rolled back")
+					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`,
+						"counts as rolled back")
 				}
 				if h.current() != served {
 					t.Fatalf("%s is on the air, %s was", h.current(), served)

@@ -55,8 +55,8 @@ func touches(call tamper.Call, folder string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(call.Path), "/"), folder)
 }
 
-// disk is a fault of the state's disk: the named calls fail, or wait.
-func disk(verdict tamper.Verdict, names ...string) func(*victim) {
+// stateDisk is a fault of the state's disk: the named calls fail, or wait.
+func stateDisk(verdict tamper.Verdict, names ...string) func(*victim) {
 	return func(v *victim) {
 		v.tell(func(call tamper.Call) tamper.Verdict {
 			if call.Writes && touches(call, "state") && slices.Contains(names, call.Name) {
@@ -70,11 +70,11 @@ func disk(verdict tamper.Verdict, names ...string) func(*victim) {
 // diskFaults are those of the state's disk. A mapped log meets one when it needs blocks.
 func diskFaults(written bool) []fault {
 	fails := func(errno syscall.Errno, names ...string) func(*victim) {
-		return disk(tamper.Verdict{Fail: errno}, names...)
+		return stateDisk(tamper.Verdict{Fail: errno}, names...)
 	}
 	changes := []string{"write", "pwrite64", "fallocate", "ftruncate"}
 	names := []string{"openat", "rename", "unlink", "mkdir"}
-	waits := disk(tamper.Verdict{Wait: slowly()}, append([]string{"fsync", "fdatasync"}, changes...)...)
+	waits := stateDisk(tamper.Verdict{Wait: slowly()}, append([]string{"fsync", "fdatasync"}, changes...)...)
 	slow := func(v *victim) {
 		v.burst = 1 // each of them waits
 		waits(v)

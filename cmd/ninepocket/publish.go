@@ -271,7 +271,8 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: servable(configured.ProductPrefix), By: who(), Reason: strings.TrimSpace(reason),
+				Now: time.Now(), Check: servable(configured.ProductPrefix), By: who(),
+				Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
 				return err

@@ -1,0 +1,207 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"syscall"
+)
+
+// mappedFile is a file whose end is mapped into memory, so that writing is copying. What was copied is
+// in the page cache, as after write(2): it outlives the process, and Sync puts it on disk.
+//
+// The file is longer than what was written. The rest is zeros, which no record begins with, and it
+// stays: cutting it off would take the disk longer than all else in the change to a new segment.
+//
+// Blocks are allocated before they are mapped, on file systems that write a block where it is. So a
+// full disk is an error of the allocation. What can still make a page fail (a damaged disk, a file
+// cut short or shared by someone else) arrives as a fault of the copying goroutine, and Write makes
+// an error of it.
+type mappedFile struct {
+	*os.File
+	grown
+	chunk  []byte // the mapped part of the file; nil once closed
+	base   int64  // where the chunk begins in the file
+	length int64  // of the file
+}
+
+// inPlace is the file systems that keep a file's blocks when they are written again: ext4, XFS and
+// tmpfs. Others may need a new block for a write into an allocated one, and a full disk has none.
+var inPlace = []int64{0xef53, 0x58465342, 0x01021994}
+
+func mapFile(name string) (File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+
+	f := &mappedFile{File: file}
+	err = f.checkSystem()
+	if err == nil {
+		err = f.begin() // finds out early whether the file can be mapped
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return f, nil
+}
+
+func (f *mappedFile) checkSystem() error {
+	var system syscall.Statfs_t
+	if err := retryInterrupted(func() error { return syscall.Fstatfs(f.fd(), &system) }); err != nil {
+		return fmt.Errorf("ask for the file system: %w", err)
+	}
+
+	kind := int64(system.Type) //nolint:unconvert // the type differs between processors
+	if !slices.Contains(inPlace, kind) {
+		return fmt.Errorf("file system of type %#x: %w", kind, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+func (f *mappedFile) fd() int { return int(f.File.Fd()) }
+
+// Write implements io.Writer. What is written first, the header, is alone in the file until the
+// next write, before which it is synced: a longer file without a header was damaged.
+func (f *mappedFile) Write(p []byte) (int, error) {
+	switch {
+	case f.chunk == nil:
+		return 0, os.ErrClosed
+	case f.size == 0:
+		n, err := f.File.Write(p)
+		f.wrote(n)
+		f.length = f.size
+		return n, err
+	case f.size+int64(len(p)) > f.base+int64(len(f.chunk)):
+		var err error
+		if f.size > f.head {
+			err = checkRoom(f.File, f.size, len(p))
+		}
+		if err == nil {
+			err = f.grow(len(p), leastChunk)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+
+	// Memory behind the end of a file cannot be written: the file gets its length first.
+	if end := f.base + int64(len(f.chunk)); f.length < end {
+		if err := f.File.Truncate(end); err != nil {
+			return 0, err
+		}
+		f.length = end
+	}
+
+	if err := store(f.chunk[f.size-f.base:], p); err != nil {
+		return 0, err
+	}
+	f.wrote(len(p))
+	return len(p), nil
+}
+
+// begin allocates and maps the beginning: where there is little room, less than usual.
+func (f *mappedFile) begin() (err error) {
+	for least := leastChunk; least >= 4<<10; least /= 2 {
+		err = f.grow(0, int64(least))
+		if !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+	}
+	return err
+}
+
+// grow allocates and maps the page where the next record begins and what follows, with room for n
+// bytes and more, least of them or more.
+func (f *mappedFile) grow(n int, least int64) error {
+	if err := f.unmap(); err != nil {
+		return err
+	}
+
+	page := int64(os.Getpagesize())
+	f.base = f.size / page * page
+	length := max(min(f.size, mostChunk), least, f.size-f.base+int64(n))
+	length = (length + page - 1) / page * page
+
+	// The blocks are there before the file is longer: a crash here leaves no zeros to read.
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	err := retryInterrupted(func() error { return syscall.Fallocate(f.fd(), keepSize, f.base, length) })
+	if err != nil {
+		return fmt.Errorf("allocate: %w", err)
+	}
+
+	chunk, err := syscall.Mmap(f.fd(), f.base, int(length), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if errors.Is(err, syscall.ENODEV) {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return fmt.Errorf("map: %w", err)
+	}
+	f.chunk = chunk
+	return nil
+}
+
+// store copies p, its first eight bytes last: they hold the first record's checksum and length,
+// without which a reader takes nothing of p. So a process that dies while it copies leaves all of p
+// or none of it.
+func store(dst, p []byte) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("copy into the mapped log: %v", fault)
+		}
+	}()
+
+	begin := min(len(p), 8)
+	copy(dst[begin:], p[begin:])
+	copy(dst, p[:begin])
+	return nil
+}
+
+// Sync implements [File]. On Linux a file's sync writes the pages that were changed through its
+// mappings, too. The file's times, which fdatasync leaves out, do not matter.
+func (f *mappedFile) Sync() error {
+	return retryInterrupted(func() error { return syscall.Fdatasync(f.fd()) })
+}
+
+// Close implements io.Closer.
+func (f *mappedFile) Close() error { return errors.Join(f.unmap(), f.File.Close()) }
+
+func (f *mappedFile) unmap() error {
+	if f.chunk == nil {
+		return nil
+	}
+
+	chunk := f.chunk
+	f.chunk = nil // also after a failure: what is left of it must not be written
+	if err := syscall.Munmap(chunk); err != nil {
+		return fmt.Errorf("unmap: %w", err)
+	}
+	return nil
+}
+
+// retryInterrupted makes a system call again as long as a signal interrupts it.
+func retryInterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// checkRoom is ErrRoom when a segment of size bytes cannot grow by n of them, and as much again as
+// segments usually do, without taking the room that is spared.
+func checkRoom(file *os.File, size int64, n int) error {
+	var system syscall.Statfs_t
+	if err := retryInterrupted(func() error { return syscall.Fstatfs(int(file.Fd()), &system) }); err != nil {
+		return nil //nolint:nilerr // whoever writes finds out
+	}
+
+	free := uint64(system.Bsize) * system.Bavail
+	if free < uint64(max(min(size, mostChunk), leastChunk, int64(n))+spareRoom) {
+		return fmt.Errorf("allocate: %w", ErrRoom)
+	}
+	return nil
+}
