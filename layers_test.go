@@ -29,9 +29,10 @@ const (
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
 	"access": {
-		"access/keys", "access/statedir", "calendar", "internal/disk", "internal/tally", "internal/wal",
+		"access/keys", "access/state", "access/statedir", "calendar", "internal/tally", "internal/wal",
 	},
 	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
+	"access/state":      {"access/statedir", "internal/disk", "internal/tally", "internal/wal"},
 	"access/statedir":   {"internal/disk", "internal/wal"},
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
@@ -70,12 +71,12 @@ var mayImport = map[string][]string{
 	"internal/s3test":                      {},
 	"internal/tally":                       {},
 	"internal/tamper":                      {},
-	"internal/wal":                         {},
-	"internal/wal/waltest":                 {"internal/wal"},
+	"internal/wal":                         {"internal/disk"},
 	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench": {
-		"access", "access/keys", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/synth", "loader", "server",
+		"snapshot", "wire",
 	},
 	"bench/check":   {"bench/gobench"},
 	"bench/figures": {"bench", "bench/gobench", "bench/plot", "bench/rivals"},
@@ -85,13 +86,15 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {
-		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "valuation", "wire",
+		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot",
+		"valuation", "wire",
 	},
 	"mcp": {
 		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
-		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "site/picture", "wire", "wire/openapi",
+		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
+		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
 	"snapshot":       {"internal/disk"},
@@ -119,8 +122,8 @@ var testKit = []string{
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
-	"access":      {"internal/wal/waltest"},
 	"bench":       {"site"},
+	"access":      {"internal/disk"},
 	"fleet/meter": {"access/accesstest"},
 	"mcp":         {"access", "loader"},
 	"server":      {"collector", "index", "loader", "snapshot"},
@@ -260,7 +263,6 @@ var notInProduct = []string{
 	"deploy/bom", "deploy/fleet", "deploy/fleet/demo",
 	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
 	"internal/depth", "internal/disk/disktest", "internal/fixture", "internal/postgrestest", "internal/redistest",
-	"internal/wal/waltest",
 }
 
 // TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.

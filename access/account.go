@@ -1,8 +1,14 @@
 package access
 
 import (
+	"encoding/binary"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
+
+	"ninepocket/access/state"
+	"ninepocket/calendar"
 )
 
 // account is all that is known of one tenant's calls: the journal's book, and what the limits hold.
@@ -46,4 +52,100 @@ func (a *account) apply(e *entry) {
 	a.charge(e)
 	key := a.key(e.key)
 	key.lastUse = max(key.lastUse, e.wall)
+}
+
+// The versions of what a checkpoint has of an account.
+const (
+	accountVersion = 2
+	firstVersion   = 1 // is still read, of accounts and of replies
+)
+
+// append appends the account as the checkpoint keeps it: everything but ledger rows, replies and
+// reservations. The caller holds it.
+func (a *account) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, accountVersion), a.seq)
+	for _, figure := range []int64{
+		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
+	} {
+		dst = binary.AppendVarint(dst, figure)
+	}
+	for _, figure := range []int64{
+		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
+		a.ended,
+	} {
+		dst = binary.AppendVarint(dst, figure)
+	}
+	dst = appendWindow(dst, &a.window, a.last.store)
+	dst = appendWindow(dst, &a.usageWindow, a.last.store)
+
+	// In order, so that equal accounts are equal bytes.
+	dst = binary.AppendUvarint(dst, uint64(len(a.keys)))
+	for _, id := range slices.Sorted(maps.Keys(a.keys)) {
+		key := a.keys[id]
+		dst = binary.AppendVarint(state.AppendText(dst, id), key.lastUse)
+		dst = appendWindow(dst, &key.window, a.last.store)
+	}
+	return dst
+}
+
+// decode fills a new account from its checkpoint.
+func (a *account) decode(value []byte) error {
+	in := state.Decoder{Data: value}
+	version := in.Bytes(1)
+	if len(version) == 1 && version[0] != firstVersion && version[0] != accountVersion {
+		in.Fail()
+	}
+	a.dirty = len(version) == 1 && version[0] == firstVersion // the next checkpoint writes it anew
+	a.seq = in.Uvarint()
+	a.day = calendar.Day(in.Varint())
+	a.dayUsed = in.Varint()
+	a.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
+	a.creditsUsed = in.Varint()
+	a.last = moment{store: in.Varint(), wall: in.Varint()}
+	if len(version) == 1 && version[0] == accountVersion {
+		a.dayBefore = spent{of: in.Varint(), used: in.Varint()}
+		a.periodBefore = spent{of: in.Varint(), used: in.Varint()}
+		a.resets = resets{day: in.Varint(), credits: in.Varint()}
+		a.ended = in.Varint()
+	}
+	readWindow(&in, &a.window)
+	readWindow(&in, &a.usageWindow)
+
+	for range in.Length() {
+		id := in.Text()
+		if in.Err != nil {
+			break // a length that damage made large ends here
+		}
+
+		key := a.key(id)
+		key.lastUse = in.Varint()
+		readWindow(&in, &key.window)
+	}
+	return in.End()
+}
+
+// appendWindow appends the admissions that may still count: those within a minute of the account's
+// latest one. Store time only runs forward from there.
+func appendWindow(dst []byte, w *window, at int64) []byte {
+	ticks := w.ticks(at)
+	dst = binary.AppendUvarint(dst, uint64(len(ticks)))
+
+	last := int64(0)
+	for _, tick := range ticks {
+		dst = binary.AppendVarint(dst, tick.at-last)
+		dst = binary.AppendVarint(dst, tick.n)
+		last = tick.at
+	}
+	return dst
+}
+
+func readWindow(in *state.Decoder, w *window) {
+	last := int64(0)
+	for range in.Length() {
+		if in.Err != nil {
+			return
+		}
+		last += in.Varint()
+		w.restored = append(w.restored, tick{at: last, n: in.Varint()})
+	}
 }

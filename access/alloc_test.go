@@ -3,9 +3,10 @@
 package access
 
 import (
-	"ninepocket/access/keys"
 	"testing"
 	"time"
+
+	"ninepocket/access/keys"
 )
 
 // TestAllocations keeps the hot path free of them.

@@ -2,9 +2,10 @@ package access
 
 import (
 	"crypto/sha256"
-	"ninepocket/calendar"
 	"slices"
 	"sync/atomic"
+
+	"ninepocket/calendar"
 )
 
 const (

@@ -62,7 +62,7 @@ func oldState(t *testing.T) string {
 func TestOldState(t *testing.T) {
 	t.Parallel()
 	dir := oldState(t)
-	usage, err := ReadUsage(dir, "", 0)
+	usage, err := readUsage(dir, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,13 @@ package access
 import (
 	"bytes"
 	"fmt"
-	"ninepocket/access/keys"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ninepocket/access/keys"
 )
 
 // benchGate is a gate with a key of plan unlimited and a preview key without practical limits.

@@ -14,9 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestChangedIsTheLedger charges, writes checkpoints, some of which fail, and restarts. Whoever takes
@@ -29,15 +30,16 @@ func TestChangedIsTheLedger(t *testing.T) {
 	dir := t.TempDir()
 	now := instant(testTime)
 	failing := false
+	disk := disktest.Unsynced(false)
+	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
+		if failing && verb(call) == "checkpoint" {
+			verdict.Fail = disktest.ErrDisk
+		}
+		return verdict
+	})
 	options := EmbeddedOptions{
-		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot,
-		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
-		checkpoint: func() error {
-			if failing {
-				return waltest.ErrDisk
-			}
-			return nil
-		},
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{Inline: true, Disk: disk},
 	}
 	open := func() *Embedded {
 		store, err := OpenEmbedded(dir, options)
@@ -140,8 +142,8 @@ func TestChangedTellsOnce(t *testing.T) {
 	live, _ := faultKeys(t)
 	now := instant(testTime)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot,
-		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,11 +170,17 @@ func TestChangedIsOnDisk(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	disk := &waltest.Weather{Make: waltest.Kinds(t)["written"]}
+	disk := &disktest.Weather{Name: verb}
+	on := disktest.Unsynced(false)
+	on.Set(disk.Rule)
 	mending := testTime
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, Export: true, inline: true, unsynced: true, boot: noBoot, create: disk.Create,
-		now: func() time.Time { return mending },
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{
+			Inline: true,
+			Disk:   on,
+			Now:    func() time.Time { return mending },
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +196,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 	}
 
 	for _, verb := range []string{"create", "write", "sync"} {
-		disk.Set(verb, waltest.ErrDisk)
+		disk.Set(verb, disktest.ErrDisk)
 	}
 	if rows, _, err := store.Changed(); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("while the log fails %v is told, %v", rows, err)
@@ -201,7 +209,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 	var rows []LedgerRow
 	for range 10 {
 		mending = mending.Add(time.Minute)
-		_ = store.log.Sync()
+		_ = store.dir.Log.Sync()
 		rows, _, err = store.Changed()
 		if err == nil {
 			break
@@ -220,9 +228,12 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	disk := &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])}
+	disk := &disktest.Weather{Name: verb}
+	on := disktest.Unsynced(false)
+	on.Set(disk.Rule)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, Export: true, unsynced: true, boot: noBoot, create: disk.Create,
+		Now: now, Export: true, boot: noBoot,
+		Seams: state.Seams{Disk: on},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +272,7 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 	go func() { callers.Wait(); close(done) }()
 	for over := false; !over; {
 		for _, verb := range []string{"write", "create"} {
-			disk.Once(verb, waltest.ErrDisk)
+			disk.Once(verb, disktest.ErrDisk)
 		}
 		_ = ask() // it may fail with the log
 		select {
@@ -343,7 +354,8 @@ func TestIncarnation(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if name, err := statedir.Incarnation(dir); !errors.Is(err, statedir.ErrIncarnation) || statedir.CheckIncarnation(dir) == nil {
+		name, err := statedir.Incarnation(dir)
+		if !errors.Is(err, statedir.ErrIncarnation) || statedir.CheckIncarnation(dir) == nil {
 			t.Errorf("with byte %d changed the name is %q, %v", i, name, err)
 		}
 	}
@@ -354,7 +366,7 @@ func TestIncarnation(t *testing.T) {
 func TestKeysOfAFleet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
 	if err == nil {
 		err = store.Close()
 	}

@@ -1,9 +1,12 @@
 package access
 
 import (
-	"ninepocket/access/keys"
+	"math"
 	"testing"
 	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 var testTime = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -33,4 +36,10 @@ func principalOf(f *keys.File, key *keys.Key, plans keys.Plans) *keys.Principal 
 		p.Credits = *tenant.Credits
 	}
 	return p
+}
+
+// readUsage is the ledger of a state directory from a day on, as `ninepocket usage --json` tells it.
+func readUsage(dir, tenant string, since calendar.Day) (LedgerReport, error) {
+	rows, err := ReadLedger(dir, tenant, since, math.MaxInt32)
+	return NewLedgerReport(rows), err
 }

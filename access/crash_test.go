@@ -17,8 +17,9 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 const (
@@ -38,7 +39,10 @@ func crashPrincipals(t testing.TB, dir string) map[string]*keys.Principal {
 	f, err := keys.Read(dir)
 	if errors.Is(err, keys.ErrNoFile) {
 		err = keys.Update(dir, func(file *keys.File) error {
-			for tenant, kind := range map[string]keys.Kind{"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview} {
+			kinds := map[string]keys.Kind{
+				"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview,
+			}
+			for tenant, kind := range kinds {
 				plan := map[string]string{"live": "unlimited", "pace": "pace", "get": "org", "batch": "org"}[tenant]
 				if _, _, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
 					return err
@@ -66,7 +70,7 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
 		Now: clock.At(time.Now()), RepliesMax: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
-		create: waltest.Kinds(t)[kind],
+		Seams: state.Seams{Disk: disktest.OfKind(kind == "mapped", nil)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +155,7 @@ func TestCrash(t *testing.T) {
 		}
 	}
 
-	for kind := range waltest.Kinds(t) {
+	for kind := range disktest.Kinds(t) {
 		t.Run(kind, func(t *testing.T) { t.Parallel(); crashRounds(t, kind, rounds) })
 	}
 }

@@ -11,13 +11,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"go.etcd.io/bbolt"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/disk"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // smallState makes a state directory with two tenants, calls on two days, replies and a checkpoint,
@@ -41,8 +45,8 @@ func smallState(t *testing.T) string {
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
 	script.store, err = OpenEmbedded(dir, EmbeddedOptions{
-		Now: script.now, inline: true, unsynced: true, boot: noBoot,
-		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: script.now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -64,14 +68,28 @@ func smallState(t *testing.T) string {
 	return dir
 }
 
+// everything is what a state directory holds, with the data of its replies.
+type everything struct {
+	*beside
+	data map[string][]byte
+}
+
+func (e *everything) Load(of state.Bucket, key, value []byte) error {
+	if of == state.Replies {
+		tenant, name, r, err := decodeReply(key, value)
+		if err != nil {
+			return err
+		}
+		e.data[tenant+string(name[:])] = r.data
+	}
+	return e.beside.Load(of, key, value)
+}
+
 // figures is everything that a state directory says, in words that differ when anything does. It
 // never changes the directory.
 func figures(dir string) (string, error) {
-	found, err := readOnce(dir)
-	if err == nil {
-		err = found.state.checkLog(filepath.Join(dir, statedir.LogName))
-	}
-	if err != nil {
+	found := &everything{beside: newBeside(), data: map[string][]byte{}}
+	if _, err := state.LoadQuiet(dir, found); err != nil {
 		return "", err
 	}
 
@@ -84,11 +102,7 @@ func figures(dir string) (string, error) {
 				kept, ok := a.replies.find(name, ans.at)
 				data := kept.data
 				if ok && data == nil {
-					cp := &checkpointer{path: filepath.Join(dir, statedir.CheckpointName)}
-					data, err = cp.readReply(a.tenant, name, ans)
-					if err != nil {
-						return "", err
-					}
+					data = found.data[a.tenant+string(name[:])]
 				}
 				names = append(names, fmt.Sprintf("%x %x %d %x", name, ans.body, ans.at, data))
 			}
@@ -162,39 +176,23 @@ func TestCheckpointBits(t *testing.T) {
 // right for every tenant that the report does not name.
 func TestRepair(t *testing.T) {
 	t.Parallel()
-	flip := func(file string, find func(data []byte) int) func(string) error {
-		return func(dir string) error {
-			path := filepath.Join(dir, file)
-			if file == statedir.LogName {
-				names, _ := filepath.Glob(filepath.Join(path, "*.wal"))
-				path = names[0]
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			data[find(data)] ^= 4
-			return os.WriteFile(path, data, 0o600)
+	flip := func(path string, at int) error {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
 		}
+		data[at] ^= 4
+		return os.WriteFile(path, data, 0o600)
 	}
-	// The account's page, not one that an earlier checkpoint left.
-	live := func(name string) func(data []byte) int {
-		return func(data []byte) int {
-			at := -1
-			pg := &pages{data: data, seen: map[uint64]bool{}}
-			newest := uint64(0)
-			for n := range 2 {
-				if txid, ok := pg.meta(data, n*4096, 4096); ok && txid >= newest {
-					newest = txid
-					pg.take(data[n*4096+pageHeader:], 4096)
-				}
+	// The middle of a bucket's first value, or its page.
+	flipIn := func(bucket string, wholePage bool) func(string) error {
+		return func(dir string) error {
+			path := filepath.Join(dir, statedir.CheckpointName)
+			value, page := placesOf(t, path, bucket)
+			if wholePage {
+				return flip(path, page)
 			}
-			_ = pg.walk(func(bucket string, _, value []byte) {
-				if bucket == name {
-					at = cap(data) - cap(value) + len(value)/2
-				}
-			})
-			return at
+			return flip(path, value)
 		}
 	}
 
@@ -203,19 +201,23 @@ func TestRepair(t *testing.T) {
 		damage func(dir string) error
 		touch  string // tenant that the report names; "" = none is known
 	}{
-		{"an account", flip(statedir.CheckpointName, live("accounts")), "prev"},
-		{"a row of the ledger", flip(statedir.CheckpointName, live("ledger")), "prev"},
-		{"a reply", flip(statedir.CheckpointName, live("answers")), "prev"},
-		{"the state", flip(statedir.CheckpointName, live("meta")), ""},
+		{"an account", flipIn("accounts", false), "prev"},
+		{"a row of the ledger", flipIn("ledger", false), "prev"},
+		{"a reply", flipIn("answers", false), "prev"},
+		{"the state", flipIn("meta", false), ""},
 		{"both meta pages", func(dir string) error {
-			err := flip(statedir.CheckpointName, func([]byte) int { return 40 })(dir)
-			return errors.Join(err, flip(statedir.CheckpointName, func([]byte) int { return 4096 + 40 })(dir))
+			path := filepath.Join(dir, statedir.CheckpointName)
+			return errors.Join(flip(path, 40), flip(path, 4096+40))
 		}, ""},
-		{"the root page", flip(statedir.CheckpointName, func(data []byte) int {
-			pg, _ := readPages2(data)
-			return int(pg.root) * pg.size
-		}), ""},
-		{"a record in the middle of the log", flip(statedir.LogName, func(data []byte) int { return len(data) / 2 }), ""},
+		{"the root page", flipIn("", true), ""},
+		{"a record in the middle of the log", func(dir string) error {
+			names, _ := filepath.Glob(filepath.Join(dir, statedir.LogName, "*.wal"))
+			info, err := os.Stat(names[0])
+			if err != nil {
+				return err
+			}
+			return flip(names[0], int(info.Size()/2))
+		}, ""},
 		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, statedir.LogName)) }, ""},
 		{"the log emptied", func(dir string) error {
 			names, err := filepath.Glob(filepath.Join(dir, statedir.LogName, "*"))
@@ -224,7 +226,9 @@ func TestRepair(t *testing.T) {
 			}
 			return err
 		}, ""},
-		{"the checkpoint gone", func(dir string) error { return os.Remove(filepath.Join(dir, statedir.CheckpointName)) }, ""},
+		{"the checkpoint gone", func(dir string) error {
+			return os.Remove(filepath.Join(dir, statedir.CheckpointName))
+		}, ""},
 		{"the checkpoint cut short", func(dir string) error {
 			return os.Truncate(filepath.Join(dir, statedir.CheckpointName), 9000)
 		}, ""},
@@ -232,7 +236,7 @@ func TestRepair(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := smallState(t)
-			before, err := ReadUsage(dir, "", -1<<30)
+			before, err := readUsage(dir, "", -1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +248,7 @@ func TestRepair(t *testing.T) {
 			if err != nil || len(report.Damage) == 0 {
 				t.Fatalf("verify: %+v, %v", report, err)
 			}
-			options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
+			options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
 			if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("a server starts on it: %v", err)
 			}
@@ -269,7 +273,7 @@ func TestRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			after, err := ReadUsage(dir, "live", -1<<30)
+			after, err := readUsage(dir, "live", -1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,18 +287,40 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// readPages2 is readPages of data.
-func readPages2(data []byte) (*pages, error) {
-	path, err := os.CreateTemp("", "pages")
+// placesOf is where a checkpoint file has the middle of a bucket's last value, and the page of the bucket;
+// "" is the bucket of buckets.
+func placesOf(t *testing.T, path, bucket string) (value, page int) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	defer os.Remove(path.Name())
-	_, err = path.Write(data)
-	if err := errors.Join(err, path.Close()); err != nil {
-		return nil, err
+	defer db.Close()
+
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return readPages(path.Name())
+	err = db.View(func(tx *bbolt.Tx) error {
+		of := tx.Cursor().Bucket()
+		page = int(of.Root()) * db.Info().PageSize
+		if bucket == "" {
+			return nil
+		}
+
+		of = tx.Bucket([]byte(bucket))
+		_, last := of.Cursor().Last()
+		if of.Root() == 0 { // the bucket stands in the page of buckets
+			value = page + bytes.Index(data[page:], last) + len(last)/2
+			return nil
+		}
+		value = int(uintptr(unsafe.Pointer(&last[0]))-db.Info().Data) + len(last)/2
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value, page
 }
 
 // TestBackup copies a state directory again and again while a server writes it: every copy is
@@ -305,7 +331,9 @@ func TestBackup(t *testing.T) {
 	live, _ := faultKeys(t)
 	now := instant(testTime)
 	now.Wall += 2 * calendar.DayMillis
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 10 * time.Millisecond, unsynced: true})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{
+		Now: now, CheckpointEvery: 10 * time.Millisecond, Seams: quick(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +355,7 @@ func TestBackup(t *testing.T) {
 		if _, err := BackupState(dir, to); err != nil {
 			t.Fatal(err)
 		}
-		usage, err := ReadUsage(to, "live", calendar.DayOf(now.Wall))
+		usage, err := readUsage(to, "live", calendar.DayOf(now.Wall))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +385,9 @@ func TestBackupRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	inside := []string{filepath.Join(dir, "x", "y"), filepath.Join(dir, statedir.LogName, "x"), filepath.Join(link, "x")}
+	inside := []string{
+		filepath.Join(dir, "x", "y"), filepath.Join(dir, statedir.LogName, "x"), filepath.Join(link, "x"),
+	}
 	for _, to := range inside {
 		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "inside the state directory") {
 			t.Errorf("a copy in %q: %v", to, err)
@@ -366,7 +396,7 @@ func TestBackupRefused(t *testing.T) {
 			t.Errorf("%q was made (%v)", to, err)
 		}
 	}
-	if _, err := BackupState(dir, filepath.Join(file, "x")); !errors.Is(err, ErrCopy) {
+	if _, err := BackupState(dir, filepath.Join(file, "x")); !errors.Is(err, state.ErrCopy) {
 		t.Errorf("a copy below a file: %v", err)
 	}
 
@@ -376,7 +406,7 @@ func TestBackupRefused(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for _, to := range []string{filepath.Join(outside, "new"), empty} {
-		if _, err := BackupState(dir, to); err == nil || errors.Is(err, ErrCopy) {
+		if _, err := BackupState(dir, to); err == nil || errors.Is(err, state.ErrCopy) {
 			t.Errorf("a state that cannot be read: %v", err)
 		}
 		if names, err := os.ReadDir(to); len(names) > 0 || (to == empty) != (err == nil) {
@@ -426,7 +456,7 @@ func TestKeysByHand(t *testing.T) {
 func TestOneServerWithoutFile(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +484,7 @@ func TestOldServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
+	options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
 	if _, err := OpenEmbedded(dir, options); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("beside an old server: %v", err)
 	}
@@ -481,11 +511,11 @@ func TestOldServer(t *testing.T) {
 func TestHangingReader(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	held, err := holdCheckpoint(filepath.Join(dir, statedir.CheckpointName))
+	held, err := disk.TakeShared(filepath.Join(dir, statedir.CheckpointName), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}

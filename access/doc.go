@@ -1,25 +1,21 @@
 // Package access answers one question: may this key make this call now, and what does it cost. It
-// holds keys, plans, minute limits, daily quotas, credits, idempotency records and the ledger. It
-// knows nothing of HTTP, of routes or of cards.
+// holds minute limits, daily quotas, credits, idempotency records and the ledger. Keys and plans are in
+// [ninepocket/access/keys], and what a state directory holds in [ninepocket/access/state]. It knows
+// nothing of HTTP, of routes or of cards.
 //
 // # Basics
 //
-// There are four things to know.
-//
-// A [KeyRing] is the current reading of the keys file: an immutable table from the SHA-256 of a key
-// to its [Principal], swapped as a whole when the file changes. [KeyRing.Authenticate] is a hash
-// and a probe.
+// There are three things to know.
 //
 // A [Rule] says what an operation takes: which minute window it passes and which allowance (daily
 // quota or credits) a success costs. [RuleFor] derives it from the principal and the [Operation];
 // nothing else decides what a call costs.
 //
-// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded]
-// keeps them in a state directory. Both are made of limits, which decide, and of a journal, which
-// records. They answer from counters in memory. The journal of an embedded store writes each
-// finished call into a write-ahead log ([ninepocket/internal/wal]) and now and then a checkpoint
-// into a bbolt file. Every store passes the conformance suite of package accesstest; a store on
-// another technology implements the same interface.
+// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded] keeps
+// them in a state directory. Both are made of limits, which decide, and of a journal, which records.
+// They answer from counters in memory. The journal of an embedded store writes each finished call into
+// a write-ahead log and now and then a checkpoint into a file. Every store passes the conformance
+// suite of package accesstest; a store on another technology implements the same interface.
 //
 // A [Gate] joins a ring and a store. One request is
 //
@@ -65,9 +61,6 @@
 // returned, but only reaches the disk within 100 ms; credits and stored replies are on disk before
 // Finish or Commit returns.
 //
-// A key whose plan is not configured is answered with [ErrUnavailable]; [KeyRing.Unusable] names
-// such keys.
-//
-// One state directory has one server. The keys file, the readers [ReadUsage] and [ReadLastUse],
+// One state directory has one server. The keys file, the readers [ReadLedger] and [ReadLastUse],
 // [VerifyState] and [BackupState] work beside it, from any process; [RepairState] does not.
 package access

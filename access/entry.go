@@ -1,12 +1,11 @@
 package access
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 
+	"ninepocket/access/state"
 	"ninepocket/calendar"
-	"ninepocket/internal/wal"
 )
 
 // entry is one finished call, as the log holds it.
@@ -71,9 +70,9 @@ func (e *entry) append(dst []byte) []byte {
 	}
 
 	dst = append(dst, version, flags, byte(e.window), byte(e.allowance))
-	dst = appendText(dst, e.tenant)
-	dst = appendText(dst, e.key)
-	dst = appendText(dst, string(e.op))
+	dst = state.AppendText(dst, e.tenant)
+	dst = state.AppendText(dst, e.key)
+	dst = state.AppendText(dst, string(e.op))
 	dst = binary.AppendVarint(dst, e.charged)
 	dst = binary.AppendVarint(dst, e.at)
 	dst = binary.AppendVarint(dst, e.wall)
@@ -89,24 +88,24 @@ func (e *entry) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, e.resets.credits)
 	}
 	if e.reply != nil {
-		dst = appendText(dst, e.reply.name)
+		dst = state.AppendText(dst, e.reply.name)
 		dst = append(dst, e.reply.body[:]...)
 		dst = binary.AppendUvarint(dst, uint64(len(e.reply.data)))
 		dst = append(dst, e.reply.data...)
 	}
 	if e.claim != "" {
-		dst = appendText(dst, e.claim)
-		dst = appendText(dst, e.record)
+		dst = state.AppendText(dst, e.claim)
+		dst = state.AppendText(dst, e.record)
 	}
 	return dst
 }
 
 // decodeEntry reads an entry. What it returns shares nothing with data.
 func decodeEntry(data []byte) (entry, error) {
-	in := reader{data: data}
-	head := in.bytes(4)
-	if in.err != nil {
-		return entry{}, in.err
+	in := state.Decoder{Data: data}
+	head := in.Bytes(4)
+	if in.Err != nil {
+		return entry{}, in.Err
 	}
 	most := byte(withReply | withResets)
 	if head[0] == claimedVersion {
@@ -120,86 +119,24 @@ func decodeEntry(data []byte) (entry, error) {
 	// The fields are read in the order in which they stand here.
 	e := entry{
 		window: Window(head[2]), allowance: Allowance(head[3]),
-		tenant: in.text(), key: in.text(), op: Operation(in.text()),
-		charged: in.varint(), at: in.varint(), wall: in.varint(), day: calendar.Day(in.varint()),
+		tenant: in.Text(), key: in.Text(), op: Operation(in.Text()),
+		charged: in.Varint(), at: in.Varint(), wall: in.Varint(), day: calendar.Day(in.Varint()),
 	}
 	if e.allowance == PeriodCredits {
-		e.period = calendar.Period{Start: in.varint(), End: in.varint()}
+		e.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
 	}
 	if head[1]&withResets != 0 {
-		e.resets = resets{day: in.varint(), credits: in.varint()}
+		e.resets = resets{day: in.Varint(), credits: in.Varint()}
 	}
 	if head[1]&withReply != 0 {
-		e.reply = &replyEntry{name: in.text()}
-		copy(e.reply.body[:], in.bytes(len(e.reply.body)))
-		e.reply.data = append([]byte(nil), in.bytes(in.length())...)
+		e.reply = &replyEntry{name: in.Text()}
+		copy(e.reply.body[:], in.Bytes(len(e.reply.body)))
+		e.reply.data = append([]byte(nil), in.Bytes(in.Length())...)
 	}
 	if head[1]&withClaim != 0 {
-		e.claim = in.text()
-		e.record = in.text()
+		e.claim = in.Text()
+		e.record = in.Text()
 		e.prepared = head[1]&undecided != 0
 	}
-	return e, in.end()
-}
-
-func appendText(dst []byte, s string) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	return append(dst, s...)
-}
-
-// reader decodes what the append functions wrote. The first problem sticks; every length is checked
-// against what is left before anything is allocated.
-type reader struct {
-	data []byte
-	err  error
-}
-
-func (in *reader) fail() {
-	if in.err == nil {
-		in.err = fmt.Errorf("%w: value cut short", ErrCorrupt)
-	}
-	in.data = nil
-}
-
-// version takes one byte that has to be the version of what follows.
-func (in *reader) version(want byte) {
-	if got := in.bytes(1); len(got) == 1 && got[0] != want {
-		in.fail()
-	}
-}
-
-// bytes returns the next n bytes, which alias the input.
-func (in *reader) bytes(n int) []byte {
-	if n < 0 || n > len(in.data) {
-		in.fail()
-		return nil
-	}
-	out := in.data[:n]
-	in.data = in.data[n:]
-	return out
-}
-
-func (in *reader) uvarint() uint64 {
-	number, n := binary.Uvarint(in.data)
-	in.bytes(cmp.Or(n, -1)) // none at all is a number cut short
-	return number
-}
-
-func (in *reader) varint() int64 {
-	number, n := binary.Varint(in.data)
-	in.bytes(cmp.Or(n, -1))
-	return number
-}
-
-// length reads a length, or a count. What damage made large stays small enough for an int.
-func (in *reader) length() int { return int(min(in.uvarint(), wal.MaxPayload)) }
-
-func (in *reader) text() string { return string(in.bytes(in.length())) }
-
-// end returns the first problem, or one when something is left over.
-func (in *reader) end() error {
-	if in.err == nil && len(in.data) > 0 {
-		return fmt.Errorf("%w: %d bytes left over", ErrCorrupt, len(in.data))
-	}
-	return in.err
+	return e, in.End()
 }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"ninepocket/calendar"
 	"reflect"
 	"sync/atomic"
 	"testing"
+
+	"ninepocket/calendar"
 )
 
 // testEntry is the n-th of many different entries.
@@ -15,7 +16,8 @@ func testEntry(n int) *entry {
 	e := &entry{
 		tenant: fmt.Sprint("tenant", n%3), key: fmt.Sprint("key_", n%5),
 		op: CardsGet, window: KeyWindow, allowance: DayQuota,
-		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n), day: calendar.DayOf(windowEpoch),
+		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n),
+		day: calendar.DayOf(windowEpoch),
 	}
 
 	if n%4 == 3 {

@@ -21,14 +21,7 @@ var (
 	ErrTicket = errors.New("ticket used wrongly")
 )
 
-// Errors of state directories.
-var (
-	// ErrLogLost: segments of the log were removed while they were needed.
-	ErrLogLost = errors.New("segments of the metering log are gone")
-	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
-	ErrCorrupt = wal.ErrCorrupt
-	// ErrCheckpointGone is an ErrCorrupt: there is a log, and the checkpoint that it follows is gone.
-	ErrCheckpointGone = fmt.Errorf("%w: it is gone", ErrCorrupt)
-)
+// ErrCorrupt: stored data is damaged where a crash cannot explain it.
+var ErrCorrupt = wal.ErrCorrupt
 
 var errClosed = fmt.Errorf("store closed: %w", ErrUnavailable)

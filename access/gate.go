@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+
 	"ninepocket/access/keys"
 )
 

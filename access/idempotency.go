@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"ninepocket/access/state"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -58,12 +60,36 @@ func (l *limits) plain(tenant string, name replyName, r reply) ([]byte, error) {
 	data := r.data
 	if data == nil {
 		var err error
-		data, err = l.saver.readReply(tenant, name, r.answer)
+		data, err = l.readReply(tenant, name, r.answer)
 		if err != nil {
 			return nil, err
 		}
 	}
 	return codec.expand(data)
+}
+
+// readReply returns the data of a reply that is in the checkpoint file alone.
+func (j *journal) readReply(tenant string, name replyName, want answer) (data []byte, err error) {
+	err = j.dir.Between(func(file *state.File) error {
+		return file.Read(func(stored *state.View) error {
+			key := replyKey(tenant, minuteOf(want.at), name)
+			value, err := stored.Reply(key)
+			if err == nil && value == nil {
+				err = fmt.Errorf("%w: a reply is gone", ErrCorrupt)
+			}
+			if err != nil {
+				return err
+			}
+
+			_, _, r, err := decodeReply(key, value)
+			if err == nil && len(r.data) == 0 {
+				err = fmt.Errorf("%w: a reply was in a file that was lost", ErrCorrupt)
+			}
+			data = r.data
+			return err
+		})
+	})
+	return data, err
 }
 
 // begin makes a fresh record and reserves its cost. The caller holds the account.

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"ninepocket/access/statedir"
+	"ninepocket/access/state"
 	"ninepocket/calendar"
 	"ninepocket/internal/wal"
 )
@@ -31,17 +32,9 @@ type journal struct {
 
 	// The rest is nil in a journal that forgets.
 
-	torn   int   // records that the log's torn end held when it was opened
-	opened int64 // store time
-	boot   func() boot
-	log    *wal.Log
-	saver  *checkpointer
-	lock   *statedir.Lock
-	dir    string                // the state directory, whose lock that is
-	moved  atomic.Pointer[error] // it is not at its path: see place
-	stop   chan struct{}
-	once   sync.Once
-	wg     sync.WaitGroup
+	dir     *state.Dir
+	content *content
+	once    sync.Once
 }
 
 // newJournal returns a journal that forgets.
@@ -84,30 +77,10 @@ func (j *journal) Err() error {
 	if j.closed.Load() {
 		return errClosed
 	}
-	if j.log == nil {
+	if j.dir == nil {
 		return nil
 	}
-	if err := j.moved.Load(); err != nil {
-		return *err
-	}
-	return unavailable(j.log.Err())
-}
-
-// place finds out whether the state directory is still at its path. While it is not, nothing is
-// written by that path, which may lead into a copy that another server has, and calls are refused:
-// the next server would know nothing of them (decision 1767).
-func (j *journal) place() error {
-	if j.lock == nil {
-		return nil
-	}
-	err := j.lock.Moved(j.dir)
-	if err == nil {
-		j.moved.Store(nil)
-		return nil
-	}
-	err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	j.moved.Store(&err)
-	return err
+	return unavailable(j.dir.Err())
 }
 
 // unavailable is the failure of a log, or nil, as a store tells it.
@@ -128,8 +101,8 @@ func (j *journal) record(a *account, e *entry) uint64 {
 	a.apply(e)
 
 	// Records stand in the log in the order in which the account changed: its lock sees to that.
-	if j.log != nil {
-		a.seq = j.log.Append(e.append)
+	if j.dir != nil {
+		a.seq = j.dir.Log.Append(e.append)
 	}
 	return a.seq
 }
@@ -137,19 +110,19 @@ func (j *journal) record(a *account, e *entry) uint64 {
 // await returns when a recorded call is written, or on disk. On an error the call is in no log, and
 // the caller has to take it out of its account.
 func (j *journal) await(seq uint64, durable bool) error {
-	if j.log == nil {
+	if j.dir == nil {
 		return nil
 	}
 
-	wait := j.log.AwaitWritten
+	wait := j.dir.Log.AwaitWritten
 	if durable {
-		wait = j.log.AwaitSynced
+		wait = j.dir.Log.AwaitSynced
 	}
 	err := wait(seq)
 	// What is on disk after all is as good as awaited.
 	if err != nil {
 		j.meter.doubts.Add(1)
-		if !j.log.GiveUp(seq) {
+		if !j.dir.Log.GiveUp(seq) {
 			err = nil
 		}
 	}
@@ -162,21 +135,31 @@ func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 		return nil, err
 	}
 
-	var stored []LedgerRow
-	if j.saver != nil {
-		// While no checkpoint is written, a row is either in memory or in the file, not on the way.
-		j.saver.mu.Lock()
-		defer j.saver.mu.Unlock()
-		var err error
-		_, stored, err = newJournal(0).readCheckpoint(j.saver.path)
-		if err == nil && j.saver.doubtful != nil {
-			err = fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if j.dir == nil {
+		return sumRows(j.rowsOf(tenant, since), tenant, since), nil
 	}
-	return sumRows(append(stored, j.rowsOf(tenant, since)...), tenant, since), nil
+
+	var rows []LedgerRow
+	err := j.dir.Between(func(file *state.File) error {
+		stored := newBeside()
+		if err := file.Load(stored); err != nil {
+			return err
+		}
+		rows = append(stored.rows, j.rowsOf(tenant, since)...)
+		return j.content.settled()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sumRows(rows, tenant, since), nil
+}
+
+// settled returns an ErrUnavailable when nobody knows whether what was taken is in the file.
+func (c *content) settled() error {
+	if c.taken != nil {
+		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
+	}
+	return nil
 }
 
 // rowsOf returns the ledger rows that accounts hold in memory, unordered.
@@ -186,7 +169,8 @@ func (j *journal) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 		a.mu.Lock()
 		for name, counts := range a.rows {
 			if name.day >= since {
-				row := LedgerRow{Tenant: a.tenant, Key: name.key, Day: name.day, Operation: name.op, Counts: *counts}
+				row := name.row(a.tenant)
+				row.Counts = *counts
 				rows = append(rows, row)
 			}
 		}
@@ -195,27 +179,33 @@ func (j *journal) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	return rows
 }
 
+// Checkpoint writes a checkpoint at once. Where the file of the last one is gone, damaged or another,
+// that fails with ErrCorrupt, unless anew says that a new file shall begin: with everything that is in
+// memory, which is what every account has used and may use. The ledger's rows of before are lost, with
+// the replies that were in the file alone: their repetitions are refused, and not charged. A file that
+// is there is moved aside, and its name returned (decision 1768).
+func (j *journal) Checkpoint(anew bool, now time.Time) (aside string, err error) {
+	if j.dir == nil {
+		return "", errors.ErrUnsupported
+	}
+	return j.dir.SaveNow(anew, now)
+}
+
 // Close implements [Store]. It writes a last checkpoint when it can; the log has everything in any
 // case.
 func (j *journal) Close() error {
-	if j.log == nil {
+	if j.dir == nil {
 		j.closed.Store(true)
 		return nil
 	}
 
 	var err error
 	j.once.Do(func() {
-		close(j.stop)
-		j.wg.Wait()
-
-		// A log that is down may be mended by now; if not, the next start reads what is there.
-		err = unavailable(j.log.Sync())
-		err = errors.Join(err, j.saver.end(err == nil))
+		err = j.dir.Stop(true)
 
 		// Calls still under way find the store closed before they find the log ended.
 		j.closed.Store(true)
-		j.log.Abandon()
-		err = errors.Join(err, j.lock.Unlock())
+		err = errors.Join(err, j.dir.Release())
 	})
 	return err
 }

@@ -46,7 +46,8 @@ func TestKeysGone(t *testing.T) {
 		if err := keys.Update(dir, create); !errors.Is(err, keys.ErrGone) {
 			t.Errorf("%s is left, and a key is created: %v", left, err)
 		}
-		if _, err := keys.OpenRing(dir, keys.DefaultPlans()); !errors.Is(err, keys.ErrGone) || errors.Is(err, keys.ErrNoFile) {
+		_, err = keys.OpenRing(dir, keys.DefaultPlans())
+		if !errors.Is(err, keys.ErrGone) || errors.Is(err, keys.ErrNoFile) {
 			t.Errorf("%s is left: %v", left, err)
 		}
 

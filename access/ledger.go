@@ -2,8 +2,9 @@ package access
 
 import (
 	"cmp"
-	"ninepocket/calendar"
 	"slices"
+
+	"ninepocket/calendar"
 )
 
 // Counts is what one row of the ledger holds.
@@ -27,6 +28,13 @@ type rowName struct {
 	day calendar.Day
 	op  Operation
 }
+
+// row is the row of a tenant that has this name, without counts.
+func (name rowName) row(tenant string) LedgerRow {
+	return LedgerRow{Tenant: tenant, Key: name.key, Day: name.day, Operation: name.op}
+}
+
+func (row *LedgerRow) name() rowName { return rowName{key: row.Key, day: row.Day, op: row.Operation} }
 
 func compareRows(a, b LedgerRow) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Key, b.Key),

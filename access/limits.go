@@ -2,10 +2,11 @@ package access
 
 import (
 	"fmt"
-	"ninepocket/access/keys"
-	"ninepocket/calendar"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // limits decides which calls go on, by minute windows and by units of allowance that calls in
@@ -234,25 +235,27 @@ func (l *limits) Stats() StoreStats {
 	}
 	stats.ReplyBytes = l.waiting.Load()
 
-	if l.log == nil {
-		return stats
-	}
-
-	m := l.meter
-	stats.Durable = true
-	stats.Sync = m.times.Row(timeSync)
-	stats.SyncErrors = m.syncErrors.Load()
-	stats.LogBytes = l.log.Size()
-	stats.LogWritten = l.log.Bytes()
-	stats.LogUnmapped = l.log.Unmapped()
-	stats.LogTorn = l.torn
-	stats.LogLost = l.meter.lost.Load()
-
-	stats.Checkpoint = m.times.Row(timeCheckpoint)
-	stats.CheckpointFails = m.failed.Load()
-	stats.CheckpointBusy = m.busy.Load()
-	if at := m.savedAt.Load(); at != 0 {
-		stats.CheckpointAt = time.Unix(0, at)
+	if l.dir != nil {
+		stats.Durable = true
+		stats.Stats = l.dir.Stats()
 	}
 	return stats
+}
+
+// minuteNow is what a live key may still do in the minute, without taking any of it. The caller
+// holds the account.
+func (l *limits) minuteNow(slot *slot, p *keys.Principal, now Instant) Policy {
+	if p.Kind == keys.Preview {
+		return Policy{}
+	}
+
+	at := l.time(now)
+	w := slot.account.windowOf(slot.key, KeyWindow)
+	w.fit(p.Plan.PerMinute, at)
+	_, remaining, wait := w.peek(at)
+	wait = min(wait, minuteMillis)
+	return Policy{
+		Limit: int64(p.Plan.PerMinute), Remaining: remaining,
+		Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
+	}
 }

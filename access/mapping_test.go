@@ -4,13 +4,14 @@ package access
 
 import (
 	"errors"
-	"ninepocket/access/keys"
-	"ninepocket/access/statedir"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"go.etcd.io/bbolt"
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/access/statedir"
+	"ninepocket/internal/disk/disktest"
 )
 
 // heldCheckpoint is a store whose checkpoint file somebody else has hands on.
@@ -20,18 +21,30 @@ type heldCheckpoint struct {
 	path  string
 	live  *keys.Principal
 	told  int64
+
+	commit func() error // before a checkpoint takes place; nil does nothing
 }
 
 func newHeldCheckpoint(t *testing.T) *heldCheckpoint {
 	t.Helper()
 	dir := smallState(t)
 	live, _ := faultKeys(t)
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), inline: true, unsynced: true, boot: noBoot})
+	h := &heldCheckpoint{t: t, path: filepath.Join(dir, statedir.CheckpointName), live: live}
+
+	disk := disktest.Unsynced(true)
+	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
+		if h.commit != nil && verb(call) == "checkpoint" {
+			verdict.Fail = h.commit()
+		}
+		return verdict
+	})
+	seams := state.Seams{Inline: true, Disk: disk}
+	var err error
+	h.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: seams})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = store.Close() })
-	h := &heldCheckpoint{t: t, store: store, path: filepath.Join(dir, statedir.CheckpointName), live: live}
+	t.Cleanup(func() { _ = h.store.Close() })
 	h.told = h.ledger()
 	return h
 }
@@ -92,28 +105,24 @@ func TestFaultsOfMappedPages(t *testing.T) {
 	t.Parallel()
 	h := newHeldCheckpoint(t)
 	whole := h.read()
-	db, err := h.store.saver.open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(h.path, 0); err != nil {
-		t.Fatal(err)
-	}
-	err = db.view(func(tx *bbolt.Tx) error { _, err := readState(tx); return err })
-	if !errors.Is(err, ErrCorrupt) || !db.torn {
+	err := h.store.dir.Between(func(file *state.File) error {
+		nothing := func(*state.View) error { return nil }
+		if err := errors.Join(file.Read(nothing), os.Truncate(h.path, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return file.Read(nothing)
+	})
+	if !errors.Is(err, ErrCorrupt) {
 		t.Errorf("reading pages that are gone: %v", err)
-	}
-	if err := db.close(); err != nil {
-		t.Error(err)
 	}
 
 	h.write(whole)
 	h.call()
-	h.store.saver.fault = func() error { return os.Truncate(h.path, 0) }
-	if err := h.store.SaveCheckpoint(); !errors.Is(err, ErrCorrupt) || !h.store.saver.torn {
+	h.commit = func() error { return os.Truncate(h.path, 0) }
+	if err := h.store.SaveCheckpoint(); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("writing into pages that are gone: %v", err)
 	}
-	h.store.saver.fault = nil
+	h.commit = nil
 	h.call()
 	if err := h.store.SaveCheckpoint(); err == nil {
 		t.Error("a checkpoint was written into what is left")

@@ -41,23 +41,23 @@ var planted = []struct{ what, file, text, instead string }{
 		"a.replies.withdraw(name, t.At)", "_ = name",
 	},
 	{
-		"a checkpoint that fails loses the ledger's rows", "checkpoint.go",
+		"a checkpoint that fails loses the ledger's rows", "content.go",
 		"row.Charged += counts.Charged", "row.Charged += 0 * counts.Charged",
 	},
 	{
-		"a checkpoint that took place is written again", "checkpoint.go",
-		"cp.have = cp.number\n\t\tcp.forgetImages()", "cp.have = cp.number",
+		"a checkpoint that took place is written again", "state/file.go",
+		"if written {\n\t\tf.keep()", "if written {\n\t\tf.have = f.number\n\t\tf.restore()",
 	},
 	{
-		"a checkpoint leaves the replies out", "checkpoint_write.go",
+		"a checkpoint leaves the replies out", "content.go",
 		"for name, r := range img.replies {", "for name, r := range map[replyName]reply{} {",
 	},
 	{
 		"a day far ahead is believed", "book.go",
-		"return start <= wall+dayMillis", "return start <= wall+1000*dayMillis",
+		"return start <= wall+calendar.DayMillis", "return start <= wall+1000*calendar.DayMillis",
 	},
 	{
-		"a restart forgets the minute windows of the log", "journal_open.go",
+		"a restart forgets the minute windows of the log", "content.go",
 		"w.restore(tick{at: e.at, n: 1})", "_ = w",
 	},
 	{

@@ -11,15 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
-	"ninepocket/internal/wal"
+	"ninepocket/internal/disk/disktest"
 )
 
 // removed is a running store whose files somebody removes or moves.
 type removed struct {
 	*heldCheckpoint
-	dir    string
-	create func(path string) (wal.Segment, error) // nil: as usual
+	dir  string
+	disk *disktest.Disk // nil: as usual
 
 	mu      sync.Mutex
 	reports []error
@@ -41,14 +42,19 @@ func newRemoved(t *testing.T) *removed {
 // open opens the store of the directory.
 func (r *removed) open() {
 	r.t.Helper()
+	if r.disk == nil {
+		r.disk = disktest.Unsynced(true)
+	}
+
 	var err error
 	r.store, err = OpenEmbedded(r.dir, EmbeddedOptions{
-		Now: instant(testTime), CheckpointEvery: time.Hour, unsynced: true, boot: noBoot, create: r.create,
+		Now: instant(testTime), CheckpointEvery: time.Hour, boot: noBoot,
 		Report: func(err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.reports = append(r.reports, err)
 		},
+		Seams: state.Seams{Disk: r.disk},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -115,8 +121,8 @@ func TestRemovedLog(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			r.soon("the loss is told", func() bool { return r.reported(ErrLogLost) })
-			r.soon("there is a log again", func() bool { return len(r.store.log.Lost()) == 0 })
+			r.soon("the loss is told", func() bool { return r.reported(state.ErrLogLost) })
+			r.soon("there is a log again", func() bool { return len(r.store.dir.Log.Lost()) == 0 })
 			if got := r.store.Stats().LogLost; got == 0 {
 				t.Error("the loss is not counted")
 			}
@@ -138,7 +144,9 @@ func TestMovedState(t *testing.T) {
 	if err := errors.Join(os.Rename(r.dir, away), os.CopyFS(r.dir, os.DirFS(away))); err != nil {
 		t.Fatal(err)
 	}
-	r.soon("the move is seen", func() bool { return errors.Is(r.store.Err(), statedir.ErrMoved) && r.reported(statedir.ErrMoved) })
+	r.soon("the move is seen", func() bool {
+		return errors.Is(r.store.Err(), statedir.ErrMoved) && r.reported(statedir.ErrMoved)
+	})
 	if d := r.store.Admit(r.live, RuleFor(r.live, CardsGet), instant(testTime)); d.Verdict != Unavailable {
 		t.Errorf("a call is %v", d.Verdict)
 	}

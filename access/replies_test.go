@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // heap is what is live.
@@ -29,7 +30,9 @@ func heap() int64 {
 func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	depth.OnlyWhole(t)
 	f := keys.NewFile()
-	_, raw := mustCreate(t, f, keys.NewKey{Tenant: "partner", Kind: keys.Preview, Plan: "business", Credits: new(int64(100_000))})
+	_, raw := mustCreate(t, f, keys.NewKey{
+		Tenant: "partner", Kind: keys.Preview, Plan: "business", Credits: new(int64(100_000)),
+	})
 	ring, err := keys.FixedRing(f, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +43,8 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 		t.Fatal(err)
 	}
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +140,8 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	_, preview := faultKeys(t)
 	now := instant(testTime)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
-		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)

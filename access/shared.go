@@ -85,7 +85,7 @@ func (store *Embedded) Prepare(t Ticket, claim, record string) (*Prepared, error
 	e.claim = claim
 	e.record = record
 	e.prepared = true
-	seq := store.prepared.begin(&e, store.log)
+	seq := store.prepared.begin(&e, store.dir.Log)
 	if err := store.await(seq, true); err != nil {
 		store.prepared.remove(claim)
 		return nil, err

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // universe is one run of clients, keys, faults of disk and clock, checkpoints, kills and restarts
@@ -28,7 +29,7 @@ type universe struct {
 	seed   uint64
 	random *rand.Rand
 	dir    string
-	disk   *waltest.Weather
+	disk   *disktest.Weather
 	store  *Embedded
 	ring   *keys.Ring
 	file   *keys.File
@@ -67,7 +68,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	t.Helper()
 	u := &universe{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
-		disk: &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		disk: &disktest.Weather{Name: verb},
 		file: keys.NewFile(), true: testTime.UnixMilli(),
 	}
 	u.born = u.true - 1_000_000
@@ -108,16 +109,20 @@ func (u *universe) failf(format string, args ...any) {
 func (u *universe) open() {
 	u.t.Helper()
 	u.mono = u.random.Int64N(1000)
+
+	disk := disktest.Unsynced(false)
+	disk.Set(u.disk.Rule)
 	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
-		Now: u.now(), create: u.disk.Create, unsynced: true, inline: true,
-		checkpoint: func() error { return u.disk.Fails("checkpoint") },
-		boot:       func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
-		now:        func() time.Time { return time.UnixMilli(u.true) },
+		Now:  u.now(),
+		boot: func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
+		Seams: state.Seams{
+			Disk: disk, Inline: true,
+			Now: func() time.Time { return time.UnixMilli(u.true) },
+		},
 	})
 	if err != nil {
 		u.t.Fatalf("seed %d: cannot start: %v", u.seed, err)
 	}
-	store.saver.after = func() error { return u.disk.Fails("committed") }
 	u.store = store
 }
 
@@ -157,7 +162,7 @@ func (u *universe) event() {
 
 	// What a server does within 50 ms.
 	if !u.bad {
-		if err := u.store.log.Sync(); err != nil {
+		if err := u.store.dir.Log.Sync(); err != nil {
 			u.failf("a good disk: %v", err)
 		}
 	}
@@ -191,7 +196,6 @@ func (u *universe) breakDisk() {
 func (u *universe) mendDisk() {
 	for _, verb := range verbs {
 		u.disk.Set(verb, nil)
-		_ = u.disk.Fails(verb) // takes the one that was to fail once
 	}
 	if !u.bad {
 		return
@@ -200,7 +204,7 @@ func (u *universe) mendDisk() {
 	// What a server's sync does within 50 ms of the end.
 	u.pass(1000)
 	u.bad = false
-	if err := u.store.log.Sync(); err != nil || u.store.Err() != nil {
+	if err := u.store.dir.Log.Sync(); err != nil || u.store.Err() != nil {
 		u.failf("a second after the disk is good again: %v", errors.Join(err, u.store.Err()))
 	}
 	for _, cl := range u.clients {
@@ -232,7 +236,6 @@ func (u *universe) restart() {
 	}
 	for _, verb := range verbs {
 		u.disk.Set(verb, nil)
-		_ = u.disk.Fails(verb)
 	}
 	u.bad = false
 

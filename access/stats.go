@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ninepocket/access/state"
 	"ninepocket/internal/tally"
 )
 
@@ -17,21 +18,14 @@ const (
 	timeBegin = iota
 	timeFinish
 	timeCommit
-	timeSync
-	timeCheckpoint
 	timeRows
 )
 
 // meter is what a store counts of itself.
 type meter struct {
-	times      *tally.Durations
-	shard      atomic.Uint32
-	syncErrors atomic.Uint64
-	doubts     atomic.Uint64 // records that were about to be given up
-	failed     atomic.Uint64 // checkpoints that failed
-	lost       atomic.Uint64 // log segments that somebody removed
-	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
-	savedAt    atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
+	times  *tally.Durations
+	shard  atomic.Uint32
+	doubts atomic.Uint64 // records that were about to be given up
 }
 
 func newMeter() *meter {
@@ -41,14 +35,6 @@ func newMeter() *meter {
 // time notes how long something took that began at a time.
 func (m *meter) time(row int, began time.Time) {
 	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
-}
-
-// synced notes an fsync of the log.
-func (m *meter) synced(began time.Time, err error) {
-	m.time(timeSync, began)
-	if err != nil {
-		m.syncErrors.Add(1)
-	}
 }
 
 // sampled reports whether a call of Finish is to be timed.
@@ -65,16 +51,6 @@ type StoreStats struct {
 	Replies    int   // idempotency records, those in flight included
 	ReplyBytes int64 // what they are taken to cost
 
-	Durable         bool // the rest is only of a store that keeps what it counts
-	Sync            tally.Histogram
-	SyncErrors      uint64
-	LogBytes        int64  // of the open segment
-	LogWritten      uint64 // bytes, since the store was opened
-	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
-	LogLost         uint64 // segments that somebody removed while they were needed
-	LogTorn         int    // records that a torn end held when the store was opened: none was answered
-	Checkpoint      tally.Histogram
-	CheckpointAt    time.Time // of the last one
-	CheckpointFails uint64
-	CheckpointBusy  uint64 // put off because the file was being read
+	Durable bool // the rest is only of a store that keeps what it counts
+	state.Stats
 }

@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"ninepocket/access/keys"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/access/state"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestResetDay uses a day up, resets it as an operator does, and restarts: the day is whole once, and
@@ -24,7 +25,8 @@ func TestResetDay(t *testing.T) {
 	now := instant(testTime)
 	dir := t.TempDir()
 	options := EmbeddedOptions{
-		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+		Now: now, boot: noBoot,
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	}
 	store, err := OpenEmbedded(dir, options)
 	if err != nil {

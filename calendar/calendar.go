@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// dayMillis is the length of a day.
+// DayMillis is the length of a day.
 const DayMillis = int64(86_400_000)
 
 var errNotADate = errors.New("want YYYY-MM-DD")
@@ -38,14 +38,14 @@ type Period struct{ Start, End int64 }
 // Has reports whether a Unix time in milliseconds is in the period.
 func (span Period) Has(wall int64) bool { return wall >= span.Start && wall < span.End }
 
-// monthOf returns the UTC calendar month around wall.
+// Month returns the UTC calendar month around wall.
 func Month(wall int64) Period {
 	when := time.UnixMilli(wall).UTC()
 	first := time.Date(when.Year(), when.Month(), 1, 0, 0, 0, 0, time.UTC)
 	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
 }
 
-// around returns the period of the same length that holds wall, counted on from this one.
+// Around returns the period of the same length that holds wall, counted on from this one.
 func (span Period) Around(wall int64) Period {
 	length := span.End - span.Start
 	n := floorDiv(wall-span.Start, length)

@@ -20,7 +20,8 @@ func TestPeriods(t *testing.T) {
 		}
 	}
 	day, err := ParseDay("2026-03-10")
-	if err != nil || day != DayOf(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC).UnixMilli()) || day.String() != "2026-03-10" {
+	noon := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC).UnixMilli()
+	if err != nil || day != DayOf(noon) || day.String() != "2026-03-10" {
 		t.Fatal(day, err)
 	}
 

@@ -20,7 +20,7 @@ var (
 	// ErrSandbox: the key is a valid sandbox key, which no data call accepts. Authenticate returns
 	// it together with the principal.
 	ErrSandbox = errors.New("sandbox API key")
-	// errUnavailableKeys: metering or key state cannot answer; the call costs nothing and the response
+	// ErrUnavailable: metering or key state cannot answer; the call costs nothing and the response
 	// is 503 (fails closed).
 	ErrUnavailable = errors.New("metering unavailable")
 )
@@ -35,10 +35,10 @@ var (
 	ErrCreditsDiffer = errors.New("tenant has other credits")
 	// ErrPlanDiffers: the tenant has another plan, and changing it was not asked for.
 	ErrPlanDiffers = errors.New("tenant has another plan")
-	// ErrNoKeysFile: the state directory has no keys file yet.
+	// ErrNoFile: the state directory has no keys file yet.
 	ErrNoFile = errors.New("no keys file")
-	// ErrKeysShared: the state directory is of a server of a fleet, whose keys are elsewhere.
+	// ErrShared: the state directory is of a server of a fleet, whose keys are elsewhere.
 	ErrShared = errors.New("the keys are in the database of the fleet")
-	// ErrKeysGone is an wal.ErrCorrupt: there is no keys file, but what a server metered is there.
+	// ErrGone is an wal.ErrCorrupt: there is no keys file, but what a server metered is there.
 	ErrGone = fmt.Errorf("%w: it is gone, and what a server metered is there", wal.ErrCorrupt)
 )

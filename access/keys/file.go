@@ -16,8 +16,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// KeyFile is the content of the keys file: tenants, and the hashes of their keys. It is a plain
-// value; use [UpdateKeys] to change the one of a state directory.
+// File is the content of the keys file: tenants, and the hashes of their keys. It is a plain
+// value; use [Update] to change the one of a state directory.
 type File struct {
 	Version int                `json:"version"`
 	Tenants map[string]*Tenant `json:"tenants"`
@@ -73,10 +73,10 @@ func (key *Key) Status(now time.Time) string {
 
 const fileVersion = 1
 
-// NewKeyFile returns an empty key file.
+// NewFile returns an empty key file.
 func NewFile() *File { return &File{Version: fileVersion, Tenants: map[string]*Tenant{}} }
 
-// NewKey is what [KeyFile.Create] needs to know.
+// NewKey is what [File.Create] needs to know.
 type NewKey struct {
 	Tenant     string
 	Kind       Kind
@@ -296,7 +296,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	return &key, text, nil
 }
 
-// parseKeyFile reads a keys file. Anything out of place is an error that wraps wal.ErrCorrupt: a
+// parseFile reads a keys file. Anything out of place is an error that wraps wal.ErrCorrupt: a
 // damaged file is never half believed.
 func parseFile(data []byte) (*File, error) {
 	f, err := decodeFile(data)
@@ -306,13 +306,13 @@ func parseFile(data []byte) (*File, error) {
 	return f, err
 }
 
-// ErrKeysDamaged is an wal.ErrCorrupt of the keys file, and not of what meters.
+// ErrDamaged is an wal.ErrCorrupt of the keys file, and not of what meters.
 var ErrDamaged = fmt.Errorf("%w", wal.ErrCorrupt)
 
-// ErrKeysEdited means: the keys file was changed by something else than this program, or by damage.
+// ErrEdited means: the keys file was changed by something else than this program, or by damage.
 var ErrEdited = errors.New("its sha256 member does not fit the rest")
 
-// decodeKeyFile reads a keys file whatever its checksum says.
+// decodeFile reads a keys file whatever its checksum says.
 func decodeFile(data []byte) (*File, error) {
 	f := &File{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))

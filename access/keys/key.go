@@ -103,7 +103,7 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 	return kind, nil
 }
 
-// MintKey returns a new random key of a kind. The text is a secret: show it once, keep only its
+// Mint returns a new random key of a kind. The text is a secret: show it once, keep only its
 // hashKey.
 func Mint(kind Kind) string {
 	text := kindPrefixes[kind] + randomBase62(bodyLength)
@@ -114,7 +114,7 @@ func Mint(kind Kind) string {
 // hashKey returns what is stored of a key.
 func hashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
 
-// mintKeyID returns a new public key id.
+// mintID returns a new public key id.
 func mintID() string { return "key_" + strings.ToLower(randomBase62(16)) }
 
 // checksum spells the CRC-32C of text in six base62 characters.

@@ -37,7 +37,7 @@ const (
 	defaultCredits = 10_000
 )
 
-// Plans is the table of plans by name. It is not changed after it is handed to a KeyRing.
+// Plans is the table of plans by name. It is not changed after it is handed to a Ring.
 type Plans map[string]*Plan
 
 // DefaultPlans returns the plans of decision 14.

@@ -51,7 +51,7 @@ func (p *Principal) PeriodAt(wall int64) calendar.Period {
 // any more: of days and of credits; 0 = none.
 func (p *Principal) Resets() (day, credits int64) { return p.dayReset, p.creditsReset }
 
-// KeyRing is the current reading of a keys file. Readers do one atomic load and never lock; a
+// Ring is the current reading of a keys file. Readers do one atomic load and never lock; a
 // reload builds a new table and swaps it, and the old one is left to the garbage collector because
 // requests may still hold its principals.
 type Ring struct {
@@ -84,8 +84,8 @@ type Recall struct {
 	principal *Principal
 }
 
-// OpenKeyRing reads the keys file of a state directory. The plans must validate and are not changed
-// afterwards. A missing file is an error as of [ReadKeys].
+// OpenRing reads the keys file of a state directory. The plans must validate and are not changed
+// afterwards. A missing file is an error as of [Read].
 func OpenRing(stateDir string, plans Plans) (*Ring, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func OpenRing(stateDir string, plans Plans) (*Ring, error) {
 	return ring, nil
 }
 
-// KeySource is where keys are kept that no keys file has.
+// Source is where keys are kept that no keys file has.
 type Source interface {
 	// Read returns all keys, and whether they changed since it was called last. The caller changes
 	// nothing in them, and is done with them when it calls again.
@@ -108,7 +108,7 @@ type Source interface {
 	String() string
 }
 
-// KeyRingFrom returns a ring over the keys of a source, which it reads.
+// RingFrom returns a ring over the keys of a source, which it reads.
 func RingFrom(source Source, plans Plans) (*Ring, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func RingFrom(source Source, plans Plans) (*Ring, error) {
 	return ring, nil
 }
 
-// FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after changing the
+// FixedRing returns a ring over a key file in memory. Use the ring's Replace after changing the
 // file.
 func FixedRing(f *File, plans Plans) (*Ring, error) {
 	if err := plans.Validate(); err != nil {
@@ -258,19 +258,20 @@ func newTable(f *File, plans Plans) *table {
 	table := &table{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
 		var sum [sha256.Size]byte
-		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseKeyFile
+		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseFile
 		table.keys[sum] = newPrincipal(key, f.Tenants[key.Tenant], plans)
 	}
 	return table
 }
 
 func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
-	kind, _ := ParseKind(key.Surface) // checked by parseKeyFile, as the scopes are
+	kind, _ := ParseKind(key.Surface) // checked by parseFile, as the scopes are
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
 		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
 		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
-		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt), expires: millis(key.ExpiresAt),
+		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
+		expires: millis(key.ExpiresAt),
 	}
 
 	switch {

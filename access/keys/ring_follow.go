@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// RingPoll is how often a server should poll a KeyRing: a change is honoured well within the
+// Poll is how often a server should poll a Ring: a change is honoured well within the
 // promised two seconds.
 const Poll = 500 * time.Millisecond
 
 // readPatience is how long a caller waits for the keys file: a disk that is only slow answers by then.
 const readPatience = 5 * time.Second
 
-// ErrKeysHang means: the keys file does not answer, as on a mount whose server is gone.
+// ErrHang means: the keys file does not answer, as on a mount whose server is gone.
 var ErrHang = errors.New("it does not answer")
 
 // following is how a ring reads its file again. A reading may wait for ever where a mount hangs: a

@@ -57,7 +57,8 @@ func TestKeysStayBad(t *testing.T) {
 			for range 2 {
 				_, err := ring.Reload()
 				bad := len(content) != len(good)
-				if errors.Is(err, wal.ErrCorrupt) != bad || ring.Stats().Readable == bad || (ring.Trouble() != nil) != bad {
+				if errors.Is(err, wal.ErrCorrupt) != bad || ring.Stats().Readable == bad ||
+					(ring.Trouble() != nil) != bad {
 					t.Fatalf("%d of %d bytes: %v, %+v, %v", len(content), len(good), err, ring.Stats(), ring.Trouble())
 				}
 			}
@@ -87,10 +88,10 @@ func TestNoFileOfKeys(t *testing.T) {
 		}
 
 		if _, err := ring.Reload(); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v, want ErrKeysDamaged", what, err)
+			t.Errorf("%s: %v, want ErrDamaged", what, err)
 		}
 		if _, err := Read(filepath.Dir(path)); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v, want ErrKeysDamaged", what, err)
+			t.Errorf("%s: %v, want ErrDamaged", what, err)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile in a new
-// directory, ErrKeysGone in one that a server used, and ErrKeysShared where that was one of a fleet; a
+// Read reads the keys file of a state directory. A missing file is ErrNoFile in a new
+// directory, ErrGone in one that a server used, and ErrShared where that was one of a fleet; a
 // damaged file is wal.ErrCorrupt.
 func Read(stateDir string) (*File, error) {
 	path := filepath.Join(stateDir, statedir.KeysName)
@@ -27,7 +27,7 @@ func Read(stateDir string) (*File, error) {
 	return f, nil
 }
 
-// readKeysFile returns the content of a keys file. Anything but a file in its place is damage.
+// readFile returns the content of a keys file. Anything but a file in its place is damage.
 func readFile(path string) ([]byte, error) {
 	data, err := wal.ReadFile(path)
 	if errors.Is(err, wal.ErrCorrupt) {
@@ -42,7 +42,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// missingKeys says what it means that a state directory has no keys file. No server starts without
+// missing says what it means that a state directory has no keys file. No server starts without
 // keys, so where one metered there were some. A new file would take the keys of all tenants away.
 func missing(stateDir string) error {
 	metered, err := statedir.Metered(stateDir)
@@ -60,10 +60,10 @@ func missing(stateDir string) error {
 	return ErrGone
 }
 
-// UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one in
+// Update changes the keys file of a state directory: it reads the file (or starts an empty one in
 // a new directory, which it makes), calls change, and replaces the file as a whole, all under a lock, so that
 // concurrent writers lose nothing. When change fails nothing is written. The file is on disk when
-// UpdateKeys returns. It belongs to who it belonged to, or to who the directory does; where this user
+// Update returns. It belongs to who it belonged to, or to who the directory does; where this user
 // cannot do that, nothing is changed, and the error is ErrOwner.
 func Update(stateDir string, change func(*File) error) error {
 	if err := statedir.Make(stateDir); err != nil {
@@ -96,7 +96,7 @@ func Update(stateDir string, change func(*File) error) error {
 	return write(stateDir, f)
 }
 
-// RepairKeys writes a keys file again that somebody believes, and says what was dropped; "" when nothing
+// Repair writes a keys file again that somebody believes, and says what was dropped; "" when nothing
 // was wrong. One that is gone begins anew, without keys.
 func Repair(stateDir string, believe bool) (dropped string, err error) {
 	_, err = Read(stateDir)

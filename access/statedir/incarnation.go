@@ -56,6 +56,8 @@ func CheckIncarnation(stateDir string) error {
 	return err
 }
 
+// ReadIncarnation returns the name of a state directory; fs.ErrNotExist when it has none, ErrIncarnation when
+// it is damaged.
 func ReadIncarnation(stateDir string) (string, error) {
 	path := filepath.Join(stateDir, IncarnationName)
 	data, err := wal.ReadFile(path)

@@ -22,11 +22,11 @@ const (
 	OldLockName    = "server.lock" // that of servers before decision 1760
 	CheckpointName = "meter.db"
 	LogName        = "wal"
-	// cursorKeyName and keyRecordName belong to the program around: the key of cursors, and the record of
+	// CursorKeyName and KeyRecordName belong to the program around: the key of cursors, and the record of
 	// commands that changed keys.
 	CursorKeyName = "cursor.key"
 	KeyRecordName = "keys.log"
-	// incarnationName is the file that names a directory among all that report to one ledger: 16
+	// IncarnationName is the file that names a directory among all that report to one ledger: 16
 	// hexadecimal digits, and the SHA-256 of these.
 	IncarnationName = "incarnation"
 )
@@ -34,14 +34,14 @@ const (
 // lockPatience is how long a writer waits for another one.
 const lockPatience = 10 * time.Second
 
-// lockWriters lets one command at a time write the keys file or the incarnation of a state directory,
+// LockWriters lets one command at a time write the keys file or the incarnation of a state directory,
 // whether or not a server runs there. The lock has a file of its own: the keys file is another one after
 // each change.
 func LockWriters(stateDir string) (*disk.Lock, error) {
 	return disk.TakeLock(filepath.Join(stateDir, keysLockName), 0o600, lockPatience)
 }
 
-// wasMetered reports whether a server metered in a state directory.
+// Metered reports whether a server metered in a state directory.
 func Metered(stateDir string) (bool, error) {
 	segments, err := wal.Segments(filepath.Join(stateDir, LogName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -17,13 +17,13 @@ import (
 // ErrOwner means: this user cannot make a file that the server could read. Nothing was changed.
 var ErrOwner = errors.New("the file would not belong to the user that it has to belong to")
 
-// owner is who a file belongs to, and who may read it.
+// Owner is who a file belongs to, and who may read it.
 type Owner struct {
 	uid, gid int // -1: whoever makes it
 	Mode     fs.FileMode
 }
 
-// ownerFor returns who a file has to belong to: who the one it replaces belongs to, or who its
+// OwnerFor returns who a file has to belong to: who the one it replaces belongs to, or who its
 // directory does. Root's directories are everybody's: who may write there makes files of their own.
 func OwnerFor(path string) (Owner, error) {
 	info, err := os.Stat(path)
@@ -45,7 +45,7 @@ func OwnerFor(path string) (Owner, error) {
 	return of, nil
 }
 
-// ownerOf returns who a file belongs to, with a mode.
+// OwnerOf returns who a file belongs to, with a mode.
 func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 	of := Owner{uid: -1, gid: -1, Mode: mode}
 	if uid, gid, known := disk.Of(info); known {
@@ -55,7 +55,7 @@ func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 	return of
 }
 
-// give makes a file, or a directory, belong to its owner.
+// Give makes a file, or a directory, belong to its owner.
 func (of Owner) Give(file disk.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -80,7 +80,7 @@ func (of Owner) Give(file disk.File) error {
 	return nil
 }
 
-// givePath is give for a name.
+// GivePath is Give for a name.
 func (of Owner) GivePath(path string) error {
 	file, err := disk.OS.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -107,7 +107,7 @@ func CheckOwner(path string) error {
 // staged is the name of a file that is to replace another one, which nobody else uses.
 func staged(path string) string { return path + ".tmp" + rand.Text() }
 
-// makeStateDir makes a state directory, and the folders above it, unless it is there. What root makes
+// Make makes a state directory, and the folders above it, unless it is there. What root makes
 // belongs to who the nearest folder that was there belongs to.
 func Make(path string) error {
 	_, err := os.Stat(path)
@@ -149,7 +149,7 @@ func ReplaceFile(path string, data []byte) error {
 	return ReplaceLike(path, data, of)
 }
 
-// replaceWhere is replaceFile where of is a wish.
+// ReplaceLike is ReplaceAs where of is a wish.
 func ReplaceLike(path string, data []byte, of Owner) error {
 	err := ReplaceAs(path, data, of)
 	if errors.Is(err, ErrOwner) {

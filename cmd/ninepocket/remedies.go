@@ -11,6 +11,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/snapshot"
 )
@@ -56,7 +57,7 @@ var stateRemedies = []remedy{
 	on(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
 		"ninepocket ...; nothing was changed", statedir.ErrOwner),
 	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
-		"the state directory is as it was", access.ErrCopy),
+		"the state directory is as it was", state.ErrCopy),
 	on(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", keys.ErrNoFile),
 	on(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+

@@ -19,6 +19,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
@@ -275,7 +276,7 @@ func (s *service) meteringChanged(err error) {
 	case errors.Is(err, statedir.ErrMoved):
 		s.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
-	case errors.Is(err, access.ErrLogLost):
+	case errors.Is(err, state.ErrLogLost):
 		s.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):

@@ -107,6 +107,13 @@ func (machine) SyncDir(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
+// Unsynced reports whether a disk leaves out what makes files durable, as those of tests may: a library
+// that syncs by itself then does not either.
+func Unsynced(on FS) bool {
+	quick, is := on.(interface{ SyncsNothing() bool })
+	return is && quick.SyncsNothing()
+}
+
 // Raw returns the descriptor of a file for a library that wants one. No faulty disk sees what the
 // library does by it.
 func Raw(file File) *os.File {

@@ -56,6 +56,9 @@ func (d *Disk) Set(rule Rule) {
 	d.rule.Store(&rule)
 }
 
+// SyncsNothing is for [disk.Unsynced].
+func (d *Disk) SyncsNothing() bool { return d.Unsynced }
+
 // Disturbed is how many calls failed or waited until now.
 func (d *Disk) Disturbed() int64 { return d.disturbed.Load() }
 
@@ -327,6 +330,23 @@ func (d *Disk) Watch(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.model = modelOf(filepath.Clean(folder))
+}
+
+// Kinds are the ways to make files for logs that work here, by name, and whether they are mapped.
+func Kinds(t testing.TB) map[string]bool {
+	t.Helper()
+	ways := map[string]bool{"written": false}
+	if Maps(t) {
+		ways["mapped"] = true
+	}
+	return ways
+}
+
+// OfKind returns a disk with a rule whose files for logs are mapped or written.
+func OfKind(mapped bool, rule Rule) *Disk {
+	d := New(rule)
+	d.Written = !mapped
+	return d
 }
 
 // Maps reports whether files for logs can be mapped here; where not, it says what is skipped.

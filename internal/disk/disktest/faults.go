@@ -82,23 +82,27 @@ func (n *Nth) Failed() Call {
 
 // Weather is a rule whose faults come and go, as the environment's do. It is safe for concurrent use.
 type Weather struct {
+	// Name is how a call is called in what follows, nil for its Op; "" is a call that never fails.
+	Name func(Call) string
+
 	mu   sync.Mutex
-	bad  map[string]error // by Op
+	bad  map[string]error // by name
 	once map[string]error // of the next call alone
 	slow time.Duration    // that a sync takes
 }
 
-// Set makes calls of an Op fail from now on; nil ends that.
+// Set makes calls of a name fail from now on; nil ends that.
 func (w *Weather) Set(op string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	delete(w.once, op)
 	if w.bad == nil {
 		w.bad = map[string]error{}
 	}
 	w.bad[op] = err
 }
 
-// Once makes the next call of an Op fail.
+// Once makes the next call of a name fail.
 func (w *Weather) Once(op string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,17 +121,21 @@ func (w *Weather) Slow(d time.Duration) {
 
 // Rule is the rule.
 func (w *Weather) Rule(call Call) Verdict {
+	name := call.Op
+	if w.Name != nil {
+		name = w.Name(call)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var verdict Verdict
-	if call.Op == "sync" {
+	if name == "sync" {
 		verdict.Wait = w.slow
 	}
 
-	verdict.Fail = w.once[call.Op]
-	delete(w.once, call.Op)
+	verdict.Fail = w.once[name]
+	delete(w.once, name)
 	if verdict.Fail == nil {
-		verdict.Fail = w.bad[call.Op]
+		verdict.Fail = w.bad[name]
 	}
 	// Some failures come when everything is there, others before anything is.
 	if errors.Is(verdict.Fail, syscall.EIO) {

@@ -1,13 +1,15 @@
-package access
+package state
 
 import (
 	"errors"
 	"fmt"
-	"ninepocket/internal/disk"
 	"os"
 	"runtime/debug"
 
 	"go.etcd.io/bbolt"
+
+	"ninepocket/internal/disk"
+	"ninepocket/internal/wal"
 )
 
 // boltFile is an open checkpoint file. bbolt reads it through a mapping, so that damage, or pages that
@@ -15,7 +17,8 @@ import (
 // errors.
 type boltFile struct {
 	*bbolt.DB
-	file *os.File
+	disk disk.File // as our own disk has it
+	file *os.File  // the same, as bbolt has it
 	// torn says that bbolt was left in the middle of something, with its own locks held, on which
 	// closing it would wait for ever.
 	torn bool
@@ -24,15 +27,14 @@ type boltFile struct {
 // errTorn: bbolt panicked, or met a fault of a page.
 var errTorn = errors.New("checkpoint cannot be read")
 
-// openBolt opens a file as bbolt would.
-func openBolt(path string, options bbolt.Options) (*boltFile, error) {
+// openBolt opens a file as bbolt would; without what forbids, the flags of opening it.
+func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*boltFile, error) {
 	file := &boltFile{}
-	open := os.OpenFile
-	if options.OpenFile != nil {
-		open = options.OpenFile
-	}
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file.file, err = open(name, flag, mode)
+		file.disk, err = on.Open(name, flag&^without, mode)
+		if err == nil {
+			file.file = disk.Raw(file.disk)
+		}
 		return file.file, err
 	}
 
@@ -81,7 +83,7 @@ func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %w: %v", ErrCorrupt, errTorn, cause)
+			err = fmt.Errorf("%w: %w: %v", wal.ErrCorrupt, errTorn, cause)
 		}
 	}()
 	return do()

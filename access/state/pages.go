@@ -1,4 +1,4 @@
-package access
+package state
 
 import (
 	"bytes"
@@ -79,7 +79,7 @@ func readPages(path string) (*pages, error) {
 			return pg, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: neither of its first two pages is whole", ErrCorrupt)
+	return nil, fmt.Errorf("%w: neither of its first two pages is whole", wal.ErrCorrupt)
 }
 
 // meta reports whether a good meta page stands at a place, and its number.
@@ -126,7 +126,7 @@ func (pg *pages) walk(visit func(bucket string, key, value []byte)) error {
 
 // bad notes damage, and returns it unless the walk goes on.
 func (pg *pages) bad(id uint64, what string) error {
-	err := fmt.Errorf("%w: page %d: %s", ErrCorrupt, id, what)
+	err := fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what)
 	if pg.lenient {
 		pg.damage = append(pg.damage, err)
 		return nil

@@ -1,4 +1,4 @@
-package access
+package state
 
 import (
 	"errors"
@@ -6,26 +6,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
-	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
-	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
 // ErrCopy means: the copy of a state directory cannot be written. The directory itself is well.
 var ErrCopy = errors.New("cannot write the copy")
 
-// BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
-// new directory must not be there, or be empty, and must be outside of the state directory. The copy
-// is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
-// who the originals belong to, where this user can do that.
-func BackupState(stateDir, to string) (report StateReport, err error) {
-	if _, err := keys.Read(stateDir); err != nil && !errors.Is(err, keys.ErrShared) {
-		return report, err
-	}
-	if err := checkTarget(stateDir, to); err != nil {
-		return report, err
+// singles are the files of a state directory beside the log, in the order in which they are copied.
+var singles = []string{
+	statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName,
+	statedir.CheckpointName,
+}
+
+// Copy makes a consistent copy of a state directory, whether or not a server runs there. The new
+// directory must not be there, or be empty, and must be outside of the state directory. Check says
+// whether the copy is good; when it does not, or anything else fails, nothing of the copy stays. Its
+// files belong to who the originals belong to, where this user can do that.
+func Copy(dir, to string, check func() error) (err error) {
+	if err := checkTarget(dir, to); err != nil {
+		return err
 	}
 
 	_, before := os.Stat(to)
@@ -35,31 +37,26 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 		}
 	}()
 	if err := os.MkdirAll(filepath.Join(to, statedir.LogName), 0o700); err != nil {
-		return report, fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
+		return fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
 	}
 	if before != nil {
-		giveLike(to, stateDir)
+		giveLike(to, dir)
 	}
-	giveLike(filepath.Join(to, statedir.LogName), filepath.Join(stateDir, statedir.LogName))
+	giveLike(filepath.Join(to, statedir.LogName), filepath.Join(dir, statedir.LogName))
 
 	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
 	// no segment of the log.
-	held, err := holdCheckpoint(filepath.Join(stateDir, statedir.CheckpointName))
+	held, err := holdCheckpoint(filepath.Join(dir, statedir.CheckpointName))
 	if err == nil {
-		err = copyState(stateDir, to)
+		err = copyFiles(dir, to)
 	}
 	if held != nil {
 		err = errors.Join(err, held.Unlock())
 	}
 	if err != nil {
-		return report, fmt.Errorf("cannot back up %q: %w", stateDir, err)
+		return fmt.Errorf("cannot back up %q: %w", dir, err)
 	}
-
-	report, err = VerifyState(to)
-	if err == nil && len(report.Damage) > 0 {
-		err = fmt.Errorf("cannot use the copy in %q: %w: %s", to, ErrCorrupt, report.Damage[0])
-	}
-	return report, err
+	return check()
 }
 
 // giveLike lets a directory belong to who another one belongs to, so that a copy that root made can
@@ -114,9 +111,7 @@ func checkTarget(stateDir, to string) error {
 // put there meanwhile stays.
 func removeCopy(to string, made bool) error {
 	var problems []error
-	for _, name := range []string{
-		statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName, statedir.CheckpointName, statedir.LogName,
-	} {
+	for _, name := range append(slices.Clone(singles), statedir.LogName) {
 		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
 	}
 	if made {
@@ -127,18 +122,9 @@ func removeCopy(to string, made bool) error {
 	return errors.Join(problems...)
 }
 
-// holdCheckpoint locks a checkpoint file for reading; nil when there is none.
-func holdCheckpoint(path string) (*disk.Lock, error) {
-	lock, err := disk.TakeShared(path, bboltPatience)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return lock, err
-}
-
-// copyState copies the files of a state directory: the checkpoint before the log, which only grows.
-func copyState(from, to string) error {
-	files := []string{statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName, statedir.CheckpointName}
+// copyFiles copies the files of a state directory: the checkpoint before the log, which only grows.
+func copyFiles(from, to string) error {
+	files := slices.Clone(singles)
 	firsts, err := wal.Segments(filepath.Join(from, statedir.LogName))
 	if err != nil {
 		return err

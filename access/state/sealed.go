@@ -1,9 +1,11 @@
-package access
+package state
 
 import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+
+	"ninepocket/internal/wal"
 
 	"go.etcd.io/bbolt"
 )
@@ -26,10 +28,10 @@ func seal(key, value []byte) []byte {
 func unseal(key, sealed []byte) ([]byte, error) {
 	n := len(sealed) - sealLength
 	if n < 0 {
-		return nil, fmt.Errorf("%w: value without a checksum", ErrCorrupt)
+		return nil, fmt.Errorf("%w: value without a checksum", wal.ErrCorrupt)
 	}
 	if crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, sealed[:n]) != sealOf(sealed) {
-		return nil, fmt.Errorf("%w: value with a wrong checksum", ErrCorrupt)
+		return nil, fmt.Errorf("%w: value with a wrong checksum", wal.ErrCorrupt)
 	}
 	return sealed[:n:n], nil
 }
@@ -105,7 +107,7 @@ func (v vault) check(name string, visit func(key, value []byte) error) error {
 		return visit(key, value)
 	})
 	if err == nil && seen != *v.sum {
-		err = fmt.Errorf("%w: %s: %d values, %d were stored", ErrCorrupt, name, seen.count, v.sum.count)
+		err = fmt.Errorf("%w: %s: %d values, %d were stored", wal.ErrCorrupt, name, seen.count, v.sum.count)
 	}
 	return err
 }

@@ -1,9 +1,10 @@
 package access
 
 import (
+	"cmp"
 	"time"
 
-	"ninepocket/internal/wal"
+	"ninepocket/access/state"
 )
 
 // Embedded is the store of one machine: the truth is in memory, a write-ahead log makes every
@@ -27,12 +28,8 @@ type EmbeddedOptions struct {
 	// Export makes the store note which of the ledger's rows change, for Changed.
 	Export bool
 
-	create     func(path string) (wal.Segment, error) // tests: log segments that fail
-	checkpoint func() error                           // tests: called before a checkpoint commits
-	boot       func() boot                            // tests: where the machine's boot stands
-	inline     bool                                   // simulations: no goroutine, and no checkpoint by itself
-	now        func() time.Time                       // simulations: when the log is mended
-	unsynced   bool                                   // tests that do not cut the power: checkpoints leave fsync out
+	Seams state.Seams // zero but in tests and simulations
+	boot  func() boot // tests: where the machine's boot stands
 }
 
 func (o *EmbeddedOptions) setDefaults() {
@@ -53,9 +50,46 @@ func (o *EmbeddedOptions) setDefaults() {
 // ErrCorrupt.
 func OpenEmbedded(stateDir string, options EmbeddedOptions) (*Embedded, error) {
 	options.setDefaults()
-	j, err := openJournal(stateDir, &options)
+	j := newJournal(0)
+	j.content = &content{journal: j, now: options.Now, boot: options.boot}
+	if options.Export {
+		j.content.moved = map[LedgerRow]bool{}
+	}
+
+	dir, err := state.Open(stateDir, j.content, state.Options{
+		Every: options.CheckpointEvery, Seams: options.Seams,
+		Report: func(err error, down bool) {
+			if down {
+				err = unavailable(err)
+			}
+			options.Report(err)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
+	j.dir = dir
 	return &Embedded{newLimits(j, options.RepliesMax)}, nil
+}
+
+// Memory is the store that forgets: counters live as long as the process. It serves the demo and
+// tests.
+type Memory struct{ *limits }
+
+var _ Store = (*Memory)(nil)
+
+// MemoryOptions configure a Memory store. The zero value is ready.
+type MemoryOptions struct {
+	RepliesMax int   // idempotency records kept for a tenant; 0 = 100,000
+	ReplyBytes int64 // and their bytes in all, which only memory has; 0 = 64 MiB
+}
+
+// memoryEpoch starts the store time of a Memory store; any positive time far from zero does.
+const memoryEpoch = int64(1) << 40
+
+// NewMemory returns an empty store.
+func NewMemory(options MemoryOptions) *Memory {
+	l := newLimits(newJournal(memoryEpoch), options.RepliesMax)
+	l.waitingMax = cmp.Or(options.ReplyBytes, maxWaiting)
+	return &Memory{l}
 }

@@ -1,0 +1,350 @@
+package access
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"ninepocket/access/state"
+	"ninepocket/calendar"
+	"ninepocket/internal/wal"
+)
+
+// content is a journal as its state directory sees it: what a checkpoint takes of it, and what is read
+// back. See [state.Content].
+type content struct {
+	journal *journal
+	now     Instant     // when the store is opened
+	boot    func() boot // where the machine's boot stands
+	opened  int64       // store time
+	started time.Time
+
+	taken []image // what a checkpoint has to write, until it is in the file or in no file
+	// moved are the ledger's rows, without counts, that went into the file since they were asked for;
+	// nil when nobody asks.
+	moved map[LedgerRow]bool
+}
+
+// image is what a checkpoint writes of one account.
+type image struct {
+	of      *account
+	account []byte
+	rows    map[rowName]*Counts
+	replies map[replyName]reply
+	gone    []int64 // minutes whose replies are deleted
+}
+
+// Load implements [state.Loader].
+func (c *content) Load(of state.Bucket, key, value []byte) error {
+	if of == state.Ledger {
+		_, err := decodeRow(key, value) // rows are read when somebody asks for them
+		return err
+	}
+	return c.journal.load(of, key, value)
+}
+
+// Replay implements [state.Loader].
+func (c *content) Replay(seq uint64, record []byte) error { return c.journal.replay(seq, record) }
+
+// Loaded implements [state.Content]. It makes the store time go on where it ended, by as much as time
+// went on since, but never backwards. Within one boot of the machine its own count bounds what the wall
+// clock says: a clock that was set ahead opens no window early.
+func (c *content) Loaded(mark state.Mark) {
+	j := c.journal
+	last := moment{store: mark.At, wall: mark.Wall}
+	for _, a := range j.all("") {
+		last = last.later(a.last)
+	}
+	if last.store == 0 { // nothing is stored
+		last = moment{store: max(c.now.Wall, memoryEpoch), wall: c.now.Wall}
+	}
+
+	passed := max(0, c.now.Wall-last.wall)
+	if counted, ok := c.boot().since(boot{id: mark.Boot, at: mark.Up}); ok {
+		// The count began at the checkpoint, and the last admission may have come after it.
+		passed = min(passed, max(0, mark.Store+counted-last.store))
+	}
+	j.offset = last.store + passed - c.now.Mono
+	c.opened = j.time(c.now)
+	c.started = time.Now()
+}
+
+// Take implements [state.Content]: it takes what changed out of all accounts, and notes the latest
+// admission of any.
+func (c *content) Take() state.Mark {
+	all := c.journal.all("")
+	var latest moment
+	for _, a := range all {
+		a.mu.Lock()
+		latest = latest.later(a.last)
+		a.mu.Unlock()
+	}
+
+	// Replies leave also when nobody calls.
+	now := latest.store
+	if !c.started.IsZero() {
+		now = max(now, c.opened+time.Since(c.started).Milliseconds())
+	}
+	for _, a := range all {
+		a.mu.Lock()
+		latest = latest.later(a.last)
+		a.replies.purge(now)
+		if a.dirty || len(a.replies.fresh) > 0 || len(a.replies.gone) > 0 {
+			c.taken = append(c.taken, a.image())
+		}
+		a.mu.Unlock()
+	}
+
+	up := c.boot()
+	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.id, Up: up.at}
+}
+
+// image moves what changed since the last checkpoint from the account into an image. The caller
+// holds the account's lock.
+func (a *account) image() image {
+	img := image{of: a, account: a.append(nil), rows: a.rows}
+	a.rows = map[rowName]*Counts{}
+	a.row = nil
+	a.dirty = false
+
+	img.replies, img.gone = a.replies.takeFresh()
+	return img
+}
+
+// Write implements [state.Content].
+func (c *content) Write(w *state.Writer) {
+	for _, img := range c.taken {
+		tenant := img.of.tenant
+		w.Account(tenant, img.account)
+		for name, counts := range img.rows {
+			w.Counts(appendRowKey(nil, tenant, name), counts.Calls, counts.Charged)
+		}
+		for name, r := range img.replies {
+			w.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
+		}
+		for _, minute := range img.gone {
+			key := replyKey(tenant, minute, replyName{})
+			w.DropReplies(key[:len(key)-len(replyName{})])
+		}
+	}
+}
+
+// Keep implements [state.Content]: it lets go of what is in the file.
+func (c *content) Keep() {
+	for _, img := range c.taken {
+		img.of.mu.Lock()
+		img.of.replies.saved()
+		img.of.mu.Unlock()
+		c.noteMoved(&img)
+	}
+	c.taken = nil
+}
+
+// Restore implements [state.Content].
+func (c *content) Restore() {
+	for _, img := range c.taken {
+		a := img.of
+		a.mu.Lock()
+		// Calls that came meanwhile have rows already: the counts add up.
+		for name, counts := range img.rows {
+			row := a.rowOf(name)
+			row.Calls += counts.Calls
+			row.Charged += counts.Charged
+		}
+
+		a.dirty = true
+		a.replies.restore(img.replies, img.gone)
+		a.mu.Unlock()
+	}
+	c.taken = nil
+}
+
+// Carry implements [state.Content]: what is prepared is in no account.
+func (c *content) Carry(log *wal.Log) { c.journal.prepared.carry(log) }
+
+// Renew implements [state.Content].
+func (c *content) Renew() {
+	for _, a := range c.journal.all("") {
+		a.mu.Lock()
+		a.dirty = true
+		a.replies.rewrite()
+		a.mu.Unlock()
+	}
+}
+
+// beside is what a state directory holds, read from any process: a journal as it stands at the last
+// written call, with the rows of its checkpoint apart.
+type beside struct {
+	*journal
+	rows []LedgerRow
+}
+
+func newBeside() *beside { return &beside{journal: newJournal(0)} }
+
+// Load implements [state.Loader].
+func (b *beside) Load(of state.Bucket, key, value []byte) error {
+	if of != state.Ledger {
+		return b.load(of, key, value)
+	}
+	row, err := decodeRow(key, value)
+	b.rows = append(b.rows, row)
+	return err
+}
+
+// Replay implements [state.Loader].
+func (b *beside) Replay(seq uint64, record []byte) error { return b.replay(seq, record) }
+
+// salvaged is the content of a damaged state directory: all that is whole of it, in memory.
+type salvaged struct{ *content }
+
+// Load implements [state.Loader].
+func (s salvaged) Load(of state.Bucket, key, value []byte) error {
+	switch of {
+	case state.Ledger:
+		row, err := decodeRow(key, value)
+		if err == nil {
+			*s.journal.account(row.Tenant).rowOf(row.name()) = row.Counts
+		}
+		return err
+
+	case state.Replies:
+		tenant, name, r, err := decodeReply(key, value)
+		if err == nil {
+			s.journal.account(tenant).replies.keep(name, r)
+		}
+		return err
+	}
+	return s.journal.load(of, key, value)
+}
+
+// load takes over an account, or what memory has of a reply.
+func (j *journal) load(of state.Bucket, key, value []byte) error {
+	switch of {
+	case state.Accounts:
+		return j.account(string(key)).decode(value)
+
+	case state.Replies:
+		tenant, name, r, err := decodeReply(key, value)
+		if err == nil {
+			j.account(tenant).replies.index(name, r.answer)
+		}
+		return err
+
+	case state.FirstReplies:
+		tenant, name, r, err := decodeFirstReply(key, value)
+		if err == nil {
+			j.account(tenant).replies.keep(name, r)
+		}
+		return err
+	}
+	return nil
+}
+
+// replay applies a call read back from the log, unless the account's checkpoint holds it already.
+func (j *journal) replay(seq uint64, record []byte) error {
+	// The record was given up when the disk failed, so that nobody was answered, or it is a mark.
+	if len(record) == 0 {
+		return nil
+	}
+
+	e, err := decodeEntry(record)
+	if err != nil {
+		return err
+	}
+
+	// What is prepared is in no account, and in every segment of the log until it is settled.
+	if e.prepared {
+		j.prepared.add(&e)
+		return nil
+	}
+	j.prepared.remove(e.claim)
+
+	a := j.account(e.tenant)
+	if seq <= a.seq {
+		return nil
+	}
+
+	a.seq = seq
+	a.apply(&e)
+
+	// A restart must open no minute window early.
+	if w := a.windowOf(a.key(e.key), e.window); w != nil {
+		w.restore(tick{at: e.at, n: 1})
+	}
+
+	if e.reply != nil {
+		r := reply{answer: answer{body: e.reply.body, at: e.at}, data: e.reply.data}
+		a.replies.keep(nameReply(e.op, e.reply.name), r)
+	}
+	return nil
+}
+
+// appendRowKey names a row of the ledger in the file.
+func appendRowKey(dst []byte, tenant string, name rowName) []byte {
+	dst = state.AppendText(dst, tenant)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(name.day))
+	dst = state.AppendText(dst, name.key)
+	return append(dst, name.op...)
+}
+
+func decodeRow(key, value []byte) (row LedgerRow, err error) {
+	in := state.Decoder{Data: key}
+	row.Tenant = in.Text()
+	if day := in.Bytes(4); day != nil {
+		row.Day = calendar.Day(binary.BigEndian.Uint32(day))
+	}
+	row.Key = in.Text()
+	row.Operation = Operation(in.Data)
+	if in.Err != nil {
+		return row, in.Err
+	}
+	row.Calls, row.Charged, err = state.DecodeCounts(value)
+	return row, err
+}
+
+// replyKey names a kept reply in the file. Those of a minute stand together, so that they are
+// deleted together.
+func replyKey(tenant string, minute int64, name replyName) []byte {
+	key := state.AppendText(nil, tenant)
+	key = binary.BigEndian.AppendUint64(key, uint64(minute))
+	return append(key, name[:]...)
+}
+
+// append appends a reply as the checkpoint keeps it.
+func (r *reply) append(dst []byte) []byte {
+	dst = append(dst, r.body[:]...)
+	dst = binary.AppendVarint(dst, r.at)
+	return append(dst, r.data...)
+}
+
+// decodeReply reads a kept reply, its name and its tenant.
+func decodeReply(key, value []byte) (tenant string, name replyName, r reply, err error) {
+	inKey := state.Decoder{Data: key}
+	tenant = inKey.Text()
+	inKey.Bytes(8)
+	copy(name[:], inKey.Bytes(len(name)))
+
+	in := state.Decoder{Data: value}
+	copy(r.body[:], in.Bytes(len(r.body)))
+	r.at = in.Varint()
+	r.data = slices.Clone(in.Data)
+	return tenant, name, r, cmp.Or(inKey.End(), in.Err)
+}
+
+// decodeFirstReply is decodeReply of version 1.
+func decodeFirstReply(key, value []byte) (tenant string, name replyName, r reply, err error) {
+	inKey := state.Decoder{Data: key}
+	tenant = inKey.Text()
+	op := Operation(inKey.Text())
+	name = nameReply(op, inKey.Text())
+
+	in := state.Decoder{Data: value}
+	if version := in.Bytes(1); len(version) == 1 && version[0] != firstVersion {
+		in.Fail()
+	}
+	copy(r.body[:], in.Bytes(len(r.body)))
+	r.at = in.Varint()
+	r.data = slices.Clone(in.Data)
+	return tenant, name, r, cmp.Or(inKey.End(), in.Err)
+}

@@ -1,0 +1,187 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
+)
+
+// StateReport is what a state directory holds, and what is wrong with it.
+type StateReport struct {
+	Keys    int      `json:"keys"`
+	Tenants int      `json:"tenants"` // that made calls
+	Rows    int      `json:"ledger_rows"`
+	Replies int      `json:"replies"`
+	Records int      `json:"log_records"` // after the checkpoint
+	Torn    int      `json:"torn_records"`
+	Damage  []string `json:"damage"`
+	Causes  []error  `json:"-"` // of the damage
+}
+
+func (r *StateReport) damaged(err error) {
+	r.Damage = append(r.Damage, err.Error())
+	r.Causes = append(r.Causes, err)
+}
+
+// VerifyState checks everything that is stored in a state directory, whether or not a server runs
+// there, and changes nothing. What is damaged is in the report; the error is of what could not be
+// read at all.
+func VerifyState(stateDir string) (StateReport, error) {
+	report := StateReport{Damage: []string{}}
+	file, err := keys.Read(stateDir)
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		report.damaged(err)
+	case errors.Is(err, keys.ErrShared):
+	case err != nil:
+		return report, err
+	default:
+		report.Keys = len(file.Keys)
+	}
+
+	stored, found, err := state.Load(stateDir, newBeside)
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		report.damaged(err)
+		return report, nil
+	case err != nil:
+		return report, err
+	}
+
+	report.Rows = len(stored.rows)
+	report.Records = found.Records
+	report.Torn = found.Torn
+	for _, a := range stored.all("") {
+		report.Tenants++
+		report.Replies += a.replies.count
+	}
+	return report, nil
+}
+
+// ReadLedger returns the ledger's rows of a state directory for a tenant ("" = all) from a day to another,
+// in order, up to the last written call, whether or not a server runs there.
+func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow, error) {
+	stored, _, err := state.Load(stateDir, newBeside)
+	if err != nil {
+		return nil, err
+	}
+
+	// The log goes on where the rows of the checkpoint end: they add up.
+	rows := sumRows(append(stored.rows, stored.rowsOf(tenant, since)...), tenant, since)
+	return slices.DeleteFunc(rows, func(row LedgerRow) bool { return row.Day > until }), nil
+}
+
+// ReadLastUse returns when each key of a state directory last made a call, by key id, whether or
+// not a server runs there. Keys never used are not in it.
+func ReadLastUse(stateDir string) (map[string]time.Time, error) {
+	stored, _, err := state.Load(stateDir, newBeside)
+	if err != nil {
+		return nil, err
+	}
+
+	last := map[string]time.Time{}
+	for _, a := range stored.all("") {
+		for id, key := range a.keys {
+			when := time.UnixMilli(key.lastUse).UTC()
+			if key.lastUse > 0 && when.After(last[id]) {
+				last[id] = when
+			}
+		}
+	}
+	return last, nil
+}
+
+// BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
+// new directory must not be there, or be empty, and must be outside of the state directory. The copy
+// is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
+// who the originals belong to, where this user can do that.
+func BackupState(stateDir, to string) (report StateReport, err error) {
+	if _, err := keys.Read(stateDir); err != nil && !errors.Is(err, keys.ErrShared) {
+		return report, err
+	}
+	err = state.Copy(stateDir, to, func() error {
+		report, err = VerifyState(to)
+		if err == nil && len(report.Damage) > 0 {
+			err = fmt.Errorf("cannot use the copy in %q: %w: %s", to, ErrCorrupt, report.Damage[0])
+		}
+		return err
+	})
+	return report, err
+}
+
+// RepairReport is what a repair kept and lost.
+type RepairReport struct {
+	Dropped  []string `json:"dropped"`  // what was damaged, in words
+	Accounts []string `json:"accounts"` // tenants whose figures may be wrong now
+	Moved    string   `json:"moved_to"` // where the files from before are; "" when nothing was wrong
+	Records  int      `json:"log_records"`
+	Kept     int      `json:"kept"` // values of the checkpoint
+}
+
+// RepairState makes a state directory usable again: it keeps every stored value whose checksum is
+// right and every whole record of the log, drops the rest, and says whose figures that touches. The
+// files from before are moved into a directory of their own. No server may run there.
+//
+// A keys file is not repaired value by value, because nobody can say which one is wrong: with
+// believeKeys it is taken as it reads, which is for files that were edited. One that is gone begins
+// anew then, without keys.
+func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
+	// What is made anew belongs to who the old belongs to: the server has to read it.
+	for _, name := range []string{statedir.KeysName, statedir.CheckpointName} {
+		if err := statedir.CheckOwner(filepath.Join(stateDir, name)); err != nil {
+			return report, err
+		}
+	}
+
+	lock, err := statedir.LockState(stateDir, 0)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+
+	report = RepairReport{Dropped: []string{}, Accounts: []string{}}
+	dropped, err := keys.Repair(stateDir, believeKeys)
+	if dropped != "" {
+		report.Dropped = append(report.Dropped, dropped)
+	}
+	if err != nil {
+		return report, err
+	}
+
+	found, err := VerifyState(stateDir)
+	if err != nil || len(found.Damage) == 0 {
+		return report, err
+	}
+	err = repairMeter(stateDir, &report, now)
+	if len(report.Dropped) == 0 {
+		report.Dropped = append(report.Dropped, found.Damage...) // a whole file is gone
+	}
+	return report, err
+}
+
+// repairMeter builds checkpoint and log anew from what is whole of them.
+func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
+	j := newJournal(0)
+	kept := salvaged{&content{journal: j, boot: func() boot { return boot{} }}}
+	found, err := state.Salvage(stateDir, kept)
+	if err != nil {
+		return err
+	}
+	report.Dropped = append(report.Dropped, found.Dropped...)
+	report.Accounts = append(report.Accounts, found.Accounts...)
+	report.Records = found.Records
+	report.Kept = found.Kept
+
+	for _, a := range j.all("") {
+		a.dirty = true
+	}
+	report.Moved, err = state.Rebuild(stateDir, found, kept, now)
+	return err
+}

@@ -1,0 +1,152 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ninepocket/internal/wal"
+)
+
+const (
+	// checkpointBytes is the length of log that brings a checkpoint forward.
+	checkpointBytes = 16 << 20
+	// bboltPatience is how long opening waits for a process that reads the file.
+	bboltPatience = 5 * time.Second
+	// retryCheckpoint is when a checkpoint that failed is tried again. Until then the log has
+	// everything.
+	retryCheckpoint = time.Second
+)
+
+// ErrLogLost means: segments of the log were removed while they were needed.
+var ErrLogLost = errors.New("segments of the metering log are gone")
+
+// run checkpoints until the directory is stopped, and reports what goes wrong and when it is over. A
+// checkpoint that fails is tried again: metering stays up as long as the log can be written.
+func (d *Dir) run() {
+	look := min(250*time.Millisecond, d.options.Every)
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+
+	var told, failed error
+	toldDown := false
+	waited := time.Duration(0)
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-ticker.C:
+		}
+
+		waited += look
+		wait := d.options.Every
+		if failed != nil {
+			wait = min(wait, retryCheckpoint)
+		}
+
+		// A long log makes the next start slow: it brings the checkpoint forward. What was in a log that
+		// somebody removed is in memory alone until there is a checkpoint of it.
+		moved := d.place()
+		lost := failed == nil && moved == nil && d.lost()
+		// A disk that is full of the log has room again after a checkpoint.
+		full := errors.Is(d.Log.Err(), wal.ErrRoom)
+		due := waited >= wait || lost || full || failed == nil && d.Log.Size() >= checkpointBytes
+		if due && moved == nil && (full || d.Log.Err() == nil) {
+			waited = 0
+			failed = d.Save(time.Second)
+			if errors.Is(failed, errBusy) {
+				failed = nil
+			}
+			// A tick that came meanwhile is dropped, so that readers of the file find a gap.
+			ticker.Reset(look)
+		}
+
+		// Told once, and again when the kind of trouble changes or all is well.
+		now := moved
+		if now == nil {
+			now = d.Log.Err()
+		}
+		down := now != nil
+		if now == nil {
+			now = failed
+		}
+		if (now == nil) != (told == nil) || down != toldDown {
+			d.options.Report(now, down)
+		}
+		told = now
+		toldDown = down
+	}
+}
+
+// lost reports whether segments of the log are gone that are needed, and tells it.
+func (d *Dir) lost() bool {
+	names := d.Log.Lost()
+	if len(names) == 0 {
+		return false
+	}
+	d.meter.lost.Add(uint64(len(names)))
+	d.options.Report(fmt.Errorf("%w: %s", ErrLogLost, strings.Join(names, ", ")), false)
+	return true
+}
+
+// Save writes a checkpoint and drops the log it covers, waiting up to patience for a process that reads
+// the file. When it fails, everything is as before.
+func (d *Dir) Save(patience time.Duration) error {
+	return d.Between(func(*File) error { return d.save(patience) })
+}
+
+// save is Save for a caller that holds the file.
+func (d *Dir) save(patience time.Duration) error {
+	if err := d.place(); err != nil {
+		return err
+	}
+	began := time.Now()
+
+	// Readers hold the file for a moment. Until the next checkpoint the log has everything.
+	db, err := d.file.open(patience)
+	if errors.Is(err, errBusy) {
+		d.meter.busy.Add(1)
+		return err
+	}
+	if err == nil {
+		err = errors.Join(d.saveTo(db), db.close())
+	}
+	d.file.torn = err != nil && (d.file.torn || errors.Is(err, errTorn))
+
+	d.meter.time(timeCheckpoint, began)
+	if err != nil {
+		d.meter.failed.Add(1)
+		return err
+	}
+	d.meter.savedAt.Store(time.Now().UnixNano())
+	return nil
+}
+
+func (d *Dir) saveTo(db *boltFile) error {
+	if err := d.file.settle(db); err != nil {
+		return err
+	}
+
+	// The content holds every record of the old segments, which can go when the file is written, but for
+	// what it carries into the new one.
+	last, err := d.Log.Rotate()
+	if err != nil {
+		return fmt.Errorf("cannot begin a checkpoint: %w", err)
+	}
+	d.content.Carry(d.Log)
+
+	// What is taken beyond last has to be in the log before it is in the file: numbers are never used
+	// twice.
+	mark := d.content.Take()
+	mark.Last = last
+	if err := d.Log.Sync(); err != nil {
+		d.content.Restore()
+		return fmt.Errorf("cannot begin a checkpoint: %w", err)
+	}
+
+	if err := d.file.write(db, mark); err != nil {
+		return err
+	}
+	return d.Log.RemoveThrough(last)
+}

@@ -1,0 +1,236 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ninepocket/internal/disk"
+	"ninepocket/internal/wal"
+)
+
+// errBusy: another process reads the checkpoint file for longer than we wait. The next checkpoint
+// takes its place.
+var errBusy = errors.New("checkpoint file is being read")
+
+// File is the checkpoint file of a state directory that is open. It is whoever's that holds mu: see
+// [Dir.Between].
+type File struct {
+	path    string
+	content Content
+	options *Options
+
+	mu     sync.Mutex // one checkpoint at a time
+	number uint64     // of the last checkpoint that was begun
+	have   uint64     // of the last one that is known to be in the file; 0 = none
+	unsure bool       // the last one that was begun may be in the file: see settle
+	torn   bool       // the file had pages that could not be read
+	reader *boltFile  // open for reading since something was read from it; nil when it is not
+	ended  bool       // nothing is read any more
+}
+
+// open opens the file for writing; a file that another process reads for longer than patience is
+// errBusy. Once there was one, no other is begun.
+func (f *File) open(patience time.Duration) (*boltFile, error) {
+	// Our own lock for reading would keep us out.
+	err := f.endReading()
+	if err == nil {
+		err = wal.CheckFile(f.path)
+	}
+	// Each look at damaged pages through a mapping would leave the mapping.
+	if err == nil && f.torn {
+		err = checkPages(f.path)
+	}
+
+	var db *boltFile
+	if err == nil {
+		// A new file in place of a lost one would pass for all that was ever charged.
+		without := 0
+		if f.have > 0 {
+			without = os.O_CREATE
+		}
+		unsynced := disk.Unsynced(f.options.Disk)
+		db, err = openBolt(f.options.Disk, f.path, without, bbolt.Options{
+			Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
+		})
+	}
+
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		err = errBusy
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open checkpoint %q: %w", f.path, err)
+	}
+	return db, nil
+}
+
+// settle wants the file to be the one that the last checkpoint was written to, because what is in it is
+// nowhere else. It also finds out what became of a checkpoint that failed while it was written. The file
+// says whether that took place, but it may say so from memory alone: the two pages that tell are
+// written again before anything else changes the file (decision 1752).
+func (f *File) settle(db *boltFile) error {
+	var stored header
+	err := db.view(func(tx *bbolt.Tx) (err error) {
+		stored, err = readHeader(tx)
+		return err
+	})
+
+	written := f.unsure && stored.number == f.number
+	if err == nil && !written && stored.number != f.have {
+		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
+			wal.ErrCorrupt, stored.number, f.have)
+	}
+	if err == nil && f.unsure {
+		err = rewriteMeta(db)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot settle checkpoint %q: %w", f.path, err)
+	}
+
+	if written {
+		f.keep()
+	} else {
+		f.restore()
+	}
+	return nil
+}
+
+// keep notes that the last checkpoint is in the file.
+func (f *File) keep() {
+	f.have = f.number
+	f.unsure = false
+	f.content.Keep()
+}
+
+// restore notes that the last checkpoint is not in the file.
+func (f *File) restore() {
+	f.unsure = false
+	f.content.Restore()
+}
+
+// write writes what was taken as the next checkpoint.
+func (f *File) write(db *boltFile, mark Mark) error {
+	f.number++
+	next := header{version: currentVersion, number: f.number, Mark: mark}
+
+	// From here on, an error does not tell whether the file has the checkpoint.
+	f.unsure = true
+	err := db.update(func(tx *bbolt.Tx) error {
+		err := writeCheckpoint(tx, next, f.content)
+		if err == nil {
+			err = db.disk.Sync() // a disk that fails says so while the file is as it was
+		}
+		return err
+	})
+	// The file may be a new one. The log that it covers goes next.
+	if err == nil {
+		err = f.options.Disk.SyncDir(filepath.Dir(f.path))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write checkpoint %q: %w", f.path, err)
+	}
+	f.keep()
+	return nil
+}
+
+// rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.
+func rewriteMeta(db *boltFile) error {
+	pages := make([]byte, 2*db.Info().PageSize)
+	_, err := db.disk.ReadAt(pages, 0)
+	if err == nil {
+		_, err = db.disk.WriteAt(pages, 0)
+	}
+	if err == nil {
+		err = db.disk.Sync()
+	}
+	return err
+}
+
+// Load hands all of the file to a Loader, and checks it.
+func (f *File) Load(into Loader) error {
+	_, err := readCheckpoint(f.path, into)
+	return err
+}
+
+// View is a checkpoint that is read.
+type View struct {
+	vaults
+	version byte
+}
+
+// First reports whether the checkpoint is one of version 1, whose values are in memory, all of them.
+func (v *View) First() bool { return v.version == firstVersion }
+
+// Row returns a row of the ledger as [DecodeCounts] reads it; nil when there is none. It is good while
+// the view is.
+func (v *View) Row(key []byte) ([]byte, error) { return v.ledger.get(key) }
+
+// Reply returns a kept reply, nil when there is none. It is good while the view is.
+func (v *View) Reply(key []byte) ([]byte, error) { return v.answers.get(key) }
+
+// Read reads from the file. It stays open until the next checkpoint, because opening it takes three times
+// as long as all else that a repeated batch needs.
+func (f *File) Read(from func(*View) error) error {
+	if f.ended {
+		return wal.ErrClosed
+	}
+	if f.reader == nil {
+		if err := f.openReader(); err != nil {
+			return err
+		}
+	}
+
+	err := f.reader.view(func(tx *bbolt.Tx) error {
+		h, err := readHeader(tx)
+		if err != nil {
+			return err
+		}
+		return from(&View{vaults: h.vaults(tx), version: h.version})
+	})
+	if err != nil {
+		// The next one looks at the file anew: it may be well by then.
+		f.torn = f.torn || errors.Is(err, errTorn)
+		err = errors.Join(err, f.endReading())
+	}
+	return err
+}
+
+// openReader opens the file for reading.
+func (f *File) openReader() error {
+	// Each look at damaged pages through a mapping would leave the mapping.
+	if f.torn {
+		if err := checkPages(f.path); err != nil {
+			return fmt.Errorf("cannot read checkpoint %q: %w", f.path, err)
+		}
+	}
+
+	db, err := openBeside(f.path)
+	if err == nil {
+		f.reader = db
+	}
+	return err
+}
+
+// endReading closes the file if it is open for reading.
+func (f *File) endReading() error {
+	if f.reader == nil {
+		return nil
+	}
+	db := f.reader
+	f.reader = nil
+	return db.close()
+}
+
+// end ends the reading of the file for good.
+func (f *File) end() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	return f.endReading()
+}

@@ -1,0 +1,223 @@
+package state
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
+	"ninepocket/internal/wal"
+)
+
+// ErrCheckpointGone is a [wal.ErrCorrupt]: there is a log, and the checkpoint that it follows is gone.
+var ErrCheckpointGone = fmt.Errorf("%w: it is gone", wal.ErrCorrupt)
+
+// Loader takes over what is stored. It keeps no part of what it is given.
+type Loader interface {
+	// Load takes a value of the checkpoint. What it cannot read is an error that wraps wal.ErrCorrupt.
+	Load(of Bucket, key, value []byte) error
+	// Replay takes a record of the log, in order: those after the checkpoint, and perhaps some before that.
+	// An empty one says nothing.
+	Replay(seq uint64, record []byte) error
+}
+
+// Found is what a state directory holds beside what its Loader was given.
+type Found struct {
+	Mark
+	Records int // of the log that are not empty
+	Torn    int // records that a torn end of the log held: none was answered
+}
+
+// Load reads a state directory, which a server may be writing, into a new Loader.
+//
+// It starts over when the server has moved on to a newer checkpoint, and when the log seems
+// damaged. Such a log may be whole: the bytes of a record were read before it was written, and
+// after that those of a later record, which says that the first one is on disk.
+func Load[L Loader](dir string, begin func() L) (L, Found, error) {
+	var err error
+	for range 20 {
+		into := begin()
+		var found Found
+		found, err = LoadQuiet(dir, into)
+		if err == nil {
+			return into, found, nil
+		}
+
+		// A segment that is gone was covered by a checkpoint that is newer than the one read.
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, wal.ErrCorrupt) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
+	}
+	var none L
+	return none, Found{}, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
+}
+
+// LoadQuiet is [Load] of a directory that nobody writes. On an error the Loader has a part of it.
+func LoadQuiet(dir string, into Loader) (found Found, err error) {
+	h, err := readCheckpoint(filepath.Join(dir, statedir.CheckpointName), into)
+	if err != nil {
+		return found, err
+	}
+
+	// The log goes on where the checkpoint ends.
+	walDir := filepath.Join(dir, statedir.LogName)
+	if err := h.checkLog(walDir); err != nil {
+		return found, err
+	}
+	end, err := wal.Read(walDir, h.Last, func(seq uint64, record []byte) error {
+		if len(record) > 0 {
+			found.Records++
+		}
+		return into.Replay(seq, record)
+	})
+	found.Mark = h.Mark
+	found.Torn = end.Dropped
+	return found, err
+}
+
+// checkLog refuses a state directory whose log or checkpoint is gone.
+func (h *header) checkLog(walDir string) error {
+	firsts, err := wal.Segments(walDir)
+	if err != nil {
+		return err
+	}
+
+	// One without the other would forget in silence what was charged.
+	if h.exists() && len(firsts) == 0 {
+		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, wal.ErrCorrupt)
+	}
+	if !h.exists() && len(firsts) > 0 && slices.Min(firsts) > 1 {
+		return fmt.Errorf("cannot read checkpoint beside log %q: %w", walDir, ErrCheckpointGone)
+	}
+	return nil
+}
+
+// readCheckpoint reads a checkpoint file without changing it, waiting while the server writes it. All
+// of the file is checked, also what is not needed now: later it might be built on. A process that holds
+// the file for reading, however long, does no harm.
+func readCheckpoint(path string, into Loader) (h header, err error) {
+	if err := wal.CheckFile(path); err != nil {
+		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+
+	// A state directory that no server has used has no file, or an empty one.
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return h, nil
+	}
+
+	// Nobody writes the file while it is held.
+	held, err := holdCheckpoint(path)
+	if err != nil {
+		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+	defer func() {
+		if held != nil {
+			err = errors.Join(err, held.Unlock())
+		}
+	}()
+
+	// bbolt trusts what it maps, and damage would make it panic (decision 1758).
+	if err := checkPages(path); err != nil {
+		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+
+	db, err := openBeside(path)
+	if err != nil {
+		return h, err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	err = db.view(func(tx *bbolt.Tx) (err error) {
+		h, err = readHeader(tx)
+		if err != nil || !h.exists() {
+			return err
+		}
+		return h.visit(tx, into.Load)
+	})
+	if err != nil {
+		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+	return h, nil
+}
+
+// visit visits every value of a checkpoint, and checks it.
+func (h *header) visit(tx *bbolt.Tx, value func(of Bucket, key, value []byte) error) error {
+	as := func(of Bucket) func(key, data []byte) error {
+		return func(key, data []byte) error { return value(of, key, data) }
+	}
+
+	if h.version == firstVersion {
+		return cmp.Or(
+			tx.Bucket(ledgerBucket).ForEach(as(Ledger)),
+			tx.Bucket(accountsBucket).ForEach(as(Accounts)),
+			tx.Bucket(repliesBucket).ForEach(as(FirstReplies)),
+		)
+	}
+
+	vs := h.vaults(tx)
+	return cmp.Or(
+		vs.accounts.check("accounts", as(Accounts)),
+		vs.ledger.check("ledger", as(Ledger)),
+		vs.answers.check("answers", as(Replies)),
+	)
+}
+
+// readHeader reads the header of a checkpoint, which is zero in a new file.
+func readHeader(tx *bbolt.Tx) (header, error) {
+	meta := tx.Bucket(metaBucket)
+	if meta == nil {
+		return header{}, nil
+	}
+
+	value := meta.Get(stateKey)
+	if value == nil {
+		return header{}, fmt.Errorf("%w: no state", wal.ErrCorrupt)
+	}
+
+	h, err := decodeHeader(value)
+	if err != nil {
+		return h, err
+	}
+
+	wanted := [][]byte{accountsBucket, ledgerBucket, answersBucket}
+	if h.version == firstVersion {
+		wanted = [][]byte{accountsBucket, ledgerBucket, repliesBucket}
+	}
+	for _, name := range wanted {
+		if tx.Bucket(name) == nil {
+			return h, fmt.Errorf("%w: no bucket %q", wal.ErrCorrupt, name)
+		}
+	}
+	return h, nil
+}
+
+// openBeside opens a checkpoint file for reading, which the server may write at other times.
+func openBeside(path string) (*boltFile, error) {
+	db, err := openBolt(disk.OS, path, 0, bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		err = statedir.ErrLocked
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+	return db, nil
+}
+
+// holdCheckpoint locks a checkpoint file for reading; nil when there is none.
+func holdCheckpoint(path string) (*disk.Lock, error) {
+	lock, err := disk.TakeShared(path, bboltPatience)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return lock, err
+}

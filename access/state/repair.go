@@ -1,0 +1,186 @@
+package state
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
+	"ninepocket/internal/wal"
+)
+
+// Salvaged is what was kept and lost of a damaged state directory.
+type Salvaged struct {
+	Dropped  []string // what was damaged, in words
+	Accounts []string // tenants whose figures may be wrong now, in order
+	Records  int      // of the log
+	Kept     int      // values of the checkpoint
+
+	last uint64 // record of the log
+}
+
+// Salvage hands every value of the checkpoint whose checksum is right, and every whole record of the
+// log, to a Loader. Nobody may write the directory.
+func Salvage(dir string, into Loader) (out Salvaged, err error) {
+	if err := out.checkpoint(filepath.Join(dir, statedir.CheckpointName), into); err != nil {
+		return out, err
+	}
+
+	covered := out.last
+	lost, err := wal.Salvage(filepath.Join(dir, statedir.LogName), covered, func(seq uint64, record []byte) error {
+		out.last = max(out.last, seq)
+		if len(record) > 0 {
+			out.Records++
+		}
+		if err := into.Replay(seq, record); err != nil {
+			out.Dropped = append(out.Dropped, fmt.Sprintf("log record %d: %v", seq, err))
+		}
+		return nil
+	})
+	for _, what := range lost {
+		out.Dropped = append(out.Dropped, what+": whose calls they were is not known")
+	}
+	slices.Sort(out.Accounts)
+	out.Accounts = slices.Compact(out.Accounts)
+	return out, err
+}
+
+// checkpoint salvages a checkpoint file.
+func (out *Salvaged) checkpoint(path string, into Loader) error {
+	pg, err := readPages(path)
+	if errors.Is(err, wal.ErrCorrupt) {
+		out.Dropped = append(out.Dropped, fmt.Sprintf("the whole checkpoint: %v", err))
+		return nil
+	}
+	if pg == nil || err != nil {
+		return err
+	}
+
+	pg.lenient = true
+	err = pg.walk(func(bucket string, key, sealed []byte) {
+		if err := out.value(bucket, key, sealed, into); err != nil {
+			tenant := tenantOf(bucket, key)
+			what := fmt.Sprintf("a value of %s (tenant %q)", cmp.Or(bucket, "no bucket"), tenant)
+			out.Dropped = append(out.Dropped, what)
+			if tenant != "" {
+				out.Accounts = append(out.Accounts, tenant)
+			}
+			return
+		}
+		out.Kept++
+	})
+	for _, damage := range pg.damage {
+		out.Dropped = append(out.Dropped, damage.Error())
+	}
+	return err
+}
+
+// value salvages a value.
+func (out *Salvaged) value(bucket string, key, sealed []byte, into Loader) error {
+	if bucket == string(metaBucket) {
+		h, err := decodeHeader(sealed)
+		out.last = h.Last
+		return err
+	}
+
+	value, err := unseal(key, sealed)
+	if err != nil {
+		return err
+	}
+	of, known := buckets[bucket]
+	if !known {
+		return fmt.Errorf("%w: unknown bucket", wal.ErrCorrupt)
+	}
+	return into.Load(of, key, value)
+}
+
+// tenantOf is whose a value is, as far as its key can be read.
+func tenantOf(bucket string, key []byte) string {
+	if bucket == string(accountsBucket) {
+		return string(key)
+	}
+	in := Decoder{Data: key}
+	return in.Text()
+}
+
+// Rebuild moves checkpoint and log of a state directory aside, into a directory that it returns, and
+// writes a checkpoint of the content and an empty log in their place. They belong to who the old ones
+// belonged to. The content is all that was salvaged, and nobody may write the directory.
+func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (aside string, err error) {
+	of, err := meterOwner(dir)
+	if err != nil {
+		return "", err
+	}
+	aside = filepath.Join(dir, "damaged-"+now.UTC().Format("20060102T150405.000Z"))
+	if err := moveAside(dir, aside); err != nil {
+		return aside, err
+	}
+
+	walDir := filepath.Join(dir, statedir.LogName)
+	if err := disk.OS.Mkdir(walDir, 0o700); err != nil {
+		return aside, err
+	}
+	log, err := wal.Start(walDir, salvaged.last+1, wal.Options{})
+	if err != nil {
+		return aside, err
+	}
+	defer log.Abandon()
+
+	path := filepath.Join(dir, statedir.CheckpointName)
+	d := &Dir{Log: log, content: content, meter: newMeter(), options: Options{Seams: Seams{Disk: disk.OS}}}
+	d.file = &File{path: path, content: content, options: &d.options}
+	db, err := d.file.open(bboltPatience)
+	if err == nil {
+		err = errors.Join(d.saveTo(db), db.close())
+	}
+	if err != nil {
+		return aside, err
+	}
+	return aside, giveMeter(of, dir, aside)
+}
+
+// meterOwner returns who checkpoint and log belong to.
+func meterOwner(dir string) (statedir.Owner, error) {
+	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil {
+			return statedir.OwnerOf(info, 0o600), nil
+		}
+	}
+	return statedir.OwnerFor(filepath.Join(dir, statedir.CheckpointName))
+}
+
+// giveMeter lets checkpoint, log and a directory belong to their owner.
+func giveMeter(of statedir.Owner, dir, aside string) error {
+	walDir := filepath.Join(dir, statedir.LogName)
+	segments, err := wal.Segments(walDir)
+	if err == nil {
+		err = of.GivePath(filepath.Join(dir, statedir.CheckpointName))
+	}
+	for _, first := range segments {
+		err = cmp.Or(err, of.GivePath(filepath.Join(walDir, wal.SegmentName(first))))
+	}
+
+	of.Mode = 0o700
+	return cmp.Or(err, of.GivePath(walDir), of.GivePath(aside))
+}
+
+// moveAside moves checkpoint and log into another directory.
+func moveAside(dir, to string) error {
+	if err := disk.OS.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
+		err := disk.OS.Rename(filepath.Join(dir, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return disk.OS.SyncDir(dir)
+}

@@ -1,0 +1,73 @@
+package state
+
+import (
+	"sync/atomic"
+	"time"
+
+	"ninepocket/internal/tally"
+)
+
+// The rows of a meter.
+const (
+	timeSync = iota
+	timeCheckpoint
+	timeRows
+)
+
+// meter is what a Dir counts of itself.
+type meter struct {
+	times      *tally.Durations
+	shard      atomic.Uint32
+	syncErrors atomic.Uint64
+	failed     atomic.Uint64 // checkpoints that failed
+	lost       atomic.Uint64 // log segments that somebody removed
+	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
+	savedAt    atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
+}
+
+func newMeter() *meter {
+	return &meter{times: tally.NewDurations(timeRows, tally.Decades(time.Microsecond, 10*time.Second)...)}
+}
+
+// time notes how long something took that began at a time.
+func (m *meter) time(row int, began time.Time) {
+	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
+}
+
+// synced notes an fsync of the log.
+func (m *meter) synced(began time.Time, err error) {
+	m.time(timeSync, began)
+	if err != nil {
+		m.syncErrors.Add(1)
+	}
+}
+
+// Stats are the figures of a state directory since it was opened.
+type Stats struct {
+	Sync            tally.Histogram
+	SyncErrors      uint64
+	LogBytes        int64  // of the open segment
+	LogWritten      uint64 // bytes, since the directory was opened
+	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
+	LogLost         uint64 // segments that somebody removed while they were needed
+	LogTorn         int    // records that a torn end held when the directory was opened: none was answered
+	Checkpoint      tally.Histogram
+	CheckpointAt    time.Time // of the last one
+	CheckpointFails uint64
+	CheckpointBusy  uint64 // put off because the file was being read
+}
+
+// Stats returns the figures. They are not of one moment.
+func (d *Dir) Stats() Stats {
+	m := d.meter
+	stats := Stats{
+		Sync: m.times.Row(timeSync), SyncErrors: m.syncErrors.Load(),
+		LogBytes: d.Log.Size(), LogWritten: d.Log.Bytes(), LogUnmapped: d.Log.Unmapped(),
+		LogLost: m.lost.Load(), LogTorn: d.torn,
+		Checkpoint: m.times.Row(timeCheckpoint), CheckpointFails: m.failed.Load(), CheckpointBusy: m.busy.Load(),
+	}
+	if at := m.savedAt.Load(); at != 0 {
+		stats.CheckpointAt = time.Unix(0, at)
+	}
+	return stats
+}
