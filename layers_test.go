@@ -70,7 +70,6 @@ var mayImport = map[string][]string{
 	"internal/pace":                        {},
 	"internal/s3test":                      {},
 	"internal/tally":                       {},
-	"internal/tamper":                      {},
 	"internal/wal":                         {"internal/disk"},
 	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
@@ -116,7 +115,6 @@ var testKit = []string{
 	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/disk/disktest",
 	"internal/feedtest",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
-	"internal/tamper",
 }
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that

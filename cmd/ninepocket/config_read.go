@@ -15,6 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
+
+	"ninepocket/internal/disk"
 )
 
 // envPrefix begins the environment variables that configure serve; levels are joined by __.
@@ -116,7 +118,7 @@ func (c *layered) noZeros() error {
 
 // readFile takes over what a TOML file says.
 func (c *layered) readFile(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadAny(disk.OS, path)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
 	}

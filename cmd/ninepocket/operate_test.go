@@ -31,7 +31,6 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/internal/certificate/certificatetest"
-	"ninepocket/internal/tamper"
 	"ninepocket/snapshot"
 )
 
@@ -44,8 +43,8 @@ type program struct {
 	dir string // with store and state
 	// path is the folder of the program itself, "" for the test binary.
 	path string
-	// held is what happens to its system calls, nil for nothing.
-	held *tamper.Program
+	// held is what becomes of its disk and its clocks, nil for nothing.
+	held *faulty
 }
 
 // safeBuffer is what the program logs, readable while it runs.

@@ -76,7 +76,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 
 	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
-	service := &service{config: c, clock: access.StartClock(now)}
+	service := &service{config: c, clock: access.StartMachineClock()}
 	service.logTo(cmd)
 	service.reload = func() error { return service.takeOver(reread) }
 	service.ready = func(r *readyFile) {

@@ -15,9 +15,8 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Disk is a [disk.FS] over the files of this machine. It asks a rule before everything that it does.
-// When a sync fails, the file loses what was written since the last good one, and the next sync
-// succeeds: that is what a page cache may do. It is safe for concurrent use.
+// Disk is a [disk.FS] over the files of this machine. It asks a rule before everything that it does. It
+// is safe for concurrent use.
 type Disk struct {
 	// Unsynced leaves out what makes files durable, for tests that do not need it of the machine.
 	Unsynced bool
@@ -92,7 +91,7 @@ func (d *Disk) do(call Call, really func() error) error {
 
 // Open implements [disk.FS].
 func (d *Disk) Open(name string, flag int, mode fs.FileMode) (disk.File, error) {
-	call := Call{Op: "open", Path: name}
+	call := Call{Op: "open", Path: name, Change: flag&(os.O_WRONLY|os.O_RDWR) != 0}
 	if flag&(os.O_CREATE|os.O_TRUNC) != 0 {
 		call.Op = "create"
 	}
@@ -112,7 +111,7 @@ func (d *Disk) Append(name string, mapped bool) (disk.File, error) {
 var machine = disk.OS
 
 func (d *Disk) opened(call Call, log bool, open func() (disk.File, error)) (disk.File, error) {
-	f := &file{disk: d, path: call.Path, log: log}
+	f := &file{disk: d, path: call.Path, log: log, mapped: call.Mapped}
 	err := d.do(call, func() (err error) {
 		f.File, err = open()
 		return err
@@ -187,7 +186,9 @@ type file struct {
 	disk *Disk
 	path string // as it is called now
 	log  bool   // what is written comes after what is there
-	node *node  // nil when nobody remembers
+	// mapped says that it is copied into a mapping.
+	mapped bool
+	node   *node // nil when nobody remembers
 
 	size, saved int64 // of a log: written, and of it on disk
 	at          int   // where the next write of another file goes
@@ -206,7 +207,7 @@ func (f *file) Below() disk.File {
 func (f *file) call(op string, data []byte) Call {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	return Call{Op: op, Path: f.path, Data: data}
+	return Call{Op: op, Path: f.path, Data: data, Mapped: f.mapped && op == "write"}
 }
 
 func (f *file) Read(p []byte) (int, error) {
@@ -291,7 +292,9 @@ func (f *file) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if verdict.Fail != nil {
-		f.forget()
+		if verdict.Forget {
+			f.forget()
+		}
 		return verdict.Fail
 	}
 	f.saved = max(f.saved, size)

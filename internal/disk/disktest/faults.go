@@ -19,12 +19,14 @@ type Call struct {
 	Path string
 	To   string // the new name of a rename or a link
 	Data []byte // that a write writes
-	// Mapped says that a file is to grow through a mapping. It is of a create.
+	// Mapped says that a file grows, or is to grow, through a mapping: of a create and of a write.
 	Mapped bool
+	// Change says of an open that it is for writing.
+	Change bool
 }
 
-// Writes reports whether a call changes the disk.
-func (c Call) Writes() bool { return c.Op != "open" && c.Op != "read" && c.Op != "list" }
+// Writes reports whether a call changes the disk, or opens a file for that.
+func (c Call) Writes() bool { return c.Change || c.Op != "open" && c.Op != "read" && c.Op != "list" }
 
 // String spells a call without what it writes.
 func (c Call) String() string {
@@ -40,6 +42,9 @@ type Verdict struct {
 	Wait time.Duration
 	Fail error // nil: it goes on
 	Part int
+	// Forget says of a sync that fails that the file loses what was written since the last good one: that
+	// is what a page cache may do. The next sync succeeds.
+	Forget bool
 	// Lie says of a sync that it was done, which it was not.
 	Lie bool
 }
@@ -80,7 +85,8 @@ func (n *Nth) Failed() Call {
 	return Call{}
 }
 
-// Weather is a rule whose faults come and go, as the environment's do. It is safe for concurrent use.
+// Weather is a rule whose faults come and go, as the environment's do. A log forgets what a failed sync
+// was to save. It is safe for concurrent use.
 type Weather struct {
 	// Name is how a call is called in what follows, nil for its Op; "" is a call that never fails.
 	Name func(Call) string
@@ -137,6 +143,7 @@ func (w *Weather) Rule(call Call) Verdict {
 	if verdict.Fail == nil {
 		verdict.Fail = w.bad[name]
 	}
+	verdict.Forget = verdict.Fail != nil
 	// Some failures come when everything is there, others before anything is.
 	if errors.Is(verdict.Fail, syscall.EIO) {
 		verdict.Part = len(call.Data)
