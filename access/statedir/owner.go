@@ -107,34 +107,13 @@ func CheckOwner(path string) error {
 // staged is the name of a file that is to replace another one, which nobody else uses.
 func staged(path string) string { return path + ".tmp" + rand.Text() }
 
-// Make makes a state directory, and the folders above it, unless it is there. What root makes
-// belongs to who the nearest folder that was there belongs to.
+// Make makes a state directory, and the folders above it, unless it is there. What root makes belongs to
+// who the nearest folder that was there belongs to.
 func Make(path string) error {
-	_, err := os.Stat(path)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if parent := filepath.Dir(path); parent != path {
-		if err := Make(parent); err != nil {
-			return err
-		}
-	}
-
-	of, err := OwnerFor(path)
-	if err == nil {
-		err = disk.OS.Mkdir(path, 0o700)
-	}
-	if err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil // somebody else made it meanwhile
-		}
-		return err
-	}
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	of.Mode = 0o700
-	return of.GivePath(path)
+	return disk.MkdirAll(disk.OS, path, 0o700)
 }
 
 // ReplaceFile puts data at path, wholly or not at all: after a crash the file is the old one or the

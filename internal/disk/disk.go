@@ -54,7 +54,7 @@ type machine struct{}
 func (machine) Open(name string, flag int, mode fs.FileMode) (File, error) {
 	file, err := os.OpenFile(name, flag, mode)
 	if err != nil {
-		return nil, err
+		return nil, err // and not a File that holds no *os.File
 	}
 	if flag&os.O_CREATE != 0 {
 		Keep(name)
@@ -62,33 +62,28 @@ func (machine) Open(name string, flag int, mode fs.FileMode) (File, error) {
 	return file, nil
 }
 
-func (machine) Append(name string, mapped bool) (file File, err error) {
+func (machine) Append(name string, mapped bool) (File, error) {
+	grow := writeFile
 	if mapped {
-		file, err = mapFile(name)
-	} else {
-		file, err = writeFile(name)
+		grow = mapFile
 	}
-	if err == nil {
-		Keep(name)
-	}
-	return file, err
+	file, err := grow(name)
+	return file, kept(name, err)
 }
 
-func (machine) Mkdir(name string, mode fs.FileMode) error {
-	err := os.Mkdir(name, mode)
-	if err == nil {
-		Keep(name)
-	}
-	return err
-}
+func (machine) Mkdir(name string, mode fs.FileMode) error { return kept(name, os.Mkdir(name, mode)) }
 
 func (machine) Link(from, to string, symbolic bool) error {
-	if !symbolic {
-		return os.Link(from, to)
+	if symbolic {
+		return kept(to, os.Symlink(from, to))
 	}
-	err := os.Symlink(from, to)
+	return os.Link(from, to)
+}
+
+// kept keeps the owner of what was made, unless it was not.
+func kept(name string, err error) error {
 	if err == nil {
-		Keep(to)
+		Keep(name)
 	}
 	return err
 }
@@ -117,14 +112,9 @@ func Unsynced(on FS) bool {
 // Raw returns the descriptor of a file for a library that wants one. No faulty disk sees what the
 // library does by it.
 func Raw(file File) *os.File {
-	for {
-		switch of := file.(type) {
-		case *os.File:
-			return of
-		case interface{ Below() File }:
-			file = of.Below()
-		default:
-			return nil
-		}
+	if over, is := file.(interface{ Below() File }); is {
+		return Raw(over.Below())
 	}
+	raw, _ := file.(*os.File) // nil: no file of this machine, which a library refuses
+	return raw
 }

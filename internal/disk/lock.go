@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -48,22 +47,15 @@ func TakeShared(name string, wait time.Duration) (*Lock, error) {
 	return taken(held, locked, err, os.O_RDONLY)
 }
 
-// try asks for a lock until it is there, or the wait is over. Asking is all there is: the system tells
-// nobody that a lock is free.
+// try asks for a lock until it is there, or the wait is over.
 func try(once func() (bool, error), wait time.Duration) (locked bool, err error) {
 	const pause = 5 * time.Millisecond
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
-	for {
+	for waited := time.Duration(0); ; waited += pause {
 		locked, err = once()
-		if locked || err != nil && !errors.Is(err, syscall.EINTR) {
+		if locked || err != nil && !errors.Is(err, syscall.EINTR) || waited >= wait {
 			return locked, err
 		}
-		select {
-		case <-ctx.Done():
-			return false, nil
-		case <-time.After(pause):
-		}
+		time.Sleep(pause) //nolint:forbidigo // the system tells nobody that a lock is free
 	}
 }
 
