@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
-	"snapshot":       {"internal/disk"},
+	"snapshot":       {"calendar", "internal/disk"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
@@ -122,7 +122,7 @@ var testKit = []string{
 var testsMayImport = map[string][]string{
 	"bench":       {"site"},
 	"access":      {"internal/disk"},
-	"fleet/meter": {"access/accesstest"},
+	"fleet/meter": {"access/accesstest", "access/state"},
 	"mcp":         {"access", "loader"},
 	"server":      {"collector", "index", "loader", "snapshot"},
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// replyMillis is how long a reply is kept, exactly (decision 30).
-	replyMillis = int64(600_000)
+	// ReplyMillis is how long a reply is kept, exactly (decision 30).
+	ReplyMillis = int64(600_000)
 	// DefaultRepliesMax is how many replies are kept for a tenant, beside what its plan admits in ten
 	// minutes (decision 1761): 100,000 take about 10 MB of memory.
 	DefaultRepliesMax = 100_000
@@ -21,13 +21,14 @@ const (
 	maxWaiting = 64 << 20
 )
 
-// replyName names an idempotency record inside a tenant: a hash of operation and key, because
+// ReplyName names an idempotency record inside a tenant: a hash of operation and key, because
 // hundreds of thousands are kept.
-type replyName [16]byte
+type ReplyName [16]byte
 
-func nameReply(op Operation, key string) replyName {
+// NameReply names the record of a call with an idempotency key.
+func NameReply(op Operation, key string) ReplyName {
 	sum := sha256.Sum256([]byte(string(op) + "\x00" + key))
-	return replyName(sum[:])
+	return ReplyName(sum[:])
 }
 
 // flight is an idempotency record whose request is being answered.
@@ -45,7 +46,7 @@ type answer struct {
 	at   int64 // store time of the request that was answered
 }
 
-func (ans answer) over(at int64) bool { return at-ans.at >= replyMillis }
+func (ans answer) over(at int64) bool { return at-ans.at >= ReplyMillis }
 
 // reply is a kept reply with its data, compressed and immutable.
 type reply struct {
@@ -57,48 +58,48 @@ type reply struct {
 // memory goes, too.
 type generation struct {
 	minute int64
-	byName map[replyName]answer
+	byName map[ReplyName]answer
 }
 
 // replies are the idempotency records of a tenant, guarded by its account.
 type replies struct {
-	flying  map[replyName]*flight
+	flying  map[ReplyName]*flight
 	kept    []generation        // oldest first
 	count   int                 // of all that is kept
-	fresh   map[replyName]reply // kept, and in no checkpoint
-	saving  map[replyName]reply // kept, and being written to one
+	fresh   map[ReplyName]reply // kept, and in no checkpoint
+	saving  map[ReplyName]reply // kept, and being written to one
 	gone    []int64             // minutes that left since the last checkpoint
 	earlier int64               // nothing that is kept was answered earlier
 	waiting *atomic.Int64       // bytes of all tenants in fresh and saving
 }
 
 func newReplies(waiting *atomic.Int64) replies {
-	return replies{flying: map[replyName]*flight{}, fresh: map[replyName]reply{}, waiting: waiting}
+	return replies{flying: map[ReplyName]*flight{}, fresh: map[ReplyName]reply{}, waiting: waiting}
 }
 
-func minuteOf(at int64) int64 { return at / minuteMillis }
+func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
 
 // keep adds a reply.
-func (rs *replies) keep(name replyName, r reply) {
+func (rs *replies) keep(name ReplyName, r reply) {
 	rs.index(name, r.answer)
 	rs.fresh[name] = r
 	rs.waiting.Add(int64(len(r.data)))
 }
 
 // unkeep drops a reply that no checkpoint has.
-func (rs *replies) unkeep(name replyName) {
+func (rs *replies) unkeep(name ReplyName) {
 	rs.waiting.Add(-int64(len(rs.fresh[name].data)))
 	delete(rs.fresh, name)
 }
 
 // index adds what memory has of a reply.
-func (rs *replies) index(name replyName, ans answer) {
+func (rs *replies) index(name ReplyName, ans answer) {
 	minute := minuteOf(ans.at)
 	i, found := slices.BinarySearchFunc(rs.kept, minute, func(gen generation, wanted int64) int {
 		return int(gen.minute - wanted)
 	})
 	if !found {
-		rs.kept = slices.Insert(rs.kept, i, generation{minute: minute, byName: map[replyName]answer{}})
+		rs.kept = slices.Insert(rs.kept, i, generation{minute: minute, byName: map[ReplyName]answer{}})
 	}
 
 	byName := rs.kept[i].byName
@@ -109,7 +110,7 @@ func (rs *replies) index(name replyName, ans answer) {
 }
 
 // withdraw takes back a reply that was just kept.
-func (rs *replies) withdraw(name replyName, at int64) {
+func (rs *replies) withdraw(name ReplyName, at int64) {
 	for _, gen := range rs.kept {
 		if ans, ok := gen.byName[name]; ok && ans.at == at {
 			delete(gen.byName, name)
@@ -123,13 +124,13 @@ func (rs *replies) withdraw(name replyName, at int64) {
 
 // find returns the reply of a name if it still counts at a time, and its data unless that is in the
 // checkpoint file alone.
-func (rs *replies) find(name replyName, at int64) (r reply, ok bool) {
+func (rs *replies) find(name ReplyName, at int64) (r reply, ok bool) {
 	for _, gen := range slices.Backward(rs.kept) {
 		found, is := gen.byName[name]
 		if !is || found.over(at) {
 			continue
 		}
-		for _, held := range []map[replyName]reply{rs.fresh, rs.saving} {
+		for _, held := range []map[ReplyName]reply{rs.fresh, rs.saving} {
 			if r := held[name]; r.at == found.at && r.data != nil {
 				return r, true
 			}
@@ -142,7 +143,7 @@ func (rs *replies) find(name replyName, at int64) (r reply, ok bool) {
 // purge drops the minutes whose time is over.
 func (rs *replies) purge(at int64) {
 	n := 0
-	for n < len(rs.kept) && (rs.kept[n].minute+1)*minuteMillis+replyMillis <= at {
+	for n < len(rs.kept) && (rs.kept[n].minute+1)*calendar.MinuteMillis+ReplyMillis <= at {
 		gen := rs.kept[n]
 		rs.count -= len(gen.byName)
 		rs.gone = append(rs.gone, gen.minute)
@@ -166,13 +167,13 @@ func (rs *replies) full(limit int, at int64) (wait int64, full bool) {
 		return 0, false
 	}
 
-	if at-rs.earlier >= replyMillis {
+	if at-rs.earlier >= ReplyMillis {
 		rs.sweep(at)
 	}
 	if rs.count+len(rs.flying) < limit {
 		return 0, false
 	}
-	return max(1, rs.earlier+replyMillis-at), true
+	return max(1, rs.earlier+ReplyMillis-at), true
 }
 
 // sweep drops each reply whose time is over, and finds the oldest that is left.
@@ -195,9 +196,9 @@ func (rs *replies) sweep(at int64) {
 }
 
 // takeFresh begins a checkpoint: what it returns stays readable until saved or restored.
-func (rs *replies) takeFresh() (fresh map[replyName]reply, gone []int64) {
+func (rs *replies) takeFresh() (fresh map[ReplyName]reply, gone []int64) {
 	rs.saving = rs.fresh
-	rs.fresh = map[replyName]reply{}
+	rs.fresh = map[ReplyName]reply{}
 	gone = rs.gone
 	rs.gone = nil
 	return rs.saving, gone
@@ -225,7 +226,7 @@ func (rs *replies) saved() {
 
 // restore takes back what a checkpoint that failed had taken, but for replies that were withdrawn
 // since.
-func (rs *replies) restore(fresh map[replyName]reply, gone []int64) {
+func (rs *replies) restore(fresh map[ReplyName]reply, gone []int64) {
 	rs.saving = nil
 	rs.gone = append(rs.gone, gone...)
 	for name, r := range fresh {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // benchGate is a gate with a key of plan unlimited and a preview key without practical limits.
@@ -73,7 +74,7 @@ func BenchmarkAdmit(b *testing.B) {
 			rule := RuleFor(p, CardsGet)
 			rule.PerMinute = limit
 			now := instant(testTime)
-			step := minuteMillis/int64(limit) + 1
+			step := calendar.MinuteMillis/int64(limit) + 1
 			b.ReportAllocs()
 			for i := int64(0); b.Loop(); i++ {
 				now.Mono += step

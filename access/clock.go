@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-const minuteMillis = int64(60_000)
-
 // Instant is one moment as the server sees it, in milliseconds on two clocks. One Instant is taken
 // per request and passed to every call of that request.
 type Instant struct {

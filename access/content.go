@@ -31,7 +31,7 @@ type image struct {
 	of      *account
 	account []byte
 	rows    map[rowName]*Counts
-	replies map[replyName]reply
+	replies map[ReplyName]reply
 	gone    []int64 // minutes whose replies are deleted
 }
 
@@ -124,8 +124,8 @@ func (c *content) Write(w *state.Writer) {
 			w.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
 		}
 		for _, minute := range img.gone {
-			key := replyKey(tenant, minute, replyName{})
-			w.DropReplies(key[:len(key)-len(replyName{})])
+			key := replyKey(tenant, minute, ReplyName{})
+			w.DropReplies(key[:len(key)-len(ReplyName{})])
 		}
 	}
 }
@@ -214,8 +214,10 @@ func (s salvaged) Load(of state.Bucket, key, value []byte) error {
 			s.journal.account(tenant).replies.keep(name, r)
 		}
 		return err
+
+	default:
+		return s.journal.load(of, key, value)
 	}
-	return s.journal.load(of, key, value)
 }
 
 // load takes over an account, or what memory has of a reply.
@@ -237,8 +239,10 @@ func (j *journal) load(of state.Bucket, key, value []byte) error {
 			j.account(tenant).replies.keep(name, r)
 		}
 		return err
+
+	default:
+		return nil
 	}
-	return nil
 }
 
 // replay applies a call read back from the log, unless the account's checkpoint holds it already.
@@ -275,7 +279,7 @@ func (j *journal) replay(seq uint64, record []byte) error {
 
 	if e.reply != nil {
 		r := reply{answer: answer{body: e.reply.body, at: e.at}, data: e.reply.data}
-		a.replies.keep(nameReply(e.op, e.reply.name), r)
+		a.replies.keep(NameReply(e.op, e.reply.name), r)
 	}
 	return nil
 }
@@ -305,7 +309,7 @@ func decodeRow(key, value []byte) (row LedgerRow, err error) {
 
 // replyKey names a kept reply in the file. Those of a minute stand together, so that they are
 // deleted together.
-func replyKey(tenant string, minute int64, name replyName) []byte {
+func replyKey(tenant string, minute int64, name ReplyName) []byte {
 	key := state.AppendText(nil, tenant)
 	key = binary.BigEndian.AppendUint64(key, uint64(minute))
 	return append(key, name[:]...)
@@ -319,7 +323,7 @@ func (r *reply) append(dst []byte) []byte {
 }
 
 // decodeReply reads a kept reply, its name and its tenant.
-func decodeReply(key, value []byte) (tenant string, name replyName, r reply, err error) {
+func decodeReply(key, value []byte) (tenant string, name ReplyName, r reply, err error) {
 	inKey := state.Decoder{Data: key}
 	tenant = inKey.Text()
 	inKey.Bytes(8)
@@ -333,11 +337,11 @@ func decodeReply(key, value []byte) (tenant string, name replyName, r reply, err
 }
 
 // decodeFirstReply is decodeReply of version 1.
-func decodeFirstReply(key, value []byte) (tenant string, name replyName, r reply, err error) {
+func decodeFirstReply(key, value []byte) (tenant string, name ReplyName, r reply, err error) {
 	inKey := state.Decoder{Data: key}
 	tenant = inKey.Text()
 	op := Operation(inKey.Text())
-	name = nameReply(op, inKey.Text())
+	name = NameReply(op, inKey.Text())
 
 	in := state.Decoder{Data: value}
 	if version := in.Bytes(1); len(version) == 1 && version[0] != firstVersion {

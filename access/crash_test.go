@@ -18,6 +18,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
 )
@@ -202,7 +203,7 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 
 	slices.Sort(paced)
 	for i := 30; i < len(paced); i++ {
-		if paced[i]-paced[i-30] < minuteMillis-2 { // two clocks round to a millisecond
+		if paced[i]-paced[i-30] < calendar.MinuteMillis-2 { // two clocks round to a millisecond
 			t.Fatalf("31 admissions within %d ms", paced[i]-paced[i-30])
 		}
 	}

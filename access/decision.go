@@ -26,8 +26,8 @@ var verdictCodes = [...]string{
 // String returns the error code of the verdict, "" when admitted.
 func (verdict Verdict) String() string { return verdictCodes[verdict] }
 
-// unavailableRetry is the Retry-After of a 503, in seconds.
-const unavailableRetry = 5
+// UnavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
+const UnavailableRetry = int64(5)
 
 // Policy is the state of one limit after a call, as the rate headers and the error body show it.
 // All figures come from one reading, so they agree.

@@ -21,7 +21,8 @@ var (
 	ErrTicket = errors.New("ticket used wrongly")
 )
 
-// ErrCorrupt: stored data is damaged where a crash cannot explain it.
+// ErrCorrupt means: stored data is damaged where a crash cannot explain it.
 var ErrCorrupt = wal.ErrCorrupt
 
-var errClosed = fmt.Errorf("store closed: %w", ErrUnavailable)
+// ErrClosed is an ErrUnavailable: the store was closed.
+var ErrClosed = fmt.Errorf("store closed: %w", ErrUnavailable)

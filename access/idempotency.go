@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"ninepocket/access/state"
-
 	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/access/state"
 )
 
 // Begin implements [Store].
@@ -23,7 +23,7 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 	}
 
 	at := l.time(now)
-	name := nameReply(t.Rule.Operation, key)
+	name := NameReply(t.Rule.Operation, key)
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	a.replies.purge(at)
@@ -50,26 +50,26 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 
 	plain, err := l.plain(t.Principal.Tenant, name, kept)
 	if err != nil {
-		return Claim{}, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
+		return Claim{}, err
 	}
 	return Claim{Outcome: Replay, Reply: plain}, nil
 }
 
 // plain returns a kept reply as it was committed.
-func (l *limits) plain(tenant string, name replyName, r reply) ([]byte, error) {
+func (l *limits) plain(tenant string, name ReplyName, r reply) ([]byte, error) {
 	data := r.data
 	if data == nil {
 		var err error
 		data, err = l.readReply(tenant, name, r.answer)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 		}
 	}
-	return codec.expand(data)
+	return UnpackReply(data)
 }
 
 // readReply returns the data of a reply that is in the checkpoint file alone.
-func (j *journal) readReply(tenant string, name replyName, want answer) (data []byte, err error) {
+func (j *journal) readReply(tenant string, name ReplyName, want answer) (data []byte, err error) {
 	err = j.dir.Between(func(file *state.File) error {
 		return file.Read(func(stored *state.View) error {
 			key := replyKey(tenant, minuteOf(want.at), name)
@@ -105,13 +105,13 @@ func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Ins
 		return Claim{}, &FullError{Kept: l.repliesMax, RetryAfter: secondsUp(wait)}
 	}
 	if l.waiting.Load() > l.waitingMax {
-		return Claim{}, &FullError{RetryAfter: unavailableRetry}
+		return Claim{}, &FullError{RetryAfter: UnavailableRetry}
 	}
 
 	// The key may alias the request's memory, which the claim outlives.
 	flying := &flight{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: st.period}
 	a.reserve(&t.Rule, st.day, st.period)
-	a.replies.flying[nameReply(t.Rule.Operation, key)] = flying
+	a.replies.flying[NameReply(t.Rule.Operation, key)] = flying
 	return Claim{Outcome: Fresh, Key: strings.Clone(key), Body: body, ID: flying.id}, nil
 }
 
@@ -132,7 +132,7 @@ func (full *FullError) Unwrap() error { return ErrIdempotencyFull }
 
 // owned returns the record in flight that a claim names, or nil. The caller holds the account.
 func (a *account) owned(t *Ticket, claim *Claim) *flight {
-	flying := a.replies.flying[nameReply(t.Rule.Operation, claim.Key)]
+	flying := a.replies.flying[NameReply(t.Rule.Operation, claim.Key)]
 	if flying == nil || flying.id != claim.ID || claim.ID == 0 {
 		return nil
 	}
@@ -141,20 +141,19 @@ func (a *account) owned(t *Ticket, claim *Claim) *flight {
 
 // land ends a record in flight and wakes those that wait for it. The caller holds the account.
 func (a *account) land(t *Ticket, claim *Claim, flying *flight) {
-	delete(a.replies.flying, nameReply(t.Rule.Operation, claim.Key))
+	delete(a.replies.flying, NameReply(t.Rule.Operation, claim.Key))
 	close(flying.done)
 }
 
 // Commit implements [Store].
 func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 	defer l.meter.time(timeCommit, time.Now())
-	if len(plain) > maxReply {
-		_, err := l.Abort(t, claim)
-		err = cmp.Or(err, ErrIdempotencyFull)
-		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), err)
+	data, err := PackReply(plain) // before the lock: it takes longer than all that follows
+	if err != nil {
+		_, aborted := l.Abort(t, claim)
+		return Receipt{}, cmp.Or(aborted, err)
 	}
 
-	data := codec.compress(plain) // before the lock: it takes longer than all that follows
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	flying := a.owned(&t, &claim)
@@ -169,7 +168,7 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 	}
 
 	// A checkpoint that has the charge has to have the reply: both go in under one lock.
-	name := nameReply(t.Rule.Operation, claim.Key)
+	name := NameReply(t.Rule.Operation, claim.Key)
 	a.release(&t.Rule, t.Day, flying.period)
 	a.replies.keep(name, reply{answer: answer{body: flying.body, at: t.At}, data: data})
 	e := ticketEntry(&t, t.Rule.Cost)
@@ -179,7 +178,7 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 	a.mu.Unlock()
 
 	// Those who wait for the reply are woken only when it is on disk, or never will be.
-	err := l.await(seq, true)
+	err = l.await(seq, true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
@@ -210,6 +209,23 @@ func (l *limits) Abort(t Ticket, claim Claim) (Receipt, error) {
 	return l.Finish(t, false)
 }
 
+// PackReply compresses a reply to be kept. One that is too long is an ErrIdempotencyFull.
+func PackReply(plain []byte) ([]byte, error) {
+	if len(plain) > maxReply {
+		return nil, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), ErrIdempotencyFull)
+	}
+	return codec.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
+}
+
+// UnpackReply returns a kept reply as it was before [PackReply].
+func UnpackReply(data []byte) ([]byte, error) {
+	plain, err := codec.decoder.DecodeAll(data, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
+	}
+	return plain, nil
+}
+
 // replyCodec compresses replies. It is safe for concurrent use.
 type replyCodec struct {
 	encoder *zstd.Encoder
@@ -230,12 +246,4 @@ func newReplyCodec() replyCodec {
 
 	encoder.EncodeAll(nil, nil) // makes its tables now, and not while a caller waits
 	return replyCodec{encoder: encoder, decoder: decoder}
-}
-
-func (rc replyCodec) compress(plain []byte) []byte {
-	return rc.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
-}
-
-func (rc replyCodec) expand(data []byte) ([]byte, error) {
-	return rc.decoder.DecodeAll(data, nil)
 }

@@ -75,7 +75,7 @@ func (j *journal) all(tenant string) []*account {
 // Err implements [Store].
 func (j *journal) Err() error {
 	if j.closed.Load() {
-		return errClosed
+		return ErrClosed
 	}
 	if j.dir == nil {
 		return nil
@@ -89,7 +89,7 @@ func unavailable(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, wal.ErrClosed):
-		return errClosed
+		return ErrClosed
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
@@ -145,7 +145,7 @@ func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 		if err := file.Load(stored); err != nil {
 			return err
 		}
-		rows = append(stored.rows, j.rowsOf(tenant, since)...)
+		rows = slices.Concat(stored.rows, j.rowsOf(tenant, since))
 		return j.content.settled()
 	})
 	if err != nil {

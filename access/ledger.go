@@ -36,7 +36,8 @@ func (name rowName) row(tenant string) LedgerRow {
 
 func (row *LedgerRow) name() rowName { return rowName{key: row.Key, day: row.Day, op: row.Operation} }
 
-func compareRows(a, b LedgerRow) int {
+// CompareRows is the order of ledger rows: by tenant, key, day and operation.
+func CompareRows(a, b LedgerRow) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Key, b.Key),
 		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Operation, b.Operation))
 }
@@ -44,13 +45,13 @@ func compareRows(a, b LedgerRow) int {
 // sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are
 // added up: a checkpoint may hold a part of what memory holds the rest of.
 func sumRows(rows []LedgerRow, tenant string, since calendar.Day) []LedgerRow {
-	slices.SortFunc(rows, compareRows)
+	slices.SortFunc(rows, CompareRows)
 	sum := []LedgerRow{}
 	for _, row := range rows {
 		if row.Day < since || tenant != "" && tenant != row.Tenant {
 			continue
 		}
-		if n := len(sum); n > 0 && compareRows(sum[n-1], row) == 0 {
+		if n := len(sum); n > 0 && CompareRows(sum[n-1], row) == 0 {
 			sum[n-1].Calls += row.Calls
 			sum[n-1].Charged += row.Charged
 			continue

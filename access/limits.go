@@ -97,7 +97,7 @@ func (l *limits) Admit(p *keys.Principal, rule Rule, now Instant) (decision Deci
 		if fits {
 			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
 			// the minute.
-			wait = min(wait, minuteMillis)
+			wait = min(wait, calendar.MinuteMillis)
 		}
 		decision.Minute = Policy{
 			Limit: int64(rule.PerMinute), Remaining: remaining,
@@ -126,7 +126,7 @@ func (l *limits) unavailable(p *keys.Principal, rule *Rule, now Instant) Decisio
 
 	st := a.stand(p, rule, l.moment(now))
 	return Decision{
-		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: st.policy(false),
+		Verdict: Unavailable, RetryAfter: UnavailableRetry, Allowance: st.policy(false),
 	}
 }
 
@@ -203,7 +203,7 @@ func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 func (l *limits) Usage(p *keys.Principal, rule Rule, now Instant) (Usage, error) {
 	// What was charged is in memory, also while the log is down.
 	if l.closed.Load() {
-		return Usage{}, errClosed
+		return Usage{}, ErrClosed
 	}
 
 	slot := l.slot(p)
@@ -253,7 +253,7 @@ func (l *limits) minuteNow(slot *slot, p *keys.Principal, now Instant) Policy {
 	w := slot.account.windowOf(slot.key, KeyWindow)
 	w.fit(p.Plan.PerMinute, at)
 	_, remaining, wait := w.peek(at)
-	wait = min(wait, minuteMillis)
+	wait = min(wait, calendar.MinuteMillis)
 	return Policy{
 		Limit: int64(p.Plan.PerMinute), Remaining: remaining,
 		Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),

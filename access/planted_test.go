@@ -50,7 +50,7 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a checkpoint leaves the replies out", "content.go",
-		"for name, r := range img.replies {", "for name, r := range map[replyName]reply{} {",
+		"for name, r := range img.replies {", "for name, r := range map[ReplyName]reply{} {",
 	},
 	{
 		"a day far ahead is believed", "book.go",
@@ -62,11 +62,11 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a window admits again after 50 s", "window.go",
-		"if age := at - w.ago(w.limit); age < minuteMillis {", "if age := at - w.ago(w.limit); age < 50_000 {",
+		"if age := at - w.ago(w.limit); age < calendar.MinuteMillis {", "if age := at - w.ago(w.limit); age < 50_000 {",
 	},
 	{
 		"a reply is forgotten after nine minutes", "answers.go",
-		"replyMillis = int64(600_000)", "replyMillis = int64(540_000)",
+		"ReplyMillis = int64(600_000)", "ReplyMillis = int64(540_000)",
 	},
 	{
 		"a failed call is charged when it is read back", "entry.go",

@@ -134,7 +134,7 @@ func TestRepeatedFromTheFile(t *testing.T) {
 	if err := h.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.store.readReply("prev", nameReply(PricesBatch, "batch5"), answer{})
+	_, err = h.store.readReply("prev", NameReply(PricesBatch, "batch5"), answer{})
 	if !errors.Is(err, wal.ErrClosed) {
 		t.Errorf("of a store that is closed: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
+	"ninepocket/calendar"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
 )
@@ -91,11 +92,11 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 
 	send(0, Fresh) // what is made once is made
 	save()
-	pass(minuteMillis)
+	pass(calendar.MinuteMillis)
 	before := heap()
 
 	batches := 0
-	for end := now.Mono + replyMillis; now.Mono < end; pass(10) {
+	for end := now.Mono + ReplyMillis; now.Mono < end; pass(10) {
 		batches++
 		send(batches, Fresh)
 		if batches%1000 == 0 {
@@ -120,7 +121,7 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	}
 
 	// The next checkpoint after their time lets go of them; virtual time passes with a call.
-	pass(replyMillis + 2*minuteMillis)
+	pass(ReplyMillis + 2*calendar.MinuteMillis)
 	if _, err := store.Finish(store.Admit(p, RuleFor(p, ProductsList), now).Ticket, false); err != nil {
 		t.Fatal(err)
 	}

@@ -393,8 +393,8 @@ func (u *universe) spans(cl *client) {
 
 	limit := cl.who.Plan.PerMinute
 	for i, from := range cl.times {
-		n, _ := slices.BinarySearch(cl.times[i:], from+minuteMillis)
-		if extra := glitched(from, from+minuteMillis); n > limit*(1+extra)+int(cl.fades) {
+		n, _ := slices.BinarySearch(cl.times[i:], from+calendar.MinuteMillis)
+		if extra := glitched(from, from+calendar.MinuteMillis); n > limit*(1+extra)+int(cl.fades) {
 			u.failf("%s had %d calls within a minute that had %d glitches", cl.id, n, extra)
 		}
 	}

@@ -3,6 +3,8 @@ package access
 import (
 	"cmp"
 	"slices"
+
+	"ninepocket/calendar"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 	bucketMillis = int64(100)
 	// bucketSpan is how many buckets, the current one included, can hold admissions less than a
 	// minute old.
-	bucketSpan = minuteMillis/bucketMillis + 1
+	bucketSpan = calendar.MinuteMillis/bucketMillis + 1
 	// bucketCount leaves room to judge a call that arrives up to 40 s after later ones.
 	bucketCount = 1024
 )
@@ -92,14 +94,14 @@ func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	}
 
 	// Admissions that came of age no longer count against what remains.
-	for w.live > 0 && at-w.ago(w.live) >= minuteMillis {
+	for w.live > 0 && at-w.ago(w.live) >= calendar.MinuteMillis {
 		w.live--
 	}
 
 	// The limit-th last admission decides alone, whatever was counted as live.
 	if w.count >= w.limit {
-		if age := at - w.ago(w.limit); age < minuteMillis {
-			return false, 0, minuteMillis - age
+		if age := at - w.ago(w.limit); age < calendar.MinuteMillis {
+			return false, 0, calendar.MinuteMillis - age
 		}
 	}
 	return true, max(0, int64(w.limit-w.live)), w.untilFree(at)
@@ -120,7 +122,7 @@ func (w *window) untilFree(at int64) int64 {
 	if w.live == 0 {
 		return 0
 	}
-	return max(1, minuteMillis-(at-w.ago(w.live)))
+	return max(1, calendar.MinuteMillis-(at-w.ago(w.live)))
 }
 
 // ago returns the n-th last admission time, 1 being the newest.
@@ -157,7 +159,7 @@ func (w *window) push(at int64) {
 
 func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	if !w.seek(at/bucketMillis - bucketSpan + 1) {
-		return false, 0, minuteMillis
+		return false, 0, calendar.MinuteMillis
 	}
 
 	if w.sum > 0 {
@@ -233,7 +235,7 @@ func (w *window) put(bucket, n int64) {
 func (w *window) ticks(at int64) []tick {
 	var out []tick
 	add := func(one tick) {
-		if at-one.at >= minuteMillis || one.n == 0 {
+		if at-one.at >= calendar.MinuteMillis || one.n == 0 {
 			return
 		}
 		if last := len(out) - 1; last >= 0 && out[last].at == one.at {

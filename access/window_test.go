@@ -30,7 +30,7 @@ func TestWindowProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(ringLimit+1, ringLimit+400)).Draw(rt, "limit")
-		pace := minuteMillis / int64(limit)
+		pace := calendar.MinuteMillis / int64(limit)
 		var w window
 		w.fit(limit, windowEpoch)
 		var admitted []int64
@@ -41,21 +41,21 @@ func TestWindowProperty(t *testing.T) {
 		for range rapid.IntRange(1, 8*limit/depth.Every(2)).Draw(rt, "calls") {
 			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
 			if rapid.IntRange(0, 200).Draw(rt, "idle") == 0 {
-				at += rapid.Int64Range(0, 3*minuteMillis).Draw(rt, "idle time")
+				at += rapid.Int64Range(0, 3*calendar.MinuteMillis).Draw(rt, "idle time")
 			}
 
 			now := max(0, at-rapid.Int64Range(0, latest).Draw(rt, "late"))
 			live := 0
 			strictly := 0
-			for recent < len(admitted) && at-admitted[recent] >= minuteMillis+bucketMillis+2*latest {
+			for recent < len(admitted) && at-admitted[recent] >= calendar.MinuteMillis+bucketMillis+2*latest {
 				recent++
 			}
 
 			for _, a := range admitted[recent:] {
-				if now-a < minuteMillis+bucketMillis+latest {
+				if now-a < calendar.MinuteMillis+bucketMillis+latest {
 					live++
 				}
-				if a <= now && now-a < minuteMillis {
+				if a <= now && now-a < calendar.MinuteMillis {
 					strictly++
 				}
 			}
@@ -76,7 +76,7 @@ func TestWindowProperty(t *testing.T) {
 
 		slices.Sort(admitted)
 		for i := limit; i < len(admitted); i++ {
-			if admitted[i]-admitted[i-limit] < minuteMillis {
+			if admitted[i]-admitted[i-limit] < calendar.MinuteMillis {
 				rt.Fatalf("%d admissions from %d to %d", limit+1, admitted[i-limit], admitted[i])
 			}
 		}
@@ -121,7 +121,7 @@ func TestWindowPacing(t *testing.T) {
 		var w window
 		w.fit(limit, windowEpoch)
 		for i := range 10 * limit {
-			if !w.call(int64(i) * minuteMillis / int64(limit)) {
+			if !w.call(int64(i) * calendar.MinuteMillis / int64(limit)) {
 				t.Fatalf("limit %d: call %d refused", limit, i)
 			}
 		}
@@ -141,12 +141,12 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 			}
 		}
 
-		open := offset + minuteMillis - 5
+		open := offset + calendar.MinuteMillis - 5
 		for !w.call(open) {
 			open++
 		}
 
-		if late := open - offset - minuteMillis; late < 0 || late > bucketMillis {
+		if late := open - offset - calendar.MinuteMillis; late < 0 || late > bucketMillis {
 			t.Fatalf("offset %d: opened %d ms after the minute", offset, late)
 		}
 	}
@@ -162,7 +162,7 @@ func TestWindowWait(t *testing.T) {
 		w.fit(limit, windowEpoch)
 		at := int64(0)
 		for {
-			at += rapid.Int64Range(0, minuteMillis/int64(limit)).Draw(rt, "step")
+			at += rapid.Int64Range(0, calendar.MinuteMillis/int64(limit)).Draw(rt, "step")
 			if !w.call(at) {
 				break
 			}
@@ -211,7 +211,7 @@ func TestWindowFit(t *testing.T) {
 			for range rapid.IntRange(0, 40).Draw(rt, "burst") {
 				live := 0
 				for _, a := range admitted {
-					if at-a < minuteMillis {
+					if at-a < calendar.MinuteMillis {
 						live++
 					}
 				}
@@ -233,7 +233,7 @@ func TestWindowLongIdle(t *testing.T) {
 	for _, limit := range []int{2, ringLimit + 1} {
 		var w window
 		w.fit(limit, windowEpoch)
-		for _, at := range []int64{0, 1, minuteMillis, 400 * calendar.DayMillis, 400*calendar.DayMillis + 1} {
+		for _, at := range []int64{0, 1, calendar.MinuteMillis, 400 * calendar.DayMillis, 400*calendar.DayMillis + 1} {
 			if !w.call(at) {
 				t.Fatalf("limit %d: refused at %d", limit, at)
 			}

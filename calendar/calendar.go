@@ -6,8 +6,11 @@ import (
 	"time"
 )
 
-// DayMillis is the length of a day.
-const DayMillis = int64(86_400_000)
+// The lengths of a minute and of a day in milliseconds.
+const (
+	MinuteMillis = int64(60_000)
+	DayMillis    = int64(86_400_000)
+)
 
 var errNotADate = errors.New("want YYYY-MM-DD")
 
@@ -29,8 +32,11 @@ func ParseDay(s string) (Day, error) {
 // Start returns the first instant of the day in Unix milliseconds.
 func (day Day) Start() int64 { return int64(day) * DayMillis }
 
+// Time returns the first instant of the day, in UTC.
+func (day Day) Time() time.Time { return time.UnixMilli(day.Start()).UTC() }
+
 // String returns the date as YYYY-MM-DD.
-func (day Day) String() string { return time.UnixMilli(day.Start()).UTC().Format(time.DateOnly) }
+func (day Day) String() string { return day.Time().Format(time.DateOnly) }
 
 // Period is a span of time [Start, End) in Unix milliseconds.
 type Period struct{ Start, End int64 }

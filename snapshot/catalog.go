@@ -2,7 +2,8 @@ package snapshot
 
 import (
 	"math"
-	"time"
+
+	"ninepocket/calendar"
 )
 
 // Limits of a catalog: what the fields of docs/API.md and the format's 32-bit offsets can carry.
@@ -28,41 +29,16 @@ const (
 )
 
 // Day is a UTC date as days since 1970-01-01.
-type Day int32
+type Day = calendar.Day
 
 // NoDay marks a date that is not known.
 const NoDay = Day(math.MinInt32)
 
-// DayOf returns the UTC date of an instant in milliseconds since 1970.
-func DayOf(ms int64) Day { return Day(floorDiv(ms, dayMillis)) }
+// DayOf is [calendar.DayOf].
+func DayOf(ms int64) Day { return calendar.DayOf(ms) }
 
-const dayMillis = 86_400_000
-
-// Start returns the first millisecond of the date.
-func (d Day) Start() int64 { return int64(d) * dayMillis }
-
-// Time returns midnight UTC at the start of the date.
-func (d Day) Time() time.Time { return time.UnixMilli(d.Start()).UTC() }
-
-// String spells the date as YYYY-MM-DD.
-func (d Day) String() string { return d.Time().Format(time.DateOnly) }
-
-// ParseDay reads a date spelt YYYY-MM-DD.
-func ParseDay(s string) (Day, error) {
-	t, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return NoDay, err
-	}
-	return DayOf(t.UnixMilli()), nil
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
+// ParseDay is [calendar.ParseDay].
+func ParseDay(s string) (Day, error) { return calendar.ParseDay(s) }
 
 // Condition is the state of a copy of a card. A variant's display price is that of the first
 // condition, in the order of the values, that has a price (decision 19).

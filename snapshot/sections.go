@@ -209,7 +209,7 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 func (k *checker) instants(section, column string, v []int64) {
 	for i, at := range v {
 		k.every(i)
-		if at != NoTime && (at < int64(firstDay)*dayMillis || at >= (int64(lastDay)+1)*dayMillis) {
+		if at != NoTime && (at < firstDay.Start() || at >= (lastDay+1).Start()) {
 			k.want(false, section, fmt.Sprintf("column %q has a time outside of the years 0 to 9999", column))
 			return
 		}

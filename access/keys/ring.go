@@ -6,13 +6,14 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"ninepocket/access/statedir"
-	"ninepocket/calendar"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 )
 
 // Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of

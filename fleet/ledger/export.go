@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -143,7 +142,7 @@ func (ex *Exporter) compare(ctx context.Context, rows []access.LedgerRow) (diffe
 			less = append(less, name)
 		}
 	}
-	slices.SortFunc(less, inOrder)
+	slices.SortFunc(less, access.CompareRows)
 	return append(differ, less...), less, nil
 }
 
@@ -306,7 +305,7 @@ func (ex *Exporter) Export(ctx context.Context) error {
 		row.Counts = counts
 		names = append(names, row)
 	}
-	slices.SortFunc(names, inOrder)
+	slices.SortFunc(names, access.CompareRows)
 	for part := range slices.Chunk(names, chunk) {
 		if err := ex.send(ctx, part); err != nil {
 			return err
@@ -326,12 +325,6 @@ func (ex *Exporter) Export(ctx context.Context) error {
 	}
 	ex.looked = now
 	return ex.db.rollUp(ctx, calendar.DayOf(now.UnixMilli())-keptDays)
-}
-
-// inOrder is the order of the ledger's primary key.
-func inOrder(a, b access.LedgerRow) int {
-	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Key, b.Key),
-		cmp.Compare(a.Operation, b.Operation))
 }
 
 // send sends rows in one statement, with the last uses of their keys.

@@ -196,7 +196,7 @@ func TestLedgerMerge(t *testing.T) {
 				b.charge(row, 1+random.Int64N(5), time.UnixMilli(int64(round+1)))
 			}
 			rows, _, _ := b.Totals(0)
-			slices.SortFunc(rows, inOrder)
+			slices.SortFunc(rows, access.CompareRows)
 			if len(rows) > 0 {
 				past = append(past, statement{i, rows})
 			}

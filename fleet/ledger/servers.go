@@ -206,7 +206,7 @@ func spoken(d time.Duration) string {
 // ImportRows enters what one machine charged before it was of the fleet, under the incarnation of its
 // state directory, by which it goes on when it is. Importing again changes nothing.
 func (db *DB) ImportRows(ctx context.Context, incarnation, host string, rows []access.LedgerRow) error {
-	rows = slices.SortedFunc(slices.Values(rows), inOrder)
+	rows = slices.SortedFunc(slices.Values(rows), access.CompareRows)
 	err := db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		// Nobody waits for its reports.
 		_, err := tx.Exec(ctx, `insert into ninepocket.servers (incarnation, session, host, version, forgotten_at)

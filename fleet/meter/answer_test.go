@@ -30,8 +30,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{opAnswer})
 	f.Fuzz(func(t *testing.T, course []byte) {
 		c := &answering{t: t, bytes: course[:min(len(course), 500)]}
-		c.share = newShare(names{prefix: "np", tenant: "t", incarnation: "i", life: "l"}, 500, access.Instant{Wall: 1},
-			func(span) *account { return &account{} })
+		c.share = newShare(names{prefix: "np", tenant: "t", incarnation: "i", life: "l"}, 500, access.Instant{Wall: 1})
 		for len(c.bytes) > 0 {
 			c.step()
 		}
@@ -186,7 +185,11 @@ func (c *answering) recovers() {
 // FuzzReplies gives what begin and commit may answer: only their own numbers mean something, and a
 // reply that is none is refused.
 func FuzzReplies(f *testing.F) {
-	f.Add(int64(1), codec.compress([]byte("the answer")), true)
+	packed, err := access.PackReply([]byte("the answer"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(int64(1), packed, true)
 	f.Add(int64(-1), []byte{}, false)
 	f.Add(int64(5), []byte("not compressed"), true)
 	f.Fuzz(func(t *testing.T, first int64, text []byte, there bool) {
@@ -201,7 +204,7 @@ func FuzzReplies(f *testing.F) {
 			}
 		}
 
-		if plain, err := codec.expand(text); err == nil && len(plain) > 2*maxReply {
+		if plain, err := access.UnpackReply(text); err == nil && len(plain) > 8<<20 {
 			t.Fatalf("a reply of %d bytes", len(plain))
 		}
 	})

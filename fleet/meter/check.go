@@ -49,7 +49,7 @@ func (e *LostError) Error() string {
 // Check looks at a Redis as a server that starts does.
 func Check(ctx context.Context, options Options) ([]Finding, error) {
 	options.setDefaults()
-	err := withRedis(&options, func(conn rueidis.DedicatedClient, l *link) error { return l.check(ctx, conn) })
+	err := withRedis(&options, func(conn rueidis.DedicatedClient, r *redis) error { return r.check(ctx, conn) })
 	if found, ok := errors.AsType[*FindingsError](err); ok {
 		return found.Findings, nil
 	}
@@ -57,7 +57,7 @@ func Check(ctx context.Context, options Options) ([]Finding, error) {
 }
 
 // check returns a FindingsError when Redis may not be used.
-func (l *link) check(ctx context.Context, conn rueidis.DedicatedClient) error {
+func (r *redis) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 	text, err := conn.Do(ctx, conn.B().Info().Build()).ToString()
 	if err != nil {
 		return err
@@ -76,40 +76,37 @@ func (l *link) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 	}
 	if info["role"] != "master" {
 		find("it is a replica itself: give the primary, or redis+sentinel://")
-	} else if have := onlineReplicas(info); l.options.Acks == AcksReplica && have < l.options.Replicas {
+	} else if have := onlineReplicas(info); r.options.Acks == AcksReplica && have < r.options.Replicas {
 		needs := "a replica"
-		if l.options.Replicas > 1 {
-			needs = strconv.Itoa(l.options.Replicas) + " replicas"
+		if r.options.Replicas > 1 {
+			needs = strconv.Itoa(r.options.Replicas) + " replicas"
 		}
 		find(`acks = "replica" needs %s, it has %d: add one, or run one Redis with appendfsync always and acks = "aof"`,
 			needs, have)
 	}
-	if l.options.Acks == AcksAOF {
+	if r.options.Acks == AcksAOF {
 		set, err := conn.Do(ctx, conn.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 		if err != nil || info["aof_enabled"] != "1" || set["appendfsync"] != "always" {
 			find(`acks = "aof" needs appendonly yes and appendfsync always`)
 		}
 	}
-	if err := l.checkClock(ctx, conn, find); err != nil {
+	if err := r.checkClock(ctx, conn, find); err != nil {
 		return err
 	}
 	if len(found) > 0 {
-		return &FindingsError{Host: l.host, Findings: found}
+		return &FindingsError{Host: r.host, Findings: found}
 	}
 	return nil
 }
 
 // checkClock compares the clock of Redis with this machine's.
-func (l *link) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, ...any)) error {
-	if l.options.given {
-		return nil
-	}
-	apart, err := l.apart(ctx, conn)
+func (r *redis) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, ...any)) error {
+	apart, err := r.apart(ctx, conn)
 	if err != nil {
 		return err
 	}
 
-	l.meters.apart.Store(apart)
+	r.meters.apart.Store(apart)
 	if max(apart, -apart) > clockApart {
 		way := "ahead of"
 		if apart < 0 {
@@ -123,10 +120,10 @@ func (l *link) checkClock(ctx context.Context, conn rueidis.DedicatedClient, fin
 
 // apart is how far the clock of Redis is ahead of this machine's, in milliseconds. It was read
 // somewhere between question and answer, and an answer that takes long is no clock that is wrong.
-func (l *link) apart(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
-	asked := l.options.Now().Wall
+func (r *redis) apart(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
+	asked := r.options.Now().Wall
 	clock, err := redisTime(ctx, conn)
-	answered := l.options.Now().Wall
+	answered := r.options.Now().Wall
 	return clock - min(max(clock, asked), max(asked, answered)), err
 }
 

@@ -3,23 +3,19 @@ package meter
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"ninepocket/access"
 	"ninepocket/calendar"
 )
 
 const (
-	// maxReply bounds one reply before compression.
-	maxReply = 4 << 20
 	// askAgain is when a caller that waits for another server's reply looks again.
 	askAgain = 40 * time.Millisecond
 	// commitFor is how long a commit whose answer was lost is sent again before the call is 503, in
@@ -73,8 +69,8 @@ func (cs *claims) begin(life string) {
 
 // nameRecord names an idempotency record inside a tenant.
 func nameRecord(op access.Operation, key string) string {
-	sum := sha256.Sum256([]byte(string(op) + "\x00" + key))
-	return hex.EncodeToString(sum[:16])
+	name := access.NameReply(op, key)
+	return hex.EncodeToString(name[:])
 }
 
 // take returns the flight of a record: a new one, or the one that is under way.
@@ -134,7 +130,6 @@ func (store *Store) Begin(
 			string(t.Rule.Operation), access.ErrTicket)
 	}
 
-	store.see(now)
 	n := store.names(t.Principal.Tenant)
 	record := n.record(nameRecord(t.Rule.Operation, key))
 	f, fresh, open := store.claims.take(t.Principal.Tenant, record, body)
@@ -161,7 +156,7 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 	out, err := store.do(&command{
 		script: scriptBegin, keys: []string{f.record, n.times()},
 		args: []string{
-			f.claim, string(f.body[:]), number(claimMillis), number(replyMillis),
+			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
 			number(int64(store.options.RepliesMax)), number(int64(open)),
 		},
 	}, store.options.Timeout)
@@ -174,20 +169,20 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 	switch out.code(beginWait) {
 	case beginFresh:
 	case beginReplay:
-		plain, err := codec.expand([]byte(out.text))
+		plain, err := access.UnpackReply([]byte(out.text))
 		if err != nil {
-			return access.Claim{}, fmt.Errorf("%w: stored reply: %w", access.ErrUnavailable, err)
+			return access.Claim{}, err
 		}
 		return access.Claim{Outcome: access.Replay, Reply: plain}, nil
 	case beginConflict:
 		return access.Claim{Outcome: access.Conflict}, nil
 	case beginFull:
-		wait := min(max(1, out.at(1)), replyMillis)
+		wait := min(max(1, out.at(1)), access.ReplyMillis)
 		return access.Claim{}, &access.FullError{Kept: store.options.RepliesMax, RetryAfter: (wait + 999) / 1000}
 	case beginWait:
 		done := make(chan struct{})
 		wait := time.Duration(min(max(1, out.at(1)), askAgain.Milliseconds())) * time.Millisecond
-		time.AfterFunc(wait, func() { close(done) })
+		store.options.pacer.later(wait, func() { close(done) })
 		return access.Claim{Outcome: access.Wait, Done: done}, nil
 	default:
 		return access.Claim{}, fmt.Errorf("%w: it answered %v to a begin", errScript, out.ints)
@@ -222,10 +217,10 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 		return access.Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
 			string(t.Rule.Operation), access.ErrTicket)
 	}
-	if len(plain) > maxReply {
-		_, err := store.Abort(t, claim)
-		err = cmp.Or(err, access.ErrIdempotencyFull)
-		return access.Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), err)
+	packed, err := access.PackReply(plain)
+	if err != nil {
+		_, aborted := store.Abort(t, claim)
+		return access.Receipt{}, cmp.Or(aborted, err)
 	}
 
 	t.Period = f.period
@@ -235,10 +230,10 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 		return access.Receipt{}, err
 	}
 	defer store.claims.land(t.Principal.Tenant, f)
-	kept := string(codec.compress(plain))
+	kept := string(packed)
 	out, err := store.do(&command{
 		script: scriptCommit, keys: []string{record, n.times()},
-		args: []string{f.claim, number(t.At), kept, number(replyMillis)},
+		args: []string{f.claim, number(t.At), kept, number(access.ReplyMillis)},
 	}, store.options.commit)
 	if err == nil && out.code(1) < 0 {
 		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
@@ -339,8 +334,8 @@ func (store *Store) unsettled(tenant string, of span) (n int64) {
 func (store *Store) resolveAll(ctx context.Context) {
 	store.claims.mu.Lock()
 	var all []unsure
-	for _, u := range store.claims.lost {
-		all = append(all, u)
+	for _, claim := range slices.Sorted(maps.Keys(store.claims.lost)) {
+		all = append(all, store.claims.lost[claim])
 	}
 	store.claims.mu.Unlock()
 
@@ -388,36 +383,32 @@ func (store *Store) names(tenant string) names {
 
 // do sends a command until it is answered, for a while.
 func (store *Store) do(command *command, patience time.Duration) (reply, error) {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
+	until := store.now().Mono + patience.Milliseconds()
+	left := func() time.Duration { return time.Duration(max(0, until-store.now().Mono)) * time.Millisecond }
 	for {
-		type answer struct {
-			reply
-			err error
-		}
-		done := make(chan answer, 1)
+		got := answer{err: errAway}
+		done := make(chan struct{})
 		wake := store.link.wake() // of what comes up after the next line
-		err := errAway
+
 		if store.link.up() {
-			store.link.send(command, func(out reply, err error) { done <- answer{out, err} })
-			select {
-			case got := <-done:
-				if got.err == nil {
-					return got.reply, nil
-				}
-				err = got.err
-			case <-deadline.C:
+			store.link.send(command, func(out reply, err error) {
+				got = answer{out, err}
+				close(done)
+			})
+			if store.options.pacer.wait(left(), done, nil) < 0 {
 				return reply{}, errLate
 			}
-		}
-		if patience <= store.options.Timeout {
-			return reply{}, err
+			if got.err == nil {
+				return got.reply, nil
+			}
 		}
 
-		select {
-		case <-wake:
-		case <-deadline.C:
-			return reply{}, err
+		// A short one ends here; a long one waits until there is Redis again.
+		if patience <= store.options.Timeout {
+			return reply{}, got.err
+		}
+		if store.options.pacer.wait(left(), wake, nil) < 0 {
+			return reply{}, got.err
 		}
 	}
 }
@@ -428,28 +419,3 @@ func aborting(record, claim string) *command {
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// replyCodec compresses replies. It is safe for concurrent use.
-type replyCodec struct {
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
-}
-
-// codec serves every store: it keeps nothing from one reply to the next, and its tables take a megabyte.
-var codec = newReplyCodec()
-
-func newReplyCodec() replyCodec {
-	encoder, encodeErr := zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
-	decoder, decodeErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(2*maxReply))
-	if err := errors.Join(encodeErr, decodeErr); err != nil {
-		panic(err) // the options are constants
-	}
-	return replyCodec{encoder: encoder, decoder: decoder}
-}
-
-func (rc replyCodec) compress(plain []byte) []byte {
-	return rc.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
-}
-
-func (rc replyCodec) expand(data []byte) ([]byte, error) { return rc.decoder.DecodeAll(data, nil) }

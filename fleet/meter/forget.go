@@ -42,7 +42,7 @@ type Charged func(tenant string, allowance access.Allowance, from int64) (units 
 // Lives returns [ErrLives] for a server that reached Redis within two minutes.
 func Lives(ctx context.Context, options Options, incarnation string) error {
 	options.setDefaults()
-	return withRedis(&options, func(conn rueidis.DedicatedClient, _ *link) error {
+	return withRedis(&options, func(conn rueidis.DedicatedClient, _ *redis) error {
 		name := livesKey(options.Prefix, incarnation)
 		left, err := conn.Do(ctx, conn.B().Pttl().Key(name).Build()).AsInt64()
 		if err == nil && left > 0 {
@@ -69,7 +69,7 @@ func visit(
 	ctx context.Context, options Options, incarnation string, charged Charged, look bool,
 ) (freed Freed, err error) {
 	options.setDefaults()
-	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *link) error {
+	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *redis) error {
 		tenants := map[string]bool{}
 		scan := rueidis.ScanEntry{}
 		for more := true; more; more = scan.Cursor != 0 {
@@ -154,18 +154,18 @@ func readAllowance(prefix, key string) (tenant string, allowance access.Allowanc
 }
 
 // withRedis does something on a connection of its own.
-func withRedis(options *Options, do func(rueidis.DedicatedClient, *link) error) error {
-	l, err := newLink(options, newMeters(), nil)
+func withRedis(options *Options, do func(rueidis.DedicatedClient, *redis) error) error {
+	r, err := newRedis(options, newMeters())
 	if err != nil {
 		return err
 	}
-	client, err := rueidis.NewClient(l.target)
+	client, err := rueidis.NewClient(r.target)
 	if err != nil {
-		return fmt.Errorf("cannot reach redis at %s: %w", l.host, err)
+		return fmt.Errorf("cannot reach redis at %s: %w", r.host, err)
 	}
 	defer client.Close()
 	conn, release := client.Dedicate()
 	defer release()
 
-	return l.explain(do(conn, l))
+	return r.explain(do(conn, r))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"ninepocket/access"
 	"ninepocket/internal/depth"
 )
 
@@ -36,11 +37,11 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	case scriptBegin:
 		body := rc.number(2)
 		return command{script: which, keys: []string{record, n.times()}, args: []string{
-			claim, body, number(claimMillis), number(replyMillis), "30", rc.number(3),
+			claim, body, number(claimMillis), number(access.ReplyMillis), "30", rc.number(3),
 		}}
 	case scriptCommit:
 		return command{script: which, keys: []string{record, n.times()}, args: []string{
-			claim, number(rc.now/1000 - rc.Int64N(3000)), "reply " + rc.number(100), number(replyMillis),
+			claim, number(rc.now/1000 - rc.Int64N(3000)), "reply " + rc.number(100), number(access.ReplyMillis),
 		}}
 	case scriptAbort:
 		return command{script: which, keys: []string{record}, args: []string{claim, number(claimMillis)}}
@@ -56,19 +57,14 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	last := max(0, rc.seqs[id]-1-rc.Int64N(3))
 	from := rc.now / 1000 / 86_400_000 * 86_400_000
 	o := order{subject: subject, span: span{name: "d1"}}
-	numbers := []int64{seq, last, 20 + rc.Int64N(30), rc.Int64N(20)}
-	if which == scriptTake {
-		numbers = append(numbers, rc.Int64N(2), rc.Int64N(2))
+	both := []int64{
+		seq, last, 20 + rc.Int64N(30), rc.Int64N(20), 5000, rc.Int64N(500), from, from + 86_400_000, 500,
 	}
-	numbers = append(numbers, 5000, rc.Int64N(500), from, from+86_400_000, 500)
+	own := []int64{rc.Int64N(2), rc.Int64N(2)}
 	if which == scriptLease {
-		numbers = append(numbers, rc.seqs[id]-1, rc.Int64N(5))
+		own = []int64{rc.seqs[id] - 1, rc.Int64N(5)}
 	}
-	var args []string
-	for _, number := range numbers {
-		args = append(args, strconv.FormatInt(number, 10))
-	}
-	return n.command(which, n.keys(&o), append(args, n.life))
+	return n.command(which, n.keys(&o), both, own)
 }
 
 // TestModelIsRedis holds the model of the simulation against redis-server, call by call: a simulation

@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	minuteMillis = int64(60_000)
-	// replyMillis is how long a reply is kept (decision 30).
-	replyMillis = int64(600_000)
 	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
 	claimMillis = int64(15_000)
 	// leaseRefusal is how long a window that is leased is taken for full, in milliseconds.
@@ -27,6 +24,8 @@ const (
 // The scripts. Each is named by its hash: old ones and new ones run side by side, so that what they
 // store may only grow.
 var (
+	//go:embed scripts/head.lua
+	headSource string
 	//go:embed scripts/take.lua
 	takeSource string
 	//go:embed scripts/lease.lua
@@ -59,9 +58,9 @@ const (
 
 func sources() [scriptCount]string {
 	return [...]string{
-		scriptTake: takeSource, scriptLease: leaseSource, scriptBegin: beginSource, scriptCommit: commitSource,
-		scriptAbort: abortSource, scriptRestore: restoreSource,
-		scriptOffer: offerSource,
+		scriptTake: headSource + takeSource, scriptLease: headSource + leaseSource,
+		scriptBegin: beginSource, scriptCommit: commitSource, scriptAbort: abortSource,
+		scriptRestore: restoreSource, scriptOffer: offerSource,
 	}
 }
 
@@ -90,12 +89,21 @@ func (n *names) keys(o *order) []string {
 	}
 }
 
-// command makes a command of take or lease. The script knows the incarnation by its first argument.
-func (n *names) command(which script, keys, args []string) command {
+// command makes a command of take or lease: what both are given, and what is the script's own.
+func (n *names) command(which script, keys []string, both, own []int64) command {
 	if which == scriptTake {
 		keys = keys[:4]
 	}
-	return command{script: which, keys: keys, args: append([]string{n.incarnation}, args...)}
+	args := make([]string, 1, len(both)+len(own)+2)
+	args[0] = n.incarnation
+	for _, figure := range both {
+		args = append(args, number(figure))
+	}
+	args = append(args, n.life)
+	for _, figure := range own {
+		args = append(args, number(figure))
+	}
+	return command{script: which, keys: keys, args: args}
 }
 
 // livesKey is the key that a server keeps in Redis while it reaches it.

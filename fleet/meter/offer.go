@@ -1,6 +1,10 @@
 package meter
 
-import "sync"
+import (
+	"sync"
+
+	"ninepocket/access"
+)
 
 // offersMost bounds the replies that a server keeps to offer them again, in bytes: 28,000 of a usual size.
 // The oldest go first.
@@ -27,7 +31,7 @@ type offer struct {
 func (os *offers) keep(f *flight, times string, at int64, reply string) {
 	one := offer{at: at, size: len(reply) + 500, command: &command{
 		script: scriptOffer, keys: []string{f.record, times},
-		args: []string{f.claim, string(f.body[:]), number(at), reply, number(replyMillis)},
+		args: []string{f.claim, string(f.body[:]), number(at), reply, number(access.ReplyMillis)},
 	}}
 	os.mu.Lock()
 	defer os.mu.Unlock()
@@ -40,7 +44,7 @@ func (os *offers) keep(f *flight, times string, at int64, reply string) {
 func (os *offers) drop(now int64) {
 	gone := 0
 	for _, one := range os.all {
-		if os.size <= offersMost && now-one.at < replyMillis {
+		if os.size <= offersMost && now-one.at < access.ReplyMillis {
 			break
 		}
 		os.size -= one.size

@@ -67,17 +67,17 @@ func TestOffersAreBounded(t *testing.T) {
 	f := &flight{claim: "c", record: "r"}
 
 	for i := range int64(100) {
-		os.keep(f, "times", i*replyMillis/50, "x")
+		os.keep(f, "times", i*access.ReplyMillis/50, "x")
 	}
 	if n := len(os.all); n != 50 {
 		t.Errorf("%d are kept, 50 are of ten minutes", n)
 	}
-	if n := len(os.commands(2*replyMillis + replyMillis/2)); n != 24 {
+	if n := len(os.commands(2*access.ReplyMillis + access.ReplyMillis/2)); n != 24 {
 		t.Errorf("%d are offered, 24 are of ten minutes", n)
 	}
 	big := strings.Repeat("x", offersMost/8)
 	for range 20 {
-		os.keep(f, "times", 3*replyMillis, big)
+		os.keep(f, "times", 3*access.ReplyMillis, big)
 	}
 	if n := len(os.all); n != 7 || os.size > offersMost {
 		t.Errorf("%d of an eighth are kept, %d bytes", n, os.size)

@@ -2,7 +2,6 @@ package meter
 
 import (
 	"context"
-	"time"
 
 	"ninepocket/access"
 )
@@ -43,12 +42,10 @@ func (store *Store) lacks(acc *account, now access.Instant) *gap {
 // calls go on: that takes an emptied Redis and a database that is away at once.
 func (store *Store) fill(st *seat, lack *gap, tenant string, allowance access.Allowance) error {
 	if !lack.mine {
-		select {
-		case <-lack.done:
-			return nil
-		case <-time.After(2 * store.options.Timeout):
+		if store.options.pacer.wait(2*store.options.Timeout, lack.done, nil) < 0 {
 			return errLate
 		}
+		return nil
 	}
 
 	err := store.restore(tenant, allowance, lack.acc.span)

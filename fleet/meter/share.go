@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"ninepocket/access"
+	"ninepocket/calendar"
 )
 
 // span is an allowance of a tenant: the day or the credit period that calls are charged to.
@@ -104,7 +104,6 @@ type window struct {
 type share struct {
 	names    names
 	leaseFor int64 // milliseconds
-	open     func(span) *account
 
 	seq      int64
 	accounts map[string]*account
@@ -130,25 +129,28 @@ type ask struct {
 	refused bool           // nobody answers it: it is to be sent again
 }
 
-// newShare returns the share of a tenant. open says what the journal has of a span. The first number
-// is above all that a process before may have used; where it is not, an answer says so.
-func newShare(n names, leaseFor int64, now access.Instant, open func(span) *account) *share {
+// newShare returns the share of a tenant. The first number is above all that a process before may have
+// used; where it is not, an answer says so.
+func newShare(n names, leaseFor int64, now access.Instant) *share {
 	return &share{
-		names: n, leaseFor: leaseFor, open: open, seq: now.Wall, used: now,
+		names: n, leaseFor: leaseFor, seq: now.Wall, used: now,
 		accounts: map[string]*account{}, windows: map[string]*window{},
 	}
 }
 
+// account returns what there is of a span, which is the current one then.
 func (s *share) account(of span) *account {
-	acc := s.accounts[of.name]
-	if acc == nil {
-		acc = s.open(of)
-		acc.span = of
-		s.accounts[of.name] = acc
-		s.drop(acc)
+	if s.accounts[of.name] == nil {
+		s.enter(&account{span: of})
 	}
-	s.current = acc
-	return acc
+	s.current = s.accounts[of.name]
+	return s.current
+}
+
+// enter begins a span with what the journal has of it.
+func (s *share) enter(acc *account) {
+	s.accounts[acc.name] = acc
+	s.drop(acc)
 }
 
 // drop forgets the spans before the last two: their calls have ended.
@@ -232,7 +234,7 @@ func (s *share) useLease(w *window, c *call, now access.Instant) bool {
 	w.left--
 	w.used++
 	count := c.perMinute - w.free - w.left
-	s.decide(c, admitted, max(now.Wall, w.begin.Wall), count, minuteMillis)
+	s.decide(c, admitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
 	return true
 }
 
@@ -317,7 +319,7 @@ func (s *share) unsettled() bool {
 // idle reports whether a share may be forgotten: nothing is under way or held, Redis has what it has, and
 // it is longer unused than windows and losses are looked at.
 func (s *share) idle(now access.Instant) bool {
-	if s.under != nil || len(s.waiting) > 0 || now.Mono < s.shut || now.Mono-s.used.Mono <= 3*minuteMillis {
+	if s.under != nil || len(s.waiting) > 0 || now.Mono < s.shut || now.Mono-s.used.Mono <= 3*calendar.MinuteMillis {
 		return false
 	}
 	for _, acc := range s.accounts {
@@ -331,7 +333,7 @@ func (s *share) idle(now access.Instant) bool {
 // reassert is what to send to a Redis that may have lost something: what is under way, or what there
 // is. It is nil for a share that has taken nothing within a minute.
 func (s *share) reassert(now access.Instant) *ask {
-	if s.under != nil || s.current == nil || s.latest.subject == "" || now.Mono-s.used.Mono > 2*minuteMillis {
+	if s.under != nil || s.current == nil || s.latest.subject == "" || now.Mono-s.used.Mono > 2*calendar.MinuteMillis {
 		return s.under
 	}
 	want := s.latest
@@ -361,32 +363,24 @@ func (s *share) send(want order, calls []*call, now access.Instant) *ask {
 		w.keys = s.names.keys(&want)
 		w.keysOf = want.span.name
 	}
-	ints := func(numbers ...int64) (out []string) {
-		out = make([]string, 0, len(numbers)+1)
-		for _, number := range numbers {
-			out = append(out, strconv.FormatInt(number, 10))
-		}
-		return out
+
+	which := scriptTake
+	own := []int64{0, want.cost}
+	if want.window {
+		own[0] = 1
 	}
 	if want.leased {
 		if n > 0 {
 			n += max(16, 2*settled.used) // as many again as came since the last one
 		}
-		a.want = n
 		w.perMinute = want.perMinute
-		a.command = s.names.command(scriptLease, w.keys, ints(a.seq, acc.last, want.perMinute, n, want.limit, a.base,
-			want.span.from, want.span.till, s.leaseFor, settled.seq, settled.used))
-	} else {
-		unit := int64(0)
-		if want.window {
-			unit = 1
-		}
-		a.want = n
-		a.command = s.names.command(scriptTake, w.keys, ints(a.seq, acc.last, want.perMinute, n, unit, want.cost,
-			want.limit, a.base, want.span.from, want.span.till, s.leaseFor))
+		which = scriptLease
+		own = []int64{settled.seq, settled.used}
 	}
-
-	a.args = append(a.args, s.names.life)
+	a.want = n
+	a.command = s.names.command(which, w.keys, []int64{
+		a.seq, acc.last, want.perMinute, n, want.limit, a.base, want.span.from, want.span.till, s.leaseFor,
+	}, own)
 	s.under = a
 	return a
 }

@@ -1,77 +1,107 @@
 package meter
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"os"
+	"time"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/internal/disk/disktest"
 )
 
-// simServer is a server around the real shares: what Store does with goroutines, as events.
+// simServer is a server of a simulation: the real Store over a real journal, with clients. What it waits
+// for are events.
 type simServer struct {
-	w        *world
-	id       int
-	life     int // goes up with each kill
-	disk     int // goes up with each disk that is lost
-	up       bool
-	paused   int64 // true time until which it stands still
-	cut      int64 // until then, no answer arrives
-	mute     int64 // until then, nothing that it sends arrives
-	rate     float64
-	step     int64 // of the wall clock
-	stopped  int64 // that the monotonic clock stood still
-	run      int   // of Redis, as it knows
-	pending  int   // shares that have to be asserted again
-	shares   map[string]*share
-	then     map[*call]func(*call)
+	w       *world
+	id      int
+	life    int // goes up with each kill
+	disk    int // goes up with each disk that is lost
+	up      bool
+	paused  int64 // true time until which it stands still
+	cut     int64 // until then, no answer arrives
+	mute    int64 // until then, nothing that it sends arrives
+	rate    float64
+	step    int64 // of the wall clock
+	stopped int64 // that the monotonic clock stood still
+
+	dir      string
+	journal  *access.Embedded
+	store    *Store
+	routines []*routine
 	number   int
-	flying   map[string]bool
 	inFlight map[int]string // calls between their admission and their answer, by number
 
-	// What a kill leaves.
-	journal  map[string]int64
-	prepared map[string]*simBatch
-
-	unsure     map[string]*simBatch
 	lastServed int64
 }
 
-// simBatch is a batch in a journal.
-type simBatch struct {
-	key, record, claim string
-	adopted            bool
-}
-
 func newSimServer(w *world, id int) *simServer {
-	s := &simServer{
-		w: w, id: id, rate: 1 + (w.Float64()-0.5)*1e-3, journal: map[string]int64{}, prepared: map[string]*simBatch{},
-		lastServed: w.now,
-	}
+	s := &simServer{w: w, id: id, rate: 1 + (w.Float64()-0.5)*1e-3, lastServed: w.now, dir: simDir(w)}
 	s.begin()
 	return s
 }
 
-// begin starts a process.
-func (s *simServer) begin() {
-	s.up = true
-	s.run = s.w.run
-	s.pending = 0
-	s.shares = map[string]*share{}
-	s.then = map[*call]func(*call){}
-	s.flying = map[string]bool{}
-	s.inFlight = map[int]string{}
-	s.unsure = map[string]*simBatch{}
-	for _, claim := range slices.Sorted(maps.Keys(s.prepared)) {
-		b := s.prepared[claim]
-		b.adopted = true
-		s.unsure[claim] = b
+// simDir makes a state directory.
+func simDir(w *world) string {
+	dir, err := os.MkdirTemp(w.home, "state")
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	s.later(100_000, s.tick)
+	return dir
 }
 
-// later does something on this server, in this life of it, when it does not stand still.
-func (s *simServer) later(d int64, do func()) {
+// incarnation names the disk.
+func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.disk) }
+
+// open opens the journal.
+func (s *simServer) open() {
+	var err error
+	s.journal, err = access.OpenEmbedded(s.dir, access.EmbeddedOptions{
+		Now: s.instant(), Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
+	})
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+}
+
+// begin starts a process.
+func (s *simServer) begin() {
+	w := s.w
+	s.open()
+	if w.flaws.unprepared {
+		for _, batch := range s.journal.Unsettled() {
+			if err := s.journal.Settle(batch, false); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+
+	s.inFlight = map[int]string{}
+	options := Options{
+		Journal: s.journal, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
+		Timeout: time.Duration(w.patience) * time.Microsecond, Lease: time.Duration(w.ttl) * time.Millisecond,
+		exchange: time.Duration(w.retry) * time.Microsecond, Recorded: w.recorded,
+		inline: inline{pacer: s, dialer: simDialer{s}, life: fmt.Sprintf("s%dl%d", s.id, s.life), exact: exactMost},
+	}
+	if w.leased {
+		options.exact = 1
+	}
+	s.beside(func() {
+		store, err := Open(context.Background(), options)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		s.store = store
+		s.up = true
+	})
+}
+
+// sleep does something on this server after some microseconds, in this life of it, when it does not stand
+// still.
+func (s *simServer) sleep(d int64, do func()) {
 	life := s.life
 	var try func()
 	try = func() {
@@ -85,6 +115,9 @@ func (s *simServer) later(d int64, do func()) {
 	}
 	s.w.after(d, try)
 }
+
+// later implements [pacer].
+func (s *simServer) later(d time.Duration, do func()) { s.sleep(d.Microseconds(), do) }
 
 // instant is the server's clocks: each has a rate of its own, and the wall clock is stepped.
 func (s *simServer) instant() access.Instant {
@@ -105,22 +138,42 @@ func (s *simServer) kill(disk bool) {
 	for _, tenant := range s.inFlight {
 		w.inAir[tenant]++
 	}
-	s.up = false
-	s.life++
+	s.halt()
 
 	// What is on the disk stays, and what is in Redis.
-	if w.flaws.forget {
-		s.journal = map[string]int64{}
+	if disk || w.flaws.forget {
+		s.open()
+		for _, batch := range s.journal.Unsettled() {
+			w.key(w.records[batch.Record]).unbilled = true // what its last seconds cost is lost with it
+		}
+		w.bill(s)
+		if err := s.journal.Close(); err != nil {
+			w.t.Fatal(err)
+		}
+		s.dir = simDir(w)
 	}
 	if disk {
-		for _, b := range s.prepared {
-			w.key(b.key).unbilled = true // what its last seconds cost is lost with it
-		}
 		s.disk++
-		s.journal = map[string]int64{}
-		s.prepared = map[string]*simBatch{}
 	}
 	w.after(w.Int64N(5_000_000), s.begin)
+}
+
+// halt ends the process.
+func (s *simServer) halt() {
+	s.up = false
+	s.life++
+	if s.store != nil {
+		s.w.notes.lost += int(s.store.meters.lost.Load())
+	}
+	s.store = nil
+	for _, r := range s.routines {
+		r.stop()
+	}
+	s.routines = nil
+	// Inline, a journal has written all that it answered for.
+	if err := s.journal.Close(); err != nil {
+		s.w.t.Fatal(err)
+	}
 }
 
 // pause stops the process for a while, and now and then the machine with its monotonic clock.
@@ -134,29 +187,6 @@ func (s *simServer) pause(d int64) {
 	}
 }
 
-func (s *simServer) names(tenant string) names {
-	return names{
-		prefix: "np", tenant: tenant, incarnation: fmt.Sprintf("i%dd%d", s.id, s.disk), life: fmt.Sprint("l", s.life),
-	}
-}
-
-func (s *simServer) share(tenant string) *share {
-	sh := s.shares[tenant]
-	if sh == nil {
-		sh = newShare(s.names(tenant), s.w.ttl, s.instant(), func(span) *account {
-			acc := &account{charged: s.journal[tenant]}
-			for _, b := range s.prepared {
-				if b.adopted && tenant == "org" {
-					acc.adopted++
-				}
-			}
-			return acc
-		})
-		s.shares[tenant] = sh
-	}
-	return sh
-}
-
 // clients makes calls for ever: some seldom, some in bursts.
 func (s *simServer) clients() {
 	w := s.w
@@ -168,9 +198,10 @@ func (s *simServer) clients() {
 	for range n {
 		if s.up && s.paused <= w.now {
 			if w.IntN(6) == 0 {
-				s.batch(fmt.Sprintf("%d-%d", w.now/40_000_000, w.IntN(8)))
+				key := fmt.Sprintf("%d-%d", w.now/40_000_000, w.IntN(8))
+				s.beside(func() { s.batch(key) })
 			} else {
-				s.call()
+				s.beside(s.call)
 			}
 		}
 	}
@@ -182,168 +213,29 @@ func (s *simServer) clients() {
 	w.after(int64(w.ExpFloat64()*mean), s.clients)
 }
 
-// ask is how a call gets its right. then is called with its fate; undecided means that nobody knows.
-func (s *simServer) ask(tenant string, o order, then func(*call)) {
+// admit asks for the right of a call, and notes what became of it.
+func (s *simServer) admit(p *keys.Principal, op access.Operation) (access.Decision, bool) {
 	w := s.w
-	o.perMinute = w.perMinute
-	o.limit = w.limit
-	o.span = span{name: "d1", from: 0, till: 1 << 42}
+	rule := access.RuleFor(p, op)
+	decision := s.store.Admit(p, rule, s.instant())
 
-	sh := s.share(tenant)
-	c := &call{order: o, now: s.instant()}
-	s.then[c] = then
-	sh.join(c, c.now)
-	if c.fate != undecided {
-		s.decided(tenant, c)
-		return
-	}
-	if s.pending > 0 {
-		c.gone = true
-		s.decided(tenant, c)
-		return
-	}
-	s.later(w.patience, func() {
-		if c.fate == undecided && s.then[c] != nil {
-			c.gone = true
-			s.decided(tenant, c)
-		}
-	})
-	s.send(tenant, sh.ask(s.instant(), false))
-}
-
-// decided goes on with a call.
-func (s *simServer) decided(tenant string, c *call) {
-	w := s.w
-	then := s.then[c]
-	delete(s.then, c)
-
-	switch c.fate {
-	case admitted:
+	switch decision.Verdict {
+	case access.Admitted:
 		w.notes.admitted++
-		if c.window {
-			at := c.at * 1000 // as Redis counts
-			if c.leased {
-				at = w.now
-			}
-			w.admissions[tenant+c.subject] = append(w.admissions[tenant+c.subject], at)
+		at := decision.Ticket.At * 1000 // as Redis counts
+		if w.leased && rule.Window == access.KeyWindow {
+			at = w.now
 		}
-	case undecided:
+		window := p.Tenant + subjectOf(p, &rule)
+		w.admissions[window] = append(w.admissions[window], at)
+	case access.Unavailable:
 		w.notes.unavailable++
+		return decision, false
 	default:
 		w.notes.refused++
 	}
-	if c.fate != undecided && c.fate != closed {
-		s.lastServed = w.now
-	}
-	then(c)
-}
-
-// send sends an ask until it is answered.
-func (s *simServer) send(tenant string, a *ask) {
-	if a == nil {
-		return
-	}
-	sh := s.share(tenant)
-	var try func()
-	try = func() {
-		if sh.under != a {
-			return
-		}
-		s.reconnect()
-		s.transmit(&a.command, func(out reply) { s.answered(tenant, a, out) })
-		s.later(s.w.retry, try)
-	}
-	try()
-}
-
-// transmit sends a command once, or twice, or not at all.
-func (s *simServer) transmit(c *command, answer func(reply)) {
-	w := s.w
-	run := s.run
-	life := s.life
-	arrive := func() {
-		w.deliver(c, run, func(out reply) {
-			if w.now < s.cut && !w.calm || w.sometimes(40) || s.life != life {
-				return
-			}
-			s.later(0, func() { answer(out) })
-		})
-	}
-
-	if w.now < s.mute && !w.calm || w.sometimes(50) {
-		return
-	}
-	w.after(w.delay(), arrive)
-	if w.sometimes(80) {
-		w.after(5*w.delay(), arrive)
-	}
-}
-
-// reconnect notices that Redis is another, and says again what this server has.
-func (s *simServer) reconnect() {
-	if s.run == s.w.run || s.w.down {
-		return
-	}
-	s.run = s.w.run
-	s.pending = 0
-
-	for _, tenant := range slices.Sorted(maps.Keys(s.shares)) {
-		sh := s.shares[tenant]
-		under := sh.under
-		a := sh.reassert(s.instant())
-		if a == nil {
-			continue
-		}
-		s.pending++
-		if under == nil {
-			s.send(tenant, a)
-		}
-	}
-}
-
-func (s *simServer) answered(tenant string, a *ask, out reply) {
-	sh := s.share(tenant)
-	if sh.under != a {
-		return
-	}
-	w := s.w
-	g := grant{
-		status: out.at(0), at: out.at(1), granted: out.at(2), count: out.at(3), wait: out.at(4), others: out.at(5),
-		stored: out.at(6),
-	}
-
-	if w.flaws.receipt {
-		a.sent = s.instant()
-	}
-	if w.flaws.late {
-		a.calls = append(a.calls, sh.waiting...)
-		sh.waiting = nil
-	}
-	if g.status == statusLost {
-		w.notes.lost++
-	}
-	s.pending = max(0, s.pending-1)
-	decided := sh.answer(g, s.instant())
-	if w.flaws.blind {
-		a.account.last = 0
-	}
-	next := sh.ask(s.instant(), false)
-	for _, c := range decided {
-		s.decided(tenant, c)
-	}
-	s.send(tenant, next)
-}
-
-// tick settles what nobody waits for.
-func (s *simServer) tick() {
-	s.reconnect()
-	for _, tenant := range slices.Sorted(maps.Keys(s.shares)) {
-		s.send(tenant, s.shares[tenant].ask(s.instant(), true))
-	}
-	for _, claim := range slices.Sorted(maps.Keys(s.unsure)) {
-		s.resolve(s.unsure[claim])
-	}
-	s.later(250_000, s.tick)
+	s.lastServed = w.now
+	return decision, decision.Verdict == access.Admitted
 }
 
 // fly notes a call that is admitted and not answered, until it lands.
@@ -357,26 +249,142 @@ func (s *simServer) fly(tenant string) (land func()) {
 // call makes a live call: it is charged before it is answered.
 func (s *simServer) call() {
 	w := s.w
-	o := order{subject: fmt.Sprint("k", w.IntN(2)), cost: 1, window: true, leased: w.leased}
-	s.ask("live", o, func(c *call) {
-		if c.fate != admitted {
-			return
-		}
+	decision, ok := s.admit(w.live[w.IntN(len(w.live))], access.CardsGet)
+	if !ok {
+		return
+	}
 
-		land := s.fly("live")
-		ok := w.IntN(5) > 0
-		s.later(50+w.Int64N(3000), func() {
-			s.share("live").finish(c.charge, 1, ok)
-			if !ok {
-				land()
+	land := s.fly("live")
+	success := w.IntN(5) > 0
+	s.rest(50 + w.Int64N(3000))
+	receipt, err := s.store.Finish(decision.Ticket, success)
+	if err != nil {
+		w.t.Errorf("seed %d: a call is not recorded: %v", w.seed, err)
+	}
+	s.rest(w.Int64N(500))
+	w.answered["live"] += int(receipt.Charged)
+	land()
+}
+
+// batch makes a batch of an idempotency key.
+func (s *simServer) batch(key string) {
+	w := s.w
+	p := w.payer(key)
+	decision, ok := s.admit(p, access.PricesBatch)
+	if !ok {
+		return
+	}
+	t := decision.Ticket
+	claim, err := s.store.Begin(t, key, access.BodyHash{1}, s.instant())
+	if err == nil && claim.Outcome == access.Replay {
+		w.notes.replays++
+		w.told(key, string(claim.Reply))
+	}
+	if err != nil || claim.Outcome != access.Fresh {
+		_, _ = s.store.Finish(t, false)
+		return
+	}
+
+	land := s.fly("org")
+	defer land()
+	s.rest(50 + w.Int64N(3000))
+	if w.IntN(5) == 0 {
+		_, _ = s.store.Abort(t, claim)
+		return
+	}
+
+	w.notes.batches++
+	s.number++
+	text := fmt.Sprintf("answer %s of %d", s.store.options.life, s.number)
+	_, err = s.store.Commit(t, claim, []byte(text))
+	if err != nil {
+		w.notes.voids++
+		w.inAir["org"]++ // its caller was answered 503, and it may be charged all the same
+		return
+	}
+	s.rest(w.Int64N(500))
+	w.told(key, text)
+	w.answered["org"]++
+}
+
+// simDialer finds the Redis of a simulation for a server.
+type simDialer struct{ s *simServer }
+
+func (d simDialer) String() string { return "simulated" }
+
+var errSimulated = errors.New("no answer")
+
+func (d simDialer) dial(context.Context) (wire, string, error) {
+	one := &simWire{s: d.s, run: d.s.w.run}
+	return one, fmt.Sprint("run", one.run), one.probe()
+}
+
+// simWire is connections to one process of Redis.
+type simWire struct {
+	s   *simServer
+	run int
+}
+
+func (c *simWire) close() {}
+
+// probe is a question that changes nothing.
+func (c *simWire) probe() error {
+	_, err := c.exchange(context.Background(), 0, "", nil)
+	return err
+}
+
+func (c *simWire) live(context.Context) error { return c.probe() }
+
+func (c *simWire) birth(context.Context) (born string, clock int64, err error) {
+	w := c.s.w
+	return number(simBorn), (w.now + w.skew) / 1000, c.probe()
+}
+
+// exchange sends commands: they arrive or not, at once or late, and so do their answers.
+func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*sending) ([]answer, error) {
+	s := c.s
+	w := s.w
+	life := s.life
+	var answers []answer
+	done := make(chan struct{})
+	arrive := func() {
+		w.deliver(all, c.run, func(out []answer) {
+			if w.now < s.cut && !w.calm || w.sometimes(150) || s.life != life {
 				return
 			}
-			s.journal["live"]++
-			w.charged["live"]++
-			s.later(w.Int64N(500), func() {
-				w.answered["live"]++
-				land()
-			})
+			answers = out
+			close(done)
 		})
-	})
+	}
+	if (w.now >= s.mute || w.calm) && !w.sometimes(200) {
+		w.after(w.delay(), arrive)
+	}
+
+	if s.wait(s.w.exchangeFor(), done, nil) < 0 {
+		return nil, errSimulated
+	}
+	s.spoil(all)
+	return answers, nil
+}
+
+// spoil plants mistakes in what is under way when an answer arrives.
+func (s *simServer) spoil(all []*sending) {
+	if s.store == nil {
+		return
+	}
+	for _, st := range s.store.seats.sorted() {
+		for _, one := range all {
+			if st.under == nil || one.command != &st.under.command {
+				continue
+			}
+
+			if s.w.flaws.receipt {
+				st.under.sent = s.instant()
+			}
+			if s.w.flaws.late {
+				st.under.calls = append(st.under.calls, st.waiting...)
+				st.waiting = nil
+			}
+		}
+	}
 }

@@ -2,10 +2,17 @@ package meter
 
 import (
 	"container/heap"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // event is something that happens at a true time, in microseconds.
@@ -38,12 +45,15 @@ type flaws struct {
 	receipt    bool // a lease counts from its answer
 	forget     bool // a killed server forgets its journal
 	late       bool // a grant is used by calls that came after it was sent
-	blind      bool // writes that are lost are not looked for, and acknowledged before replicas have them
-	unprepared bool // a batch is in no journal before it is committed
+	unprepared bool // a killed server forgets what it has prepared
 }
 
 // simEpoch is when runs begin, in Unix microseconds.
 const simEpoch = int64(1_773_144_000_000_000)
+
+// simBorn is when the data of Redis were begun, in Unix milliseconds: on the same day, so that servers ask
+// what others charged before.
+const simBorn = simEpoch/1000 - 3_600_000
 
 // world is one run of servers, clients, Redis with a replica, and what goes wrong with them, all out
 // of one seed, in one goroutine.
@@ -77,9 +87,13 @@ type world struct {
 	claimFor                 int64
 	found                    []string
 	servers                  []*simServer
+	running                  *routine
+	home                     string // of the state directories
+	live                     []*keys.Principal
 	admissions               map[string][]int64 // true microseconds, by window
 	charged, answered, inAir map[string]int     // units, by tenant
 	keys                     map[string]*simKey
+	records                  map[string]string // keys by their records in Redis
 	notes                    simNotes
 }
 
@@ -96,6 +110,7 @@ type simWrite struct {
 
 // simKey is an idempotency key, with what became of it.
 type simKey struct {
+	payer    *keys.Principal // whose rows in the ledger are this key's alone
 	charges  int
 	reply    string
 	told     int
@@ -107,6 +122,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 		Rand: rand.New(rand.NewPCG(seed, 7)), t: t, seed: seed, flaws: f, acks: acks, leased: leased,
 		now: simEpoch, admissions: map[string][]int64{}, charged: map[string]int{},
 		answered: map[string]int{}, inAir: map[string]int{}, keys: map[string]*simKey{},
+		records: map[string]string{}, home: memoryDir(t),
 	}
 	pick := func(numbers ...int64) int64 { return numbers[w.IntN(len(numbers))] }
 	w.perMinute = pick(10, 30, 60)
@@ -125,6 +141,10 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 		w.retry = 4_000_000
 		w.patience = 1_000_000
 		w.ttl = 2000
+	}
+	plan := &keys.Plan{PerMinute: int(w.perMinute), PerDay: w.limit, Credits: w.limit}
+	for _, id := range []string{"k0", "k1"} {
+		w.live = append(w.live, &keys.Principal{KeyID: id, Tenant: "live", Kind: keys.Live, Plan: plan})
 	}
 	w.redis = newSimRedis(t, func() int64 { return w.now + w.skew }, f.script)
 
@@ -145,6 +165,7 @@ func (w *world) runUntil(end int64) {
 		e := heap.Pop(&w.queue).(event)
 		w.now = e.at
 		e.do()
+		w.wakeAll()
 	}
 	w.now = end
 }
@@ -160,20 +181,29 @@ func (w *world) delay() int64 {
 // sometimes is true once in n, while something may go wrong.
 func (w *world) sometimes(n int) bool { return !w.calm && w.IntN(n) == 0 }
 
-// deliver runs a command in Redis, and calls answer when who sent it may have the answer.
-func (w *world) deliver(c *command, run int, answer func(reply)) {
+// exchangeFor is how long a server waits for an answer.
+func (w *world) exchangeFor() time.Duration { return time.Duration(w.retry) * time.Microsecond }
+
+// deliver runs commands in Redis, and calls answered when who sent them may have the answers.
+func (w *world) deliver(all []*sending, run int, answered func([]answer)) {
 	if w.down || run != w.run {
 		return
 	}
-	out, undo := w.redis.eval(c)
 	lag := w.lag
 	if w.calm {
 		lag = 300
 	}
-	arrives := max(w.newest, w.now+w.Int64N(lag)+50)
-	if undo != nil {
-		w.newest = arrives
-		w.writes = append(w.writes, simWrite{at: arrives, undo: undo})
+	wait := int64(0)
+	var answers []answer
+	for _, s := range all {
+		out, undo := w.redis.eval(w.claimed(s.command))
+		answers = append(answers, answer{reply: out})
+		if undo == nil {
+			continue
+		}
+
+		w.newest = max(w.newest, w.now+w.Int64N(lag)+50)
+		w.writes = append(w.writes, simWrite{at: w.newest, undo: undo})
 		if len(w.writes) > 400 {
 			w.writes = slices.Clone(w.writes[100:])
 		}
@@ -181,18 +211,96 @@ func (w *world) deliver(c *command, run int, answer func(reply)) {
 			w.trap = false
 			w.after(w.Int64N(lag), w.failOver)
 		}
+		if w.acks {
+			wait = w.newest - w.now
+		}
 	}
 
-	wait := int64(0)
-	if w.acks && undo != nil {
-		wait = arrives - w.now
-	}
 	w.after(wait+w.delay(), func() {
 		// A primary that is gone acknowledges nothing any more.
 		if run == w.run || !w.acks {
-			answer(out)
+			answered(answers)
 		}
 	})
+}
+
+// claimed is a command with the time that claims have in this world.
+func (w *world) claimed(c *command) *command {
+	out := *c
+	out.args = slices.Clone(c.args)
+	for i, arg := range out.args {
+		if arg == number(claimMillis) && (c.script == scriptBegin || c.script == scriptAbort) {
+			out.args[i] = number(w.claimFor)
+		}
+	}
+	return &out
+}
+
+// payer is who sends the batches of a key.
+func (w *world) payer(name string) *keys.Principal {
+	k := w.key(name)
+	if k.payer == nil {
+		plan := &keys.Plan{PerMinute: int(w.perMinute), PerDay: w.limit, Credits: w.limit}
+		k.payer = &keys.Principal{
+			KeyID: "of " + name, Tenant: "org", Kind: keys.Preview, Plan: plan, Credits: w.limit,
+		}
+		n := names{prefix: "np", tenant: "org"}
+		w.records[n.record(nameRecord(access.PricesBatch, name))] = name
+	}
+	return k.payer
+}
+
+func (w *world) key(name string) *simKey {
+	k := w.keys[name]
+	if k == nil {
+		k = &simKey{}
+		w.keys[name] = k
+	}
+	return k
+}
+
+// told notes what the caller of a key was answered.
+func (w *world) told(name, text string) {
+	k := w.key(name)
+	if k.told > 0 && k.reply != text {
+		w.found = append(w.found, fmt.Sprintf("I4: key %s was answered %q and %q", name, k.reply, text))
+	}
+	k.told++
+	k.reply = text
+}
+
+// bill counts what the journal of a server has charged.
+func (w *world) bill(s *simServer) {
+	rows, err := s.journal.Ledger("", 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, row := range rows {
+		w.charged[row.Tenant] += int(row.Charged)
+		if name, batch := strings.CutPrefix(row.Key, "of "); batch {
+			w.key(name).charges += int(row.Charged)
+		}
+	}
+}
+
+// recorded is what servers reported that they charged.
+func (w *world) recorded(
+	_ context.Context, tenant string, _ access.Allowance, _, _ int64,
+) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, s := range w.servers {
+		if !s.up {
+			continue
+		}
+		rows, err := s.journal.Ledger(tenant, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			out[s.incarnation()] += row.Charged
+		}
+	}
+	return out, nil
 }
 
 // failOver makes the replica the primary: what it has not is gone.
@@ -247,7 +355,7 @@ func (w *world) over() (n int) {
 	for _, times := range w.admissions {
 		slices.Sort(times)
 		for i := int(w.perMinute); i < len(times); i++ {
-			if times[i]/1000-times[i-int(w.perMinute)]/1000 < minuteMillis-skew {
+			if times[i]/1000-times[i-int(w.perMinute)]/1000 < calendar.MinuteMillis-skew {
 				n++
 			}
 		}
@@ -301,9 +409,12 @@ func (w *world) simulate(seconds int64) (found []string) {
 			since := (w.now - s.lastServed) / 1e6
 			found = append(found, fmt.Sprintf("I8: server %d has served nobody for %d s", s.id, since))
 		}
-		if n := len(s.prepared); n > 0 {
+		if n := len(s.journal.Unsettled()); n > 0 {
 			found = append(found, fmt.Sprintf("I8: server %d has %d batches that nobody decided", s.id, n))
 		}
+		w.bill(s)
+		s.halt()
 	}
+	w.redis.lua.Close()
 	return append(found, w.judge()...)
 }

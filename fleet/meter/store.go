@@ -17,9 +17,6 @@ import (
 	"ninepocket/calendar"
 )
 
-// unavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
-const unavailableRetry = 5
-
 // settleEvery is how often units that failed calls held are given back, and leases that ended settled.
 const settleEvery = 100 * time.Millisecond
 
@@ -49,9 +46,19 @@ type Options struct {
 	// [LostError]. Nil = nobody.
 	Report func(error)
 
-	given    bool          // tests: scripts go by the latest Instant that was given
 	exchange time.Duration // tests: how long a batch may take
 	commit   time.Duration // tests: how long a commit may take
+
+	inline
+}
+
+// inline is how a simulation runs a store: in one goroutine, by its own time and over its own Redis. It is
+// zero for servers.
+type inline struct {
+	pacer  pacer
+	dialer dialer
+	life   string // of the process; no two have the same
+	exact  int64  // the highest limit whose calls are granted one by one
 }
 
 func (o *Options) setDefaults() {
@@ -61,6 +68,11 @@ func (o *Options) setDefaults() {
 	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultRepliesMax)
 	o.exchange = cmp.Or(o.exchange, exchangeFor)
 	o.commit = cmp.Or(o.commit, commitFor)
+	o.life = cmp.Or(o.life, newLife())
+	o.exact = cmp.Or(o.exact, exactMost)
+	if o.pacer == nil {
+		o.pacer = &goroutines{}
+	}
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
@@ -74,11 +86,9 @@ type Store struct {
 	meters  *meters
 	claims  claims
 	offers  offers
-	life    string
 
 	seats     seats
 	seated    atomic.Uint64
-	seen      atomic.Pointer[access.Instant]
 	adopting  sync.Mutex  // taken under a seat's
 	asserting atomic.Bool // all shares are said again
 
@@ -86,7 +96,6 @@ type Store struct {
 
 	closed atomic.Bool
 	stop   context.CancelFunc
-	group  sync.WaitGroup
 
 	mu      sync.Mutex
 	restive []*seat // shares that have something to settle
@@ -98,19 +107,18 @@ var _ access.Store = (*Store)(nil)
 // cannot be reached is waited for while calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
-	store := &Store{options: options, journal: options.Journal, meters: newMeters(), life: newLife()}
-	if options.given {
-		store.see(options.Now())
-		store.options.Now = func() access.Instant { return *store.seen.Load() }
+	store := &Store{options: options, journal: options.Journal, meters: newMeters()}
+	if options.dialer == nil {
+		redis, err := newRedis(&store.options, store.meters)
+		if err != nil {
+			return nil, err
+		}
+		store.options.dialer = redis
 	}
-	store.claims.begin(store.life)
-	var err error
-	store.link, err = newLink(&store.options, store.meters, store.reassert)
-	if err != nil {
-		return nil, err
-	}
+	store.claims.begin(options.life)
+	store.link = newLink(&store.options, store.meters, store.reassert)
 
-	err = store.link.connect(ctx)
+	err := store.link.connect(ctx)
 	if wrong, ok := errors.AsType[*FindingsError](err); ok {
 		store.link.close()
 		return nil, wrong
@@ -118,11 +126,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	store.stop = stop
-	store.group.Go(func() { store.link.keep(running) })
+	store.options.pacer.beside(func() { store.link.keep(running) })
 	for number := range batchers {
-		store.group.Go(func() { store.link.batch(running, number) })
+		store.options.pacer.beside(func() { store.link.batch(running, number) })
 	}
-	store.group.Go(func() { store.settle(running) })
+	store.options.pacer.beside(func() { store.settle(running) })
 	store.adopt()
 	return store, nil
 }
@@ -137,254 +145,6 @@ func newLife() string {
 // now is the present.
 func (store *Store) now() access.Instant { return store.options.Now() }
 
-// see notes an Instant that was given, for tests whose scripts go by them.
-func (store *Store) see(now access.Instant) {
-	if !store.options.given {
-		return
-	}
-	for {
-		last := store.seen.Load()
-		seen := now
-		if last != nil && last.Mono >= now.Mono || store.seen.CompareAndSwap(last, &seen) {
-			return
-		}
-	}
-}
-
-// Admit implements [access.Store]. It waits for Redis, and no longer than the timeout.
-func (store *Store) Admit(p *keys.Principal, rule access.Rule, now access.Instant) access.Decision {
-	if store.Err() != nil {
-		return store.refuse(p, &rule, now, 0)
-	}
-
-	c, standing, err := store.decide(p, &rule, now, toCall)
-	if err != nil {
-		return store.refuse(p, &rule, now, 0)
-	}
-
-	decision := access.Decision{
-		Allowance: access.NewPolicy(rule.Limit, rule.Limit-c.used, c.span.till-c.at, c.at),
-	}
-	if c.window {
-		decision.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
-	}
-	switch c.fate {
-	case admitted:
-		decision.Ticket = access.Ticket{
-			Principal: p, Rule: rule, Now: now, Day: standing.Day, Period: standing.Period, At: c.at,
-		}
-	case windowFull:
-		decision.Verdict = access.RateLimited
-		decision.Minute = access.NewPolicy(c.perMinute, 0, max(1, c.wait), c.at)
-		decision.RetryAfter = decision.Minute.Wait
-	case quotaFull:
-		decision.Verdict = access.QuotaExceeded
-		decision.Allowance = exhausted(&c)
-		decision.RetryAfter = decision.Allowance.Wait
-	default:
-		return store.refuse(p, &rule, now, c.wait)
-	}
-	return decision
-}
-
-// exhausted is an allowance that has nothing left, though units that are held may come back.
-func exhausted(c *call) access.Policy {
-	policy := access.NewPolicy(c.limit, 0, c.span.till-c.at, c.at)
-	policy.Wait = max(1, policy.Wait)
-	return policy
-}
-
-// refuse answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
-func (store *Store) refuse(p *keys.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
-	store.meters.results[resultUnavailable].Add(1)
-	retry := int64(unavailableRetry)
-	if wait > 0 {
-		retry = (wait + 999) / 1000
-	}
-
-	st := store.locked(p, rule.Allowance)
-	defer st.mu.Unlock()
-	decision := access.Decision{Verdict: access.Unavailable, RetryAfter: retry}
-	if acc := st.current; acc != nil {
-		left := rule.Limit - acc.others - acc.charged
-		decision.Allowance = access.NewPolicy(rule.Limit, left, acc.till-now.Wall, now.Wall)
-	}
-	return decision
-}
-
-// purpose is what a call wants of its rights.
-type purpose uint8
-
-const (
-	toCall  purpose = iota // its minute and its unit
-	toKnow                 // the figures
-	toBatch                // the unit of a batch, whose minute it has
-)
-
-// fit completes what a rule asks for by what it is for. A call that passes no window asks for figures,
-// and only where none are known.
-func (o *order) fit(why purpose, rule *access.Rule) {
-	switch why {
-	case toCall:
-		if !rule.Deferred {
-			o.cost = rule.Cost
-		}
-		o.question = rule.Window == access.NoWindow
-	case toKnow:
-		o.question = true
-		o.leased = false
-	case toBatch:
-		o.cost = rule.Cost
-		o.window = false
-	}
-}
-
-// decide waits until a call is decided.
-func (store *Store) decide(
-	p *keys.Principal, rule *access.Rule, now access.Instant, why purpose,
-) (call, access.Standing, error) {
-	store.see(now)
-	when := now
-	// By the clock of Redis, it may be another day or period, and Redis may lack something of each.
-	for range 6 {
-		c := call{now: now}
-		st := store.locked(p, rule.Allowance)
-		c.order = store.order(st, p, rule, when)
-		standing := st.standing
-		if lack := store.lacks(st.account(c.span), now); lack != nil {
-			st.mu.Unlock()
-			if err := store.fill(st, lack, p.Tenant, rule.Allowance); err != nil {
-				return c, standing, err
-			}
-			continue
-		}
-
-		c.fit(why, rule)
-		if store.decidedAtOnce(st, &c, rule, when) {
-			st.mu.Unlock()
-			return c, standing, nil
-		}
-		if !store.link.up() {
-			st.mu.Unlock()
-			return c, standing, errAway
-		}
-
-		// Most calls need none of this: those that wait have a place of their own.
-		waiting := &call{order: c.order, now: c.now, done: make(chan struct{})}
-		st.waiting = append(st.waiting, waiting)
-		a := st.ask(store.now(), false)
-		st.mu.Unlock()
-		store.send(st, a)
-		if err := store.await(st, waiting); err != nil {
-			return c, standing, err
-		}
-		c = *waiting
-		store.meters.decided(&c)
-		if c.fate != otherSpan {
-			return c, standing, nil
-		}
-		when.Wall = c.at
-	}
-	return call{}, access.Standing{}, fmt.Errorf("%w: the clock of Redis is in another day", access.ErrUnavailable)
-}
-
-// decidedAtOnce decides a call that needs no question to Redis. The caller holds the seat.
-func (store *Store) decidedAtOnce(st *seat, c *call, rule *access.Rule, when access.Instant) bool {
-	if c.question && rule.Window == access.NoWindow && st.account(c.span).known {
-		st.share.decide(c, admitted, when.Wall, 0, 0)
-		return true
-	}
-	present := c.now
-	if c.leased && !store.options.given {
-		present = store.options.Now() // a unit of a lease is used now, and not when the request came
-	}
-	if !st.decides(c, present) {
-		return false
-	}
-	store.meters.local(c)
-	store.stir(st)
-	return true
-}
-
-// await returns when a call is decided, or has waited for as long as one may.
-func (store *Store) await(st *seat, c *call) error {
-	timer := time.NewTimer(store.options.Timeout)
-	defer timer.Stop()
-	store.meters.waiting.Add(1)
-	defer store.meters.waiting.Add(-1)
-	select {
-	case <-c.done:
-		return nil
-	case <-timer.C:
-	}
-
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if c.fate != undecided {
-		return nil // in the last moment
-	}
-	c.gone = true
-	store.meters.unknown.Add(1)
-	return errLate
-}
-
-// send hands an ask to Redis. What cannot be sent is sent again when Redis is back.
-func (store *Store) send(st *seat, a *ask) {
-	if a == nil {
-		return
-	}
-	store.link.send(&a.command, func(out reply, err error) { store.answered(st, a, out, err, 0) })
-}
-
-// answered takes the answer of an ask, and sends the next one. Before shut, a monotonic time, nobody
-// knows what was granted by others.
-func (store *Store) answered(st *seat, a *ask, out reply, err error, shut int64) {
-	st.mu.Lock()
-	if st.under != a {
-		st.mu.Unlock()
-		return // a repetition was faster
-	}
-	var g grant
-	if err == nil {
-		g, err = a.readGrant(out)
-	}
-	if errors.Is(err, errScript) {
-		decided := st.broken()
-		next := st.ask(store.now(), false)
-		st.mu.Unlock()
-		store.tellBroken(err)
-		wakeAll(decided)
-		store.send(st, next)
-		return
-	}
-	if err != nil {
-		a.refused = true // it goes again with all others when Redis is found again, or else by settle
-		store.stir(st)
-		st.mu.Unlock()
-		return
-	}
-
-	now := store.now()
-	if now.Mono < shut {
-		st.close(&g, now, shut-now.Mono)
-	}
-	decided := st.answer(g, now)
-	next := st.ask(now, false)
-	store.stir(st)
-	st.mu.Unlock()
-
-	store.meters.take(a, &g)
-	store.tellLost(&g)
-	wakeAll(decided)
-	store.send(st, next)
-}
-
-func wakeAll(decided []*call) {
-	for _, c := range decided {
-		close(c.done)
-	}
-}
-
 // stir puts a share on the list of those that have something to settle. The caller holds the seat.
 func (store *Store) stir(st *seat) {
 	if st.restive || !st.unsettled() {
@@ -398,34 +158,26 @@ func (store *Store) stir(st *seat) {
 
 // settle gives back what is not wanted any more, until ctx ends.
 func (store *Store) settle(ctx context.Context) {
-	ticker := time.NewTicker(settleEvery)
-	defer ticker.Stop()
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-sweep.C:
-			store.sweep(store.now())
-		case <-ticker.C:
+	swept := store.now()
+	for store.options.pacer.wait(settleEvery, ctx.Done(), nil) < 0 {
+		if now := store.now(); now.Mono-swept.Mono >= sweepEvery.Milliseconds() {
+			store.sweep(now)
+			swept = now
 		}
-
 		if !store.link.up() {
 			continue
 		}
+
 		store.resolveAll(ctx)
 		store.mu.Lock()
 		list := store.restive
 		store.restive = nil
 		store.mu.Unlock()
+
 		for _, st := range list {
 			st.mu.Lock()
 			st.restive = false
-			a := st.ask(store.now(), true)
-			store.stir(st)
-			st.mu.Unlock()
-			store.send(st, a)
+			store.ask(st, true, nil)
 		}
 	}
 }
@@ -435,7 +187,7 @@ func (store *Store) settle(ctx context.Context) {
 // offered the replies that this server had the one before keep.
 func (store *Store) reassert(exchange func([]*sending) error, another bool, shut int64) error {
 	var all []*sending
-	store.seats.each(func(_ seatName, st *seat) {
+	for _, st := range store.seats.sorted() {
 		st.mu.Lock()
 		a := st.reassert(store.now())
 		st.mu.Unlock()
@@ -444,7 +196,7 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 				store.answered(st, a, out, err, shut)
 			}})
 		}
-	})
+	}
 
 	// What is found out now is told once, and not for each tenant.
 	before := store.meters.lost.Load()
@@ -474,7 +226,7 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 func (store *Store) tellBroken(err error) {
 	now := store.now().Mono
 	last := store.toldBroken.Load()
-	if (last == 0 || now-last >= minuteMillis) && store.toldBroken.CompareAndSwap(last, max(1, now)) {
+	if (last == 0 || now-last >= calendar.MinuteMillis) && store.toldBroken.CompareAndSwap(last, max(1, now)) {
 		store.options.Report(err)
 	}
 }
@@ -536,7 +288,7 @@ func (store *Store) ended(t *access.Ticket, held, charged int64, err error) (acc
 // Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
 func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
-		return access.Usage{}, errClosed
+		return access.Usage{}, access.ErrClosed
 	}
 	asked := rule
 	if p.Kind == keys.Live {
@@ -554,7 +306,7 @@ func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instan
 	}
 	if rule.Allowance == access.DayQuota {
 		usage.Period = calendar.Period{Start: c.span.from, End: c.span.till}
-		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, minuteMillis), c.at)
+		usage.Minute = access.NewPolicy(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
 	return usage, nil
 }
@@ -562,7 +314,7 @@ func (store *Store) Usage(p *keys.Principal, rule access.Rule, now access.Instan
 // Ledger implements [access.Store]: what this server recorded.
 func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
 	if store.closed.Load() {
-		return nil, errClosed
+		return nil, access.ErrClosed
 	}
 	return store.journal.Ledger(tenant, since)
 }
@@ -574,7 +326,7 @@ func (store *Store) Stats() access.StoreStats { return store.journal.Stats() }
 // server from being ready, or all of them would leave a balancer at once. See [Store.Away].
 func (store *Store) Err() error {
 	if store.closed.Load() {
-		return errClosed
+		return access.ErrClosed
 	}
 	return store.journal.Err()
 }
@@ -594,6 +346,6 @@ func (store *Store) Close() error {
 // end stops what runs beside calls.
 func (store *Store) end() {
 	store.stop()
-	store.group.Wait()
+	store.options.pacer.end()
 	store.link.close()
 }

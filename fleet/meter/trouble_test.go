@@ -245,8 +245,12 @@ func TestPreparedResolves(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.commit {
-				reply := string(codec.compress([]byte("the answer")))
-				args := []string{f.claim, number(call.Ticket.At), reply, number(replyMillis)}
+				packed, err := access.PackReply([]byte("the answer"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				reply := string(packed)
+				args := []string{f.claim, number(call.Ticket.At), reply, number(access.ReplyMillis)}
 				keys := []string{f.record, n.times()}
 				out, err := s.Store.do(&command{script: scriptCommit, keys: keys, args: args}, 20*time.Second)
 				if err != nil || out.at(0) != 1 {

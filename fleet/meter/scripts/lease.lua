@@ -1,51 +1,16 @@
-#!lua
+
 -- Leases units of a window ahead, for plans whose calls are too many to be granted one by one. A unit
 -- counts from the grant until a minute after the lease ends; settled ones, as used at their end.
 --
--- KEYS: the allowance's hash, the window's list, the window's leases, the tenant's mark, what leases
--- of before have used.
--- ARGV: incarnation, number, last number that is known to be stored, calls a minute, calls that want,
--- limit of the allowance, units charged and held by this incarnation, begin and end of the allowance
--- in milliseconds, length of a lease, number of the lease that is settled, units used
--- of it, life of the server.
--- Answers: as take.
-local time=redis.call('TIME')
-local now=time[1]*1000+math.floor(time[2]/1000)
-local q,w,m,mark,past=KEYS[1],KEYS[2],KEYS[3],KEYS[4],KEYS[5]
-local mine,own='s:'..ARGV[1],'l:'..ARGV[1]
-local seq,last,per,want=tonumber(ARGV[2]),tonumber(ARGV[3]),tonumber(ARGV[4]),tonumber(ARGV[5])
-local limit,base=tonumber(ARGV[6]),tonumber(ARGV[7])
-local from,till,ttl=tonumber(ARGV[8]),tonumber(ARGV[9]),tonumber(ARGV[10])
-local settled,used=tonumber(ARGV[11]),tonumber(ARGV[12])
-
-local h=redis.call('HMGET',q,'t',mine)
-local life=ARGV[13]
-local others,oseq,oclaim,ogranted,oat,olife=tonumber(h[1] or 0),0,0,0,0,''
-if h[2] then
-  local a,b,c,d,e=string.match(h[2],'(%d+) (%d+) (%d+) (%d+) (%w+)')
-  oseq,oclaim,ogranted,oat,olife=tonumber(a),tonumber(b),tonumber(c),tonumber(d),e
-end
-others=others-oclaim
+-- KEYS, further: what leases of before have used.
+-- ARGV, further: number of the lease that is settled, units used of it.
+local past,own=KEYS[5],'l:'..ARGV[1]
+local settled,used=tonumber(ARGV[12]),tonumber(ARGV[13])
 local v=redis.call('HMGET',m,'sum','at','x',own)
 local sum,at,x=tonumber(v[1] or 0),tonumber(v[2] or 0),tonumber(v[3] or 0)
 if now<at then now=at end
-
-if oseq==seq and olife==life then
-  redis.call('HSET',q,mine,h[2])
-  if string.sub(h[2],-2)==' L' then return {5,oat,0,per,60000+ttl,others,oseq} end
-  return {3,oat,ogranted,sum,60000,others,oseq}
-end
-if oseq>=seq then return {4,now,0,0,0,others,oseq} end
-if want>0 and (now<from-5000 or now>=till) then return {7,now,0,0,0,0,0} end
-
-local keep=math.max(0,till-now)+172800000
-if oseq<last then
-  redis.call('HSET',mark,'c',now+60000+ttl)
-  redis.call('PEXPIRE',mark,120000)
-  redis.call('HSET',q,'t',others+base,mine,seq..' '..base..' 0 '..now..' '..life..' L')
-  redis.call('PEXPIRE',q,keep)
-  return {5,now,0,per,60000+ttl,others,seq}
-end
+local known=settled_before(sum)
+if known then return known end
 
 -- What is over leaves the window.
 local e=redis.call('LINDEX',past,0)
