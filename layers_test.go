@@ -30,8 +30,8 @@ var mayImport = map[string][]string{
 		"access/keys", "access/state", "access/statedir", "calendar", "internal/tally", "internal/wal",
 	},
 	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
-	"access/state":      {"access/statedir", "internal/ownership", "internal/tally", "internal/wal"},
-	"access/statedir":   {"internal/ownership", "internal/wal"},
+	"access/state":      {"access/statedir", "internal/disk", "internal/tally", "internal/wal"},
+	"access/statedir":   {"internal/disk", "internal/wal"},
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
 	"cmd/ninepocket":    {anyOfOurs},
@@ -45,10 +45,10 @@ var mayImport = map[string][]string{
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
-	"feed":                                 {"internal/ownership", "snapshot"},
+	"feed":                                 {"internal/disk", "snapshot"},
 	"fleet/ledger":                         {"access", "access/keys", "calendar"},
 	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
-	"fleet/mirror":                         {"snapshot"},
+	"fleet/mirror":                         {"internal/disk", "snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
 	"internal/accesslog":                   {"server"},
@@ -56,29 +56,28 @@ var mayImport = map[string][]string{
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/depth":                       {},
+	"internal/disk":                        {},
+	"internal/disk/disktest":               {"internal/disk"},
 	"internal/door":                        {},
 	"internal/feedtest":                    {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
 	"internal/manual":                      {"internal/settings"},
-	"internal/ownership":                   {},
 	"internal/postgrestest":                {},
 	"internal/redistest":                   {},
 	"internal/registry": {
-		"access", "access/keys", "calendar", "fleet/ledger", "internal/ownership",
+		"access", "access/keys", "calendar", "fleet/ledger", "internal/disk",
 	},
 	"internal/settings": {
-		"access", "access/keys", "feed", "fleet/meter", "fleet/mirror", "internal/term", "loader",
+		"access", "access/keys", "feed", "fleet/meter", "fleet/mirror", "internal/disk", "internal/term", "loader",
 		"snapshot/guard",
 	},
-	"internal/synth":       {},
-	"internal/pace":        {},
-	"internal/s3test":      {},
-	"internal/tally":       {},
-	"internal/tamper":      {},
-	"internal/term":        {},
-	"internal/wal":         {},
-	"internal/wal/waltest": {"internal/wal"},
+	"internal/synth":  {},
+	"internal/pace":   {},
+	"internal/s3test": {},
+	"internal/tally":  {},
+	"internal/term":   {},
+	"internal/wal":    {"internal/disk"},
 	"loader": {
 		"collector", "loader/clean", "loader/history", "loader/slug", "loader/source", "snapshot", "snapshot/guard",
 	},
@@ -121,7 +120,7 @@ var mayImport = map[string][]string{
 		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
-	"snapshot":       {"calendar", "internal/ownership"},
+	"snapshot":       {"calendar", "internal/disk"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
@@ -140,17 +139,17 @@ const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
-	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/feedtest",
+	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/disk/disktest",
+	"internal/feedtest",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
-	"internal/tamper",
 }
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
-	"access":      {"internal/wal/waltest"},
+	"access":      {"internal/disk"},
 	"bench":       {"access", "engine/cursor", "server", "site"},
-	"fleet/meter": {"access/accesstest", "access/state", "internal/wal/waltest"},
+	"fleet/meter": {"access/accesstest", "access/state"},
 	"mcp":         {"access", "loader"},
 	"server":      {"collector", "index", "loader", "snapshot"},
 }
@@ -288,8 +287,8 @@ var notInProduct = []string{
 	"access/accesstest", "bench", "bench/check", "bench/drive", "bench/figures", "bench/gobench", "bench/plot",
 	"bench/rivals", "deploy", "deploy/bom", "deploy/fleet", "deploy/fleet/demo",
 	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/depth", "internal/fixture", "internal/manual", "internal/postgrestest", "internal/redistest",
-	"internal/wal/waltest",
+	"internal/depth", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/postgrestest",
+	"internal/redistest",
 }
 
 // TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.

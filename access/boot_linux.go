@@ -22,14 +22,14 @@ func readBoot() boot {
 
 // readTrust asks the kernel whether a time service keeps the wall clock. A sandbox may forbid to
 // ask.
-func readTrust() trust {
+func readTrust() Trust {
 	var timex unix.Timex
 	_, err := unix.Adjtimex(&timex)
 	switch {
 	case err != nil:
-		return unsure
+		return Unsure
 	case timex.Status&unix.STA_UNSYNC != 0:
-		return unsynced
+		return Unsynced
 	}
-	return synced
+	return Synced
 }

@@ -5,4 +5,4 @@ package access
 // readBoot knows of no boot on this system: the wall clock alone tells how long a restart took.
 func readBoot() boot { return boot{} }
 
-func readTrust() trust { return unsure }
+func readTrust() Trust { return Unsure }

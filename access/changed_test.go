@@ -17,7 +17,7 @@ import (
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestChangedIsTheLedger charges, writes checkpoints, some of which fail, and restarts. Whoever takes
@@ -30,19 +30,16 @@ func TestChangedIsTheLedger(t *testing.T) {
 	dir := t.TempDir()
 	now := instant(testTime)
 	failing := false
+	disk := disktest.Unsynced(false)
+	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
+		if failing && verb(call) == "checkpoint" {
+			verdict.Fail = disktest.ErrDisk
+		}
+		return verdict
+	})
 	options := EmbeddedOptions{
 		Now: now, Export: true, boot: noBoot,
-		Seams: state.Seams{
-			Inline:   true,
-			Unsynced: true,
-			Create:   waltest.Unsynced(waltest.Kinds(t)["written"]),
-			Commit: func() error {
-				if failing {
-					return waltest.ErrDisk
-				}
-				return nil
-			},
-		},
+		Seams: state.Seams{Inline: true, Disk: disk},
 	}
 	open := func() *Embedded {
 		store, err := OpenEmbedded(dir, options)
@@ -146,7 +143,7 @@ func TestChangedTellsOnce(t *testing.T) {
 	now := instant(testTime)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
 		Now: now, Export: true, boot: noBoot,
-		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -173,15 +170,16 @@ func TestChangedIsOnDisk(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	disk := &waltest.Weather{Make: waltest.Kinds(t)["written"]}
+	disk := &disktest.Weather{Name: verb}
+	on := disktest.Unsynced(false)
+	on.Set(disk.Rule)
 	mending := testTime
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
 		Now: now, Export: true, boot: noBoot,
 		Seams: state.Seams{
-			Inline:   true,
-			Unsynced: true,
-			Create:   disk.Create,
-			Now:      func() time.Time { return mending },
+			Inline: true,
+			Disk:   on,
+			Now:    func() time.Time { return mending },
 		},
 	})
 	if err != nil {
@@ -198,7 +196,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 	}
 
 	for _, verb := range []string{"create", "write", "sync"} {
-		disk.Set(verb, waltest.ErrDisk)
+		disk.Set(verb, disktest.ErrDisk)
 	}
 	if rows, _, err := store.Changed(); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("while the log fails %v is told, %v", rows, err)
@@ -230,10 +228,12 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	disk := &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])}
+	disk := &disktest.Weather{Name: verb}
+	on := disktest.Unsynced(false)
+	on.Set(disk.Rule)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
 		Now: now, Export: true, boot: noBoot,
-		Seams: state.Seams{Unsynced: true, Create: disk.Create},
+		Seams: state.Seams{Disk: on},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 	go func() { callers.Wait(); close(done) }()
 	for over := false; !over; {
 		for _, verb := range []string{"write", "create"} {
-			disk.Once(verb, waltest.ErrDisk)
+			disk.Once(verb, disktest.ErrDisk)
 		}
 		_ = ask() // it may fail with the log
 		select {
@@ -366,7 +366,7 @@ func TestIncarnation(t *testing.T) {
 func TestKeysOfAFleet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: state.Seams{Unsynced: true}})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
 	if err == nil {
 		err = store.Close()
 	}

@@ -53,21 +53,21 @@ const (
 	lookEvery = time.Second
 )
 
-// trust is what the kernel says of the wall clock.
-type trust uint8
+// Trust is what the kernel says of the wall clock.
+type Trust uint8
 
 const (
-	unsure trust = iota
-	unsynced
-	synced
+	Unsure   Trust = iota // it does not say
+	Unsynced              // nobody keeps the clock
+	Synced                // a time service does
 )
 
 // sight is one look at the clocks, in milliseconds.
 type sight struct {
-	mono int64 // of the Clock
-	wall int64
-	boot int64 // since the machine was started, suspend included; 0 = unknown
-	trust
+	mono  int64 // of the Clock
+	wall  int64
+	boot  int64 // since the machine was started, suspend included; 0 = unknown
+	trust Trust
 }
 
 // follower decides which step of the wall clock is taken over. It has no clock of its own.
@@ -99,12 +99,12 @@ func (fw *follower) look(seen sight) (offset int64) {
 
 // persists reports whether enough looks in a row saw the same step.
 func (fw *follower) persists(seen sight, offset int64) bool {
-	if fw.seen == 0 || !near(offset, fw.step) || seen.trust == unsynced {
+	if fw.seen == 0 || !near(offset, fw.step) || seen.trust == Unsynced {
 		fw.step = offset
 		fw.seen = 0
 	}
 	fw.seen++
-	return seen.trust == synced && fw.seen >= syncedLooks || seen.trust == unsure && fw.seen >= unsureLooks
+	return seen.trust == Synced && fw.seen >= syncedLooks || seen.trust == Unsure && fw.seen >= unsureLooks
 }
 
 func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
@@ -134,10 +134,33 @@ func (clock Clock) Follow(ctx context.Context, report func(by time.Duration)) {
 
 // sight looks at the clocks of this machine.
 func (clock Clock) sight() sight {
+	seen := Machine()
+	return sight{seen.Now.Sub(clock.origin).Milliseconds(), seen.Wall, seen.Booted, seen.Trust}
+}
+
+// Reading is what the clocks of a machine show.
+type Reading struct {
+	Now    time.Time // counts on by the monotonic clock
+	Wall   int64     // Unix milliseconds
+	BootID string    // of the machine's start, "" when the system does not say
+	Booted int64     // milliseconds since then, time in suspend included; 0 when the system does not say
+	Trust  Trust
+}
+
+// Machine reads the clocks of this machine. Tests of the whole program put others in its place before main
+// runs.
+var Machine = func() Reading {
 	now := time.Now() //nolint:forbidigo // this is where the clocks are compared
-	return sight{
-		mono: now.Sub(clock.origin).Milliseconds(), wall: now.UnixMilli(), boot: readBoot().at, trust: readTrust(),
-	}
+	at := readBoot()
+	return Reading{now, now.UnixMilli(), at.id, at.at, readTrust()}
+}
+
+// StartMachineClock returns a Clock whose monotonic zero is now, and which goes by the machine's wall clock.
+func StartMachineClock() Clock {
+	seen := Machine()
+	clock := StartClock(seen.Now)
+	clock.offset.Store(seen.Wall)
+	return clock
 }
 
 // boot is a moment as the machine counts it since it was started: a restart of the server within one

@@ -12,7 +12,7 @@ func TestFollower(t *testing.T) {
 	t.Parallel()
 	const hour = int64(3_600_000)
 	wall := testTime.UnixMilli()
-	try := func(name string, kind trust, looks int, change func(seen *sight), want int64) {
+	try := func(name string, kind Trust, looks int, change func(seen *sight), want int64) {
 		t.Helper()
 		first := sight{mono: 1000, wall: wall, boot: 50_000, trust: kind}
 		fw := newFollower(first.wall-first.mono, first)
@@ -32,22 +32,22 @@ func TestFollower(t *testing.T) {
 	}
 
 	ahead := func(by int64) func(*sight) { return func(seen *sight) { seen.wall += by } }
-	for _, kind := range []trust{unsure, unsynced, synced} {
+	for _, kind := range []Trust{Unsure, Unsynced, Synced} {
 		try("slewed", kind, 1, ahead(300), 300)
 		try("slewed back", kind, 1, ahead(-300), -300)
 		try("a year ahead for two looks", kind, 2, ahead(366*24*hour), 0)
 		try("an hour back for two looks", kind, 2, ahead(-hour), 0)
 		try("suspended", kind, 1, func(seen *sight) { seen.wall += 8 * hour; seen.boot += 8 * hour }, 8*hour)
 	}
-	try("set, synchronised", synced, syncedLooks, ahead(hour), hour)
-	try("set back, synchronised", synced, syncedLooks, ahead(-hour), -hour)
-	try("set, and nobody knows", unsure, unsureLooks-1, ahead(hour), 0)
-	try("set, and nobody knows, for long", unsure, unsureLooks, ahead(hour), hour)
-	try("set, not synchronised", unsynced, 10*unsureLooks, ahead(hour), 0)
+	try("set, synchronised", Synced, syncedLooks, ahead(hour), hour)
+	try("set back, synchronised", Synced, syncedLooks, ahead(-hour), -hour)
+	try("set, and nobody knows", Unsure, unsureLooks-1, ahead(hour), 0)
+	try("set, and nobody knows, for long", Unsure, unsureLooks, ahead(hour), hour)
+	try("set, not synchronised", Unsynced, 10*unsureLooks, ahead(hour), 0)
 
 	// A clock that jumps about is never followed.
 	random := rand.New(rand.NewPCG(1, 1))
-	try("wild", synced, 1000, func(seen *sight) { seen.wall += hour + random.Int64N(1000*hour) }, 0)
+	try("wild", Synced, 1000, func(seen *sight) { seen.wall += hour + random.Int64N(1000*hour) }, 0)
 }
 
 // TestClockStands wants instants that do not move with the wall clock, and follow it when told.

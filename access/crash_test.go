@@ -20,7 +20,7 @@ import (
 	"ninepocket/access/state"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 const (
@@ -71,7 +71,7 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
 		Now: clock.At(time.Now()), RepliesMax: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
-		Seams: state.Seams{Create: waltest.Kinds(t)[kind]},
+		Seams: state.Seams{Disk: disktest.OfKind(kind == "mapped", nil)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestCrash(t *testing.T) {
 		}
 	}
 
-	for kind := range waltest.Kinds(t) {
+	for kind := range disktest.Kinds(t) {
 		t.Run(kind, func(t *testing.T) { t.Parallel(); crashRounds(t, kind, rounds) })
 	}
 }

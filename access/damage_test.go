@@ -20,7 +20,8 @@ import (
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk"
+	"ninepocket/internal/disk/disktest"
 )
 
 // smallState makes a state directory with two tenants, calls on two days, replies and a checkpoint,
@@ -45,7 +46,7 @@ func smallState(t *testing.T) string {
 	}
 	script.store, err = OpenEmbedded(dir, EmbeddedOptions{
 		Now: script.now, boot: noBoot,
-		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +248,7 @@ func TestRepair(t *testing.T) {
 			if err != nil || len(report.Damage) == 0 {
 				t.Fatalf("verify: %+v, %v", report, err)
 			}
-			options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: state.Seams{Unsynced: true}}
+			options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
 			if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("a server starts on it: %v", err)
 			}
@@ -331,7 +332,7 @@ func TestBackup(t *testing.T) {
 	now := instant(testTime)
 	now.Wall += 2 * calendar.DayMillis
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: now, CheckpointEvery: 10 * time.Millisecond, Seams: state.Seams{Unsynced: true},
+		Now: now, CheckpointEvery: 10 * time.Millisecond, Seams: quick(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -455,7 +456,7 @@ func TestKeysByHand(t *testing.T) {
 func TestOneServerWithoutFile(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: state.Seams{Unsynced: true}})
+	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,11 +480,11 @@ func TestOldServer(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
 	path := filepath.Join(dir, statedir.OldLockName)
-	old, err := statedir.LockFile(path, 0)
+	old, err := disk.TakeLock(path, 0o600, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: state.Seams{Unsynced: true}}
+	options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
 	if _, err := OpenEmbedded(dir, options); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("beside an old server: %v", err)
 	}
@@ -495,13 +496,13 @@ func TestOldServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := statedir.LockFile(path, 0); !errors.Is(err, statedir.ErrLocked) {
+	if _, err := disk.TakeLock(path, 0o600, 0); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("an old server beside this one: %v", err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := statedir.LockFile(path, 0); err != nil || again.Unlock() != nil {
+	if again, err := disk.TakeLock(path, 0o600, 0); err != nil || again.Unlock() != nil {
 		t.Fatalf("after this one: %v", err)
 	}
 }
@@ -510,11 +511,11 @@ func TestOldServer(t *testing.T) {
 func TestHangingReader(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	held, err := statedir.LockShared(filepath.Join(dir, statedir.CheckpointName), 0)
+	held, err := disk.TakeShared(filepath.Join(dir, statedir.CheckpointName), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: state.Seams{Unsynced: true}})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}

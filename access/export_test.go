@@ -1,9 +1,13 @@
 package access
 
 import (
+	"path/filepath"
 	"time"
 
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/access/state"
+	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
+	"ninepocket/internal/disk/disktest"
 )
 
 // Kill ends a store as the death of its process would: what is queued and not written is lost,
@@ -16,18 +20,35 @@ func (store *Embedded) Kill() {
 	})
 }
 
-// WithSegments makes a store write its log through create.
-func (o EmbeddedOptions) WithSegments(create waltest.Create) EmbeddedOptions {
-	o.Seams.Create = create
+// On puts a store on another disk.
+func (o EmbeddedOptions) On(disk disk.FS) EmbeddedOptions {
+	o.Seams.Disk = disk
 	return o
 }
 
 // Unsynced makes a store leave fsync out, for tests that do not cut the power.
-func (o EmbeddedOptions) Unsynced(create waltest.Create) EmbeddedOptions {
-	o.Seams.Create = waltest.Unsynced(create)
-	o.Seams.Unsynced = true
+func (o EmbeddedOptions) Unsynced(mapped bool) EmbeddedOptions {
+	o.Seams.Disk = disktest.Unsynced(mapped)
 	o.boot = noBoot
 	return o
+}
+
+// quick is a disk whose files for logs are mapped, and on which nothing is synced.
+func quick() state.Seams { return state.Seams{Disk: disktest.Unsynced(true)} }
+
+// verb names a call to the disk as the tests of a store do: a checkpoint has two moments, before it takes
+// place and when it has. What else is done to its file, and what a folder is asked for, has no name.
+func verb(call disktest.Call) string {
+	checkpoint := filepath.Base(call.Path) == statedir.CheckpointName
+	switch {
+	case checkpoint && call.Op == "sync":
+		return "checkpoint"
+	case call.Op == "syncdir" && filepath.Base(call.Path) != statedir.LogName:
+		return "committed"
+	case checkpoint:
+		return ""
+	}
+	return call.Op
 }
 
 // noBoot is for tests whose time is not the machine's.

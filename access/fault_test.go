@@ -13,8 +13,8 @@ import (
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/wal"
-	"ninepocket/internal/wal/waltest"
 )
 
 // faultScript is a sequence of calls whose charges are counted as a client sees them.
@@ -131,38 +131,38 @@ func (script *faultScript) run() {
 // reply.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	for kind, create := range waltest.Kinds(t) {
+	for kind, mapped := range disktest.Kinds(t) {
 		for _, short := range []bool{false, true} {
 			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) {
 				t.Parallel()
-				everyFault(t, create, short)
+				everyFault(t, mapped, short)
 			})
 		}
 	}
 }
 
-func everyFault(t *testing.T, create waltest.Create, short bool) {
+func everyFault(t *testing.T, mapped, short bool) {
 	t.Helper()
 	verbs := map[string]int{}
 	for k := 1; ; k++ {
-		disk := &waltest.FaultyDisk{Make: create, FailAt: k, Short: short}
-		runFaulty(t, t.TempDir(), disk)
+		nth := &disktest.Nth{K: k, Short: short}
+		runFaulty(t, t.TempDir(), nth, mapped)
 
-		failed := disk.Failed()
-		if failed == "" {
+		failed := nth.Failed()
+		if failed.Op == "" {
 			break // the whole script ran without reaching the fault
 		}
-		verbs[failed]++
+		verbs[verb(failed)]++
 	}
 
-	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
+	for _, verb := range []string{"create", "write", "sync", "rename", "syncdir", "checkpoint", "committed"} {
 		if verbs[verb] < 2 {
 			t.Errorf("only %d faults of %s: %v", verbs[verb], verb, verbs)
 		}
 	}
 }
 
-func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
+func runFaulty(t *testing.T, dir string, nth *disktest.Nth, mapped bool) {
 	t.Helper()
 	live, preview := faultKeys(t)
 	script := &faultScript{
@@ -170,17 +170,12 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
 
-	checkpoint := func() error {
-		if disk.Fails("checkpoint") {
-			return waltest.ErrDisk
-		}
-		return nil
-	}
-
+	disk := disktest.Unsynced(mapped)
+	disk.Set(nth.Rule)
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
 		Now: script.now, CheckpointEvery: time.Hour, boot: noBoot,
 		// Inline, or the log's own calls come when they like, and the k-th one is another.
-		Seams: state.Seams{Create: disk.Create, Commit: checkpoint, Unsynced: true, Inline: true},
+		Seams: state.Seams{Disk: disk, Inline: true},
 	})
 
 	switch {
@@ -188,24 +183,24 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		script.store = store
 		script.run()
 		if script.down || store.Err() != nil {
-			t.Fatalf("fault %d: one failure of the disk took metering down: %v", disk.FailAt, store.Err())
+			t.Fatalf("fault %d: one failure of the disk took metering down: %v", nth.K, store.Err())
 		}
 		store.Kill()
-	case !errors.Is(err, waltest.ErrDisk):
+	case !errors.Is(err, disktest.ErrDisk):
 		t.Fatal(err)
 	}
 
 	script.now = Instant{Wall: script.now.Wall}
-	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: state.Seams{Unsynced: true}})
+	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: quick()})
 	if err != nil {
-		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Failed(), err)
+		t.Fatalf("fault %d (%s): cannot open what is left: %v", nth.K, nth.Failed(), err)
 	}
 	defer script.store.Close()
 	script.down = false
-	script.check(disk)
+	script.check(nth)
 }
 
-func (script *faultScript) check(disk *waltest.FaultyDisk) {
+func (script *faultScript) check(nth *disktest.Nth) {
 	script.t.Helper()
 	ledger := map[string]int64{}
 	rows, err := script.store.Ledger("", 0)
@@ -225,11 +220,11 @@ func (script *faultScript) check(disk *waltest.FaultyDisk) {
 		usage, err := script.store.Usage(p, RuleFor(p, UsageGet), script.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
 			script.t.Fatalf("fault %d: %s used %d, ledger %d (%v)",
-				disk.FailAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
+				nth.K, p.Tenant, usage.Used, ledger[p.Tenant], err)
 		}
 		if usage.Used != script.told[p.Tenant] {
 			script.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d",
-				disk.FailAt, p.Tenant, usage.Used, script.told[p.Tenant], script.tried[p.Tenant])
+				nth.K, p.Tenant, usage.Used, script.told[p.Tenant], script.tried[p.Tenant])
 		}
 	}
 
@@ -243,12 +238,12 @@ func (script *faultScript) check(disk *waltest.FaultyDisk) {
 		if claim.Outcome == Replay && string(claim.Reply) == "reply of "+key {
 			replays++
 		} else if script.replies[key] != "" {
-			script.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.FailAt, key, claim)
+			script.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", nth.K, key, claim)
 		}
 	}
 
 	if replays != batches {
-		script.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.FailAt, batches, replays)
+		script.t.Fatalf("fault %d: %d batches charged, %d replies kept", nth.K, batches, replays)
 	}
 }
 

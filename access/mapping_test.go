@@ -11,6 +11,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/disk/disktest"
 )
 
 // heldCheckpoint is a store whose checkpoint file somebody else has hands on.
@@ -30,12 +31,14 @@ func newHeldCheckpoint(t *testing.T) *heldCheckpoint {
 	live, _ := faultKeys(t)
 	h := &heldCheckpoint{t: t, path: filepath.Join(dir, statedir.CheckpointName), live: live}
 
-	seams := state.Seams{Inline: true, Unsynced: true, Commit: func() error {
-		if h.commit == nil {
-			return nil
+	disk := disktest.Unsynced(true)
+	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
+		if h.commit != nil && verb(call) == "checkpoint" {
+			verdict.Fail = h.commit()
 		}
-		return h.commit()
-	}}
+		return verdict
+	})
+	seams := state.Seams{Inline: true, Disk: disk}
 	var err error
 	h.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: seams})
 	if err != nil {

@@ -37,7 +37,10 @@ func (o *EmbeddedOptions) setDefaults() {
 		o.CheckpointEvery = 10 * time.Second
 	}
 	if o.boot == nil {
-		o.boot = readBoot
+		o.boot = func() boot {
+			seen := Machine()
+			return boot{seen.BootID, seen.Booted}
+		}
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}

@@ -1,7 +1,7 @@
 package access
 
 import (
-	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,22 +10,19 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // cutPower copies a state directory as a power cut could leave it.
-func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) string {
+func cutPower(t *testing.T, disk *disktest.Disk, lose float64) string {
 	t.Helper()
 	out := t.TempDir()
-	data, err := os.ReadFile(filepath.Join(dir, statedir.CheckpointName))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(out, statedir.CheckpointName), data, 0o600)
-	}
-	if err := errors.Join(err, os.Mkdir(filepath.Join(out, statedir.LogName), 0o700)); err != nil {
+	seed := rand.Uint64()
+	t.Logf("power cut by seed %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 1))
+	if err := disktest.Lay(out, disk.Left(func() bool { return dice.Float64() < lose })); err != nil {
 		t.Fatal(err)
 	}
-
-	disk.Cut(t, dir, out, lose)
 	return out
 }
 
@@ -33,23 +30,27 @@ func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) s
 // batches, are on disk. Live calls are there within 100 ms.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	for kind, create := range waltest.Kinds(t) {
-		t.Run(kind, func(t *testing.T) { t.Parallel(); powerCuts(t, create) })
+	for kind, mapped := range disktest.Kinds(t) {
+		t.Run(kind, func(t *testing.T) { t.Parallel(); powerCuts(t, mapped) })
 	}
 }
 
-func powerCuts(t *testing.T, create waltest.Create) {
+func powerCuts(t *testing.T, mapped bool) {
 	t.Helper()
 	live, preview := faultKeys(t)
-	disk := &waltest.PowerDisk{Make: create}
+	disk := disktest.OfKind(mapped, nil)
 	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, statedir.LogName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	disk.Watch(dir)
 	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
 
 	var err error
-	options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour, Seams: state.Seams{Create: disk.Create}}
+	options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour, Seams: state.Seams{Disk: disk}}
 	script.store, err = OpenEmbedded(dir, options)
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +59,8 @@ func powerCuts(t *testing.T, create waltest.Create) {
 
 	lookOnce := func(p *keys.Principal, replyKey string, lose float64) {
 		t.Helper()
-		seams := state.Seams{Create: create}
-		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: script.now, Seams: seams})
+		seams := state.Seams{Disk: disktest.OfKind(mapped, nil)}
+		after, err := OpenEmbedded(cutPower(t, disk, lose), EmbeddedOptions{Now: script.now, Seams: seams})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,14 +13,14 @@ import (
 
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
-	"ninepocket/internal/wal"
+	"ninepocket/internal/disk/disktest"
 )
 
 // removed is a running store whose files somebody removes or moves.
 type removed struct {
 	*heldCheckpoint
-	dir    string
-	create func(path string) (wal.Segment, error) // nil: as usual
+	dir  string
+	disk *disktest.Disk // nil: as usual
 
 	mu      sync.Mutex
 	reports []error
@@ -42,6 +42,10 @@ func newRemoved(t *testing.T) *removed {
 // open opens the store of the directory.
 func (r *removed) open() {
 	r.t.Helper()
+	if r.disk == nil {
+		r.disk = disktest.Unsynced(true)
+	}
+
 	var err error
 	r.store, err = OpenEmbedded(r.dir, EmbeddedOptions{
 		Now: instant(testTime), CheckpointEvery: time.Hour, boot: noBoot,
@@ -50,7 +54,7 @@ func (r *removed) open() {
 			defer r.mu.Unlock()
 			r.reports = append(r.reports, err)
 		},
-		Seams: state.Seams{Unsynced: true, Create: r.create},
+		Seams: state.Seams{Disk: r.disk},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"ninepocket/access/state"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // heap is what is live.
@@ -45,7 +45,7 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	}
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
 		Now: now, boot: noBoot,
-		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	now := instant(testTime)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
 		Now: now, boot: noBoot,
-		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestLogFillsItsDisk makes more calls than a small file system has room for in one log, which is mapped
@@ -18,11 +18,11 @@ import (
 // all that were not are charged.
 func TestLogFillsItsDisk(t *testing.T) {
 	t.Parallel()
-	t.Run("mapped", func(t *testing.T) { fillDisk(t, wal.MapSegment) })
-	t.Run("written", func(t *testing.T) { fillDisk(t, wal.WriteSegment) })
+	t.Run("mapped", func(t *testing.T) { fillDisk(t, true) })
+	t.Run("written", func(t *testing.T) { fillDisk(t, false) })
 }
 
-func fillDisk(t *testing.T, create func(string) (wal.Segment, error)) {
+func fillDisk(t *testing.T, mapped bool) {
 	t.Parallel()
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=800k"); err != nil {
@@ -31,7 +31,7 @@ func fillDisk(t *testing.T, create func(string) (wal.Segment, error)) {
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 
 	live, _ := faultKeys(t)
-	r := &removed{dir: filepath.Join(disk, "state"), create: create}
+	r := &removed{dir: filepath.Join(disk, "state"), disk: disktest.Unsynced(mapped)}
 	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, statedir.CheckpointName)}
 	err := keys.Update(r.dir, func(f *keys.File) error {
 		_, _, err := f.Create(keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"}, testTime)

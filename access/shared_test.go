@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
-	"ninepocket/internal/wal/waltest"
 )
 
 // preparing is a journal with a preview key, for what is decided elsewhere.
@@ -14,7 +13,7 @@ func preparing(t *testing.T, dir string) (*Embedded, Ticket) {
 	t.Helper()
 	now := Instant{Wall: testTime.UnixMilli()}
 	options := EmbeddedOptions{Now: now, CheckpointEvery: time.Hour}
-	store, err := OpenEmbedded(dir, options.Unsynced(waltest.Kinds(t)["written"]))
+	store, err := OpenEmbedded(dir, options.Unsynced(false))
 	if err != nil {
 		t.Fatal(err)
 	}

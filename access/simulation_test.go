@@ -16,7 +16,7 @@ import (
 	"ninepocket/access/state"
 	"ninepocket/calendar"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // universe is one run of clients, keys, faults of disk and clock, checkpoints, kills and restarts
@@ -29,7 +29,7 @@ type universe struct {
 	seed   uint64
 	random *rand.Rand
 	dir    string
-	disk   *waltest.Weather
+	disk   *disktest.Weather
 	store  *Embedded
 	ring   *keys.Ring
 	file   *keys.File
@@ -68,7 +68,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	t.Helper()
 	u := &universe{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
-		disk: &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		disk: &disktest.Weather{Name: verb},
 		file: keys.NewFile(), true: testTime.UnixMilli(),
 	}
 	u.born = u.true - 1_000_000
@@ -110,14 +110,14 @@ func (u *universe) open() {
 	u.t.Helper()
 	u.mono = u.random.Int64N(1000)
 
+	disk := disktest.Unsynced(false)
+	disk.Set(u.disk.Rule)
 	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
 		Now:  u.now(),
 		boot: func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
 		Seams: state.Seams{
-			Create: u.disk.Create, Unsynced: true, Inline: true,
-			Commit:    func() error { return u.disk.Fails("checkpoint") },
-			Committed: func() error { return u.disk.Fails("committed") },
-			Now:       func() time.Time { return time.UnixMilli(u.true) },
+			Disk: disk, Inline: true,
+			Now: func() time.Time { return time.UnixMilli(u.true) },
 		},
 	})
 	if err != nil {
@@ -196,7 +196,6 @@ func (u *universe) breakDisk() {
 func (u *universe) mendDisk() {
 	for _, verb := range verbs {
 		u.disk.Set(verb, nil)
-		_ = u.disk.Fails(verb) // takes the one that was to fail once
 	}
 	if !u.bad {
 		return
@@ -237,7 +236,6 @@ func (u *universe) restart() {
 	}
 	for _, verb := range verbs {
 		u.disk.Set(verb, nil)
-		_ = u.disk.Fails(verb)
 	}
 	u.bad = false
 

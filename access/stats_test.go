@@ -3,13 +3,14 @@ package access_test
 import (
 	"context"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
-	"ninepocket/internal/wal"
+	"ninepocket/internal/disk/disktest"
 )
 
 // statsWorld is a gate over a store, with a live and a preview key.
@@ -117,28 +118,17 @@ func TestStoreStats(t *testing.T) {
 	}
 }
 
-// failingSync is a log segment whose disk goes away.
-type failingSync struct {
-	wal.Segment
-	broken *atomic.Bool
-}
-
-func (f failingSync) Sync() error {
-	if f.broken.Load() {
-		return os.ErrClosed
-	}
-	return f.Segment.Sync()
-}
-
 func TestFailuresAreCounted(t *testing.T) {
 	t.Parallel()
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
 	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}
-	options = options.WithSegments(func(path string) (wal.Segment, error) {
-		f, err := wal.WriteSegment(path)
-		return failingSync{f, &broken}, err
-	})
+	options = options.On(disktest.OfKind(false, func(call disktest.Call) (verdict disktest.Verdict) {
+		if broken.Load() && call.Op == "sync" && strings.Contains(call.Path, ".wal") {
+			verdict.Fail = os.ErrClosed
+		}
+		return verdict
+	}))
 
 	store, err := access.OpenEmbedded(t.TempDir(), options)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestResetDay uses a day up, resets it as an operator does, and restarts: the day is whole once, and
@@ -26,7 +26,7 @@ func TestResetDay(t *testing.T) {
 	dir := t.TempDir()
 	options := EmbeddedOptions{
 		Now: now, boot: noBoot,
-		Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	}
 	store, err := OpenEmbedded(dir, options)
 	if err != nil {

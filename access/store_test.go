@@ -9,7 +9,7 @@ import (
 	"ninepocket/access/accesstest"
 	"ninepocket/access/keys"
 	"ninepocket/internal/depth"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 func memoryHarness() accesstest.Harness {
@@ -20,11 +20,11 @@ func memoryHarness() accesstest.Harness {
 	}}
 }
 
-func embeddedHarness(create waltest.Create) accesstest.Harness {
+func embeddedHarness(mapped bool) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
 		options := access.EmbeddedOptions{Now: now, RepliesMax: accesstest.RepliesMax}
-		store, err := access.OpenEmbedded(dir, options.Unsynced(create))
+		store, err := access.OpenEmbedded(dir, options.Unsynced(mapped))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,13 +116,13 @@ func TestModel(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
 	t.Run("one clock", func(t *testing.T) {
 		t.Parallel()
-		accesstest.Model(t, oneClock(embeddedHarness(waltest.Kinds(t)["written"])), modelSteps(t)/2)
+		accesstest.Model(t, oneClock(embeddedHarness(false)), modelSteps(t)/2)
 	})
 
-	for name, create := range waltest.Kinds(t) {
+	for name, mapped := range disktest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) {
 			t.Parallel()
-			accesstest.Model(t, embeddedHarness(create), modelSteps(t))
+			accesstest.Model(t, embeddedHarness(mapped), modelSteps(t))
 		})
 	}
 }
@@ -132,10 +132,10 @@ func TestConformance(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Conform(t, memoryHarness()) })
 	t.Run("one clock", func(t *testing.T) {
 		t.Parallel()
-		accesstest.Conform(t, oneClock(embeddedHarness(waltest.Kinds(t)["written"])))
+		accesstest.Conform(t, oneClock(embeddedHarness(false)))
 	})
 
-	for name, create := range waltest.Kinds(t) {
-		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Conform(t, embeddedHarness(create)) })
+	for name, mapped := range disktest.Kinds(t) {
+		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Conform(t, embeddedHarness(mapped)) })
 	}
 }

@@ -10,37 +10,37 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // storm is a fault of the disk that comes, stays for a while, and ends.
 type storm struct {
 	name  string
-	begin func(*waltest.Weather)
+	begin func(*disktest.Weather)
 	down  bool // it takes metering down for as long as it lasts
 }
 
 // storms are the disk's row of the table of faults (docs/MOVE.md, Faults and recovery).
 var storms = []storm{
-	{"disk full", func(weather *waltest.Weather) {
+	{"disk full", func(weather *disktest.Weather) {
 		for _, verb := range []string{"create", "write", "checkpoint"} {
 			weather.Set(verb, syscall.ENOSPC)
 		}
 	}, true},
-	{"one EIO of a write", func(weather *waltest.Weather) { weather.Once("write", syscall.EIO) }, false},
-	{"one EIO of a sync", func(weather *waltest.Weather) { weather.Once("sync", syscall.EIO) }, false},
-	{"one EIO of a checkpoint", func(weather *waltest.Weather) { weather.Once("checkpoint", syscall.EIO) }, false},
-	{"every sync is EIO", func(weather *waltest.Weather) { weather.Set("sync", syscall.EIO) }, true},
-	{"read-only", func(weather *waltest.Weather) {
+	{"one EIO of a write", func(weather *disktest.Weather) { weather.Once("write", syscall.EIO) }, false},
+	{"one EIO of a sync", func(weather *disktest.Weather) { weather.Once("sync", syscall.EIO) }, false},
+	{"one EIO of a checkpoint", func(weather *disktest.Weather) { weather.Once("checkpoint", syscall.EIO) }, false},
+	{"every sync is EIO", func(weather *disktest.Weather) { weather.Set("sync", syscall.EIO) }, true},
+	{"read-only", func(weather *disktest.Weather) {
 		for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
 			weather.Set(verb, syscall.EROFS)
 		}
 	}, true},
-	{"no descriptor is free", func(weather *waltest.Weather) {
+	{"no descriptor is free", func(weather *disktest.Weather) {
 		weather.Set("create", syscall.EMFILE)
 		weather.Set("checkpoint", syscall.EMFILE)
 	}, false},
-	{"a slow disk", func(weather *waltest.Weather) { weather.Slow(20 * time.Millisecond) }, false},
+	{"a slow disk", func(weather *disktest.Weather) { weather.Slow(20 * time.Millisecond) }, false},
 }
 
 // TestDiskWeather lets each fault of the disk come and go under a store that is called all the
@@ -48,18 +48,21 @@ var storms = []storm{
 // refused for a fault that leaves the log alone; and seconds after its end everybody is answered.
 func TestDiskWeather(t *testing.T) {
 	t.Parallel()
-	for kind, create := range waltest.Kinds(t) {
+	for kind, mapped := range disktest.Kinds(t) {
 		for _, storm := range storms {
 			t.Run(kind+", "+storm.name, func(t *testing.T) {
 				t.Parallel()
-				diskWeather(t, &waltest.Weather{Make: create}, storm)
+				diskWeather(t, mapped, storm)
 			})
 		}
 	}
 }
 
-func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
+func diskWeather(t *testing.T, mapped bool, fault storm) {
 	t.Helper()
+	weather := &disktest.Weather{Name: verb}
+	disk := disktest.Unsynced(mapped)
+	disk.Set(weather.Rule)
 	live, preview := faultKeys(t)
 	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
@@ -76,11 +79,7 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 				told.Store(1)
 			}
 		},
-		Seams: state.Seams{
-			Create:   disk.Create,
-			Unsynced: true,
-			Commit:   func() error { return disk.Fails("checkpoint") },
-		},
+		Seams: state.Seams{Disk: disk},
 	}
 	var err error
 	script.store, err = OpenEmbedded(dir, options)
@@ -114,7 +113,7 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 	if n := rounds(4); n != 0 {
 		t.Fatalf("%d of 4 rounds were refused by a good disk", n)
 	}
-	fault.begin(disk)
+	fault.begin(weather)
 	n := rounds(12)
 	if fault.down && n == 0 || !fault.down && n > 0 {
 		t.Fatalf("%d of 12 rounds were refused during the fault (%v)", n, script.store.Err())
@@ -131,9 +130,9 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 	}
 
 	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
-		disk.Set(verb, nil)
+		weather.Set(verb, nil)
 	}
-	disk.Slow(0)
+	weather.Slow(0)
 	for ended := time.Now(); round(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(ended) > time.Minute {
 			t.Fatalf("still down: %v", script.store.Err())
@@ -153,14 +152,14 @@ func diskWeather(t *testing.T, disk *waltest.Weather, fault storm) {
 		time.Sleep(5 * time.Millisecond)
 	}
 
-	script.check(&waltest.FaultyDisk{})
+	script.check(&disktest.Nth{})
 	script.store.Kill()
 	script.now = Instant{Wall: script.now.Wall}
-	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: state.Seams{Unsynced: true}})
+	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	script.check(&waltest.FaultyDisk{})
+	script.check(&disktest.Nth{})
 }
 
 // TestHalfACheckpoint fails a checkpoint after it took place and before it: neither counts a call
@@ -175,19 +174,15 @@ func TestHalfACheckpoint(t *testing.T) {
 		}
 		dir := t.TempDir()
 		half := errors.New("cut in half")
-		failing := false
-		fail := func() error {
-			if failing {
-				return half
-			}
-			return nil
-		}
-		options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour}
-		options = options.Unsynced(waltest.Kinds(t)["written"])
+		moment := "checkpoint"
 		if written {
-			options.Seams.Committed = fail
-		} else {
-			options.Seams.Commit = fail
+			moment = "committed"
+		}
+		weather := &disktest.Weather{Name: verb}
+		disk := disktest.Unsynced(false)
+		disk.Set(weather.Rule)
+		options := EmbeddedOptions{
+			Now: script.now, CheckpointEvery: time.Hour, boot: noBoot, Seams: state.Seams{Disk: disk},
 		}
 		var err error
 		script.store, err = OpenEmbedded(dir, options)
@@ -199,25 +194,25 @@ func TestHalfACheckpoint(t *testing.T) {
 			script.call(live, CardsGet, true)
 			script.batch(fmt.Sprint("batch", i))
 			if i%2 == 0 {
-				failing = true
+				weather.Set(moment, half)
 				if err := script.store.SaveCheckpoint(); !errors.Is(err, half) {
 					t.Fatal(err)
 				}
 				script.call(live, CardsGet, true)
-				failing = false
+				weather.Set(moment, nil)
 			}
 			if err := script.store.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
 		}
 
-		script.check(&waltest.FaultyDisk{})
+		script.check(&disktest.Nth{})
 		script.store.Kill()
 		script.store, err = OpenEmbedded(dir, options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		script.check(&waltest.FaultyDisk{})
+		script.check(&disktest.Nth{})
 		script.store.Close()
 	}
 }

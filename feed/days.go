@@ -160,10 +160,7 @@ func (p *pull) packDay(entries map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	if err := write(p.result.DayFile, packed.Bytes()); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(p.result.DayFile))
+	return p.write(p.result.DayFile, packed.Bytes())
 }
 
 // dropDays removes the day files beyond the newest.
@@ -173,7 +170,7 @@ func (p *pull) dropDays() error {
 	}
 	days, err := Days(filepath.Join(p.Into, "days"))
 	for _, day := range days[:max(0, len(days)-p.KeepDays)] {
-		err = errors.Join(err, os.Remove(DayFile(p.Into, day)))
+		err = errors.Join(err, p.disk.Remove(DayFile(p.Into, day)))
 		p.result.Removed = append(p.result.Removed, day)
 	}
 	return err

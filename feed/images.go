@@ -61,7 +61,7 @@ func (p *pull) pictures(ctx context.Context) error {
 	p.result.NoImages = len(missing) - p.result.Images
 	if !maps.Equal(refused, before) {
 		list := strings.Join(slices.Sorted(maps.Keys(refused)), "\n") + "\n"
-		err = errors.Join(err, write(name, []byte(list)))
+		err = errors.Join(err, p.write(name, []byte(list)))
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []pictu
 		p.progress("fetching pictures", i, len(missing))
 		body, err := from.get(ctx, pic.URL, wholePicture)
 		if err == nil {
-			if err := write(filepath.Join(p.Images, pic.name()), body); err != nil {
+			if err := p.write(filepath.Join(p.Images, pic.name()), body); err != nil {
 				return err
 			}
 			delete(refused, pic.ID.String())

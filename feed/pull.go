@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"ninepocket/internal/disk"
 	"ninepocket/snapshot"
 )
 
@@ -97,6 +97,7 @@ var (
 type pull struct {
 	Options
 	fetcher
+	disk   disk.FS
 	result Result
 }
 
@@ -163,7 +164,9 @@ func (o *Options) categories() (all []string) {
 
 // Pull brings the feed's tree into a directory. Without anything new it does nothing; what fails
 // half-way leaves current where it was, and is gone on with by the next pull.
-func Pull(ctx context.Context, o Options) (*Result, error) {
+func Pull(ctx context.Context, o Options) (*Result, error) { return pullOn(ctx, o, disk.OS) }
+
+func pullOn(ctx context.Context, o Options, on disk.FS) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -173,7 +176,9 @@ func Pull(ctx context.Context, o Options) (*Result, error) {
 	}
 	defer unlock()
 
-	p := &pull{Options: o, fetcher: newFetcher(&o), result: Result{Missing: []Missing{}, Removed: []string{}}}
+	p := &pull{
+		Options: o, fetcher: newFetcher(&o), disk: on, result: Result{Missing: []Missing{}, Removed: []string{}},
+	}
 	err = p.run(ctx)
 	p.result.Requests = p.requests
 	p.result.Retries = p.retries
@@ -228,14 +233,14 @@ func (p *pull) once(ctx context.Context) error {
 	case err != nil:
 		return err
 	case after != stamp:
-		return errors.Join(ErrChanging, os.RemoveAll(p.partial()))
+		return errors.Join(ErrChanging, p.disk.Remove(p.partial()))
 	}
 
 	p.result.Missing = pulled.Missing
 	p.result.New = now.Stamp != stamp || !slices.Equal(now.Missing, pulled.Missing) || !p.covers(now)
 	if !p.result.New {
 		// What was missing still is.
-		return os.RemoveAll(p.partial())
+		return p.disk.Remove(p.partial())
 	}
 	return p.finish(pulled, updated)
 }

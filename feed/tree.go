@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 )
 
 // treeFile is what a tree says of itself, beside last-updated.txt.
@@ -38,24 +37,17 @@ func readTree(dir string) (t tree) {
 
 // lock keeps a second pull out of a directory, which is made if need be.
 func lock(dir string) (unlock func(), err error) {
-	if err := ownership.MkdirAll(dir, 0o755); err != nil {
+	if err := disk.MkdirAll(disk.OS, dir, 0o755); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // public data
-	if err != nil {
-		return nil, err
-	}
-
-	ownership.Keep(file.Name())
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	held, err := disk.TakeLock(filepath.Join(dir, "LOCK"), 0o644, 0)
+	if errors.Is(err, disk.ErrLocked) {
 		err = ErrBusy
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
-	// Closing releases the lock.
-	return func() { _ = file.Close() }, nil
+	return func() { _ = held.Unlock() }, nil
 }
 
 // begin makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the
@@ -66,21 +58,21 @@ func (p *pull) begin(stamp string, now tree) error {
 		return nil
 	}
 
-	if err := os.RemoveAll(p.partial()); err != nil {
+	if err := p.disk.Remove(p.partial()); err != nil {
 		return err
 	}
 	if now.Stamp == stamp {
 		// A tree is never changed: what is added goes into a copy of it.
-		if err := linkTree(p.current(), p.partial()); err != nil {
+		if err := p.linkTree(p.current(), p.partial()); err != nil {
 			return err
 		}
 	}
-	return write(filepath.Join(p.partial(), lastUpdated), []byte(stamp))
+	return p.write(filepath.Join(p.partial(), lastUpdated), []byte(stamp))
 }
 
 // linkTree makes a copy of a tree whose files are the same ones, but for what says how whole it is
 // and for products that were taken from another tree.
-func linkTree(from, to string) error {
+func (p *pull) linkTree(from, to string) error {
 	kept := map[string]bool{treeFile: true, lastUpdated: true}
 	for _, m := range readTree(from).Missing {
 		kept[groupFile(m.Category, m.Group, m.File)] = true
@@ -99,10 +91,10 @@ func linkTree(from, to string) error {
 			return err
 		}
 		name := filepath.Join(to, rel)
-		if err := ownership.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if err := disk.MkdirAll(p.disk, filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
-		return os.Link(path, name) //nolint:gosec // a tree of our own
+		return p.disk.Link(path, name, false)
 	})
 }
 
@@ -112,35 +104,11 @@ func groupFile(category, group, file string) string {
 }
 
 // write writes a file that is there whole or not at all, and on disk.
-func write(name string, data []byte) error {
-	if err := ownership.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+func (p *pull) write(name string, data []byte) error {
+	if err := disk.MkdirAll(p.disk, filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	staged := name + ".part"
-	file, err := os.Create(staged)
-	if err != nil {
-		return err
-	}
-	ownership.Keep(staged)
-
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err != nil {
-		return errors.Join(err, os.Remove(staged))
-	}
-	return os.Rename(staged, name)
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.Replace(p.disk, name+".part", name, data, 0o644)
 }
 
 // group is an element of a groups file.
@@ -196,7 +164,7 @@ func (p *pull) dropOthers(categories []string) error {
 	}
 	for _, entry := range entries {
 		if !slices.Contains(categories, entry.Name()) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(p.partial(), "tcgplayer", entry.Name())))
+			err = errors.Join(err, p.disk.Remove(filepath.Join(p.partial(), "tcgplayer", entry.Name())))
 		}
 	}
 	return err
@@ -262,7 +230,8 @@ func (p *pull) group(ctx context.Context, g *group) (lost []Missing, err error) 
 
 		missing := Missing{Category: g.category, Group: g.id(), Name: g.Name, File: file, Why: err.Error()}
 		if file == "products" {
-			missing.Kept = os.Link(filepath.Join(resolved(p.current()), name), filepath.Join(p.partial(), name)) == nil
+			there := filepath.Join(resolved(p.current()), name)
+			missing.Kept = p.disk.Link(there, filepath.Join(p.partial(), name), false) == nil
 		}
 		lost = append(lost, missing)
 	}
@@ -305,10 +274,10 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 	body, err := p.get(ctx, p.base+"/"+filepath.ToSlash(name), wholeReply)
 	if err != nil {
 		// The folder is made for what may be linked into it.
-		_ = ownership.MkdirAll(filepath.Dir(to), 0o755)
+		_ = disk.MkdirAll(p.disk, filepath.Dir(to), 0o755)
 		return err
 	}
-	return write(to, body)
+	return p.write(to, body)
 }
 
 // finish makes what was pulled the current tree: its day is kept, then one rename moves current.
@@ -317,36 +286,52 @@ func (p *pull) finish(pulled tree, updated time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := write(filepath.Join(p.partial(), treeFile), append(text, '\n')); err != nil {
+	if err := p.write(filepath.Join(p.partial(), treeFile), append(text, '\n')); err != nil {
 		return err
 	}
 	if err := p.keepDay(p.partial(), pulled); err != nil {
 		return err
 	}
+	if err := p.syncFolders(p.partial()); err != nil {
+		return err
+	}
 
-	if err := ownership.MkdirAll(p.trees(), 0o755); err != nil {
+	if err := disk.MkdirAll(p.disk, p.trees(), 0o755); err != nil {
 		return err
 	}
 	name := p.freeName(updated.Format("2006-01-02T150405Z"))
-	if err := os.Rename(p.partial(), filepath.Join(p.trees(), name)); err != nil {
+	if err := p.disk.Rename(p.partial(), filepath.Join(p.trees(), name)); err != nil {
 		return err
 	}
-	if err := syncDir(p.trees()); err != nil {
+	if err := errors.Join(p.disk.SyncDir(p.trees()), p.disk.SyncDir(p.Into)); err != nil {
 		return err
 	}
 
 	// Readers see the old tree or the new one.
 	staged := p.current() + ".next"
-	_ = os.Remove(staged)
-	if err := os.Symlink(filepath.Join("trees", name), staged); err != nil {
-		return err
+	err = p.disk.Remove(staged)
+	if err == nil {
+		err = p.disk.Link(filepath.Join("trees", name), staged, true)
 	}
-	ownership.Keep(staged)
-	if err := os.Rename(staged, p.current()); err != nil {
+	if err == nil {
+		err = p.disk.Rename(staged, p.current())
+	}
+	if err != nil {
 		return err
 	}
 	p.result.Tree = p.current()
-	return errors.Join(syncDir(p.Into), p.dropTrees(name))
+	return errors.Join(p.disk.SyncDir(p.Into), p.dropTrees(name))
+}
+
+// syncFolders makes the names of a tree durable: its files are, and a tree that lost some to a power
+// cut would pass for a whole one.
+func (p *pull) syncFolders(root string) error {
+	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return p.disk.SyncDir(name)
+	})
 }
 
 // freeName is a name in trees that nothing has: a tree may be completed after it was current.
@@ -375,7 +360,7 @@ func (p *pull) dropTrees(current string) error {
 	}
 	slices.Sort(old)
 	for _, name := range old[:max(0, len(old)-keptTrees+1)] {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(p.trees(), name)))
+		err = errors.Join(err, p.disk.Remove(filepath.Join(p.trees(), name)))
 	}
 	return err
 }

@@ -1,18 +1,22 @@
 package snapshot_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/internal/depth"
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -43,43 +47,66 @@ func golden(t *testing.T, name, got string) {
 }
 
 var (
-	errCut    = errors.New("the power was cut")
 	crashed   = fixture.Random(7, tiny).Catalog()
 	published = fixture.Random(8, tiny).Catalog()
 )
 
+// unsynced is a disk with a rule that waits for nothing.
+func unsynced(rule disktest.Rule) *disktest.Disk {
+	d := disktest.New(rule)
+	d.Unsynced = true
+	return d
+}
+
 // record runs Write and Publish of a catalog on a store and returns what it did to the disk, with
-// paths relative to the store's parent, and how many of the operations belong to Write.
-func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (ops []snapshot.DiskOp, writing int, id string) {
+// paths relative to the store's parent, and how many of the calls belong to Write.
+func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (calls []disktest.Call, writing int, id string) {
 	t.Helper()
-	parent := filepath.Dir(d.Root())
-	relative := func(path string) string {
-		if path == "" {
-			return ""
+	seen := d.WithDisk(unsynced(func(call disktest.Call) disktest.Verdict {
+		for _, path := range []*string{&call.Path, &call.To} {
+			if *path != "" {
+				*path, _ = filepath.Rel(filepath.Dir(d.Root()), *path)
+			}
 		}
-
-		rel, err := filepath.Rel(parent, path)
-		if err != nil {
-			t.Fatal(err)
+		if call.Writes() {
+			calls = append(calls, call)
 		}
-
-		return rel
-	}
-
-	seen := d.WithDisk(func(o snapshot.DiskOp) error {
-		o.Path = relative(o.Path)
-		o.To = relative(o.To)
-		ops = append(ops, o)
-		return nil
-	})
+		return disktest.Verdict{}
+	}))
 
 	id = write(t, seen, c).ID
-	writing = len(ops)
+	writing = len(calls)
 	if _, err := seen.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 
-	return ops, writing, id
+	return calls, writing, id
+}
+
+// eachStep cuts the power before each call that work makes to the disk of a store, and after the last
+// one. It tells what each of many cuts may leave of the store's parent, but for what is below tmp, which
+// nobody reads. It returns how many calls there were.
+func eachStep(
+	d *snapshot.Dir, left func(before string, files map[string][]byte), dice *rand.Rand, work func(*snapshot.Dir),
+) (calls int) {
+	disk := unsynced(nil)
+	disk.Watch(filepath.Dir(d.Root()))
+	cut := func(before string) {
+		for _, files := range disk.Cuts(dice, "/tmp/") {
+			left(before, files)
+		}
+	}
+	disk.Set(func(call disktest.Call) disktest.Verdict {
+		if call.Writes() {
+			calls++
+			cut(call.String())
+		}
+		return disktest.Verdict{}
+	})
+
+	work(d.WithDisk(disk))
+	cut("the end")
+	return calls
 }
 
 // published is a store with one published snapshot.
@@ -129,20 +156,13 @@ func TestFailureAtEachStep(t *testing.T) {
 	ops, _, _ := record(t, fresh(), crashed)
 	for k, failing := range ops {
 		d := fresh()
-		n := 0
-		broken := d.WithDisk(func(snapshot.DiskOp) error {
-			n++
-			if n == k+1 {
-				return errCut
-			}
-			return nil
-		})
+		broken := d.WithDisk(unsynced((&disktest.Nth{K: k + 1}).Rule))
 
 		m, _, err := broken.Write(crashed, quarantine)
 		if err == nil {
 			_, err = broken.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything})
 		}
-		if !errors.Is(err, errCut) {
+		if !errors.Is(err, disktest.ErrDisk) {
 			t.Fatalf("step %d (%s) failed and nobody says so: %v", k, failing, err)
 		}
 
@@ -166,16 +186,16 @@ func TestFailureAtEachStep(t *testing.T) {
 	}
 }
 
-// powerCuts is a publication whose power is cut after each of its operations.
+// powerCuts is a publication whose power is cut before each of its calls.
 type powerCuts struct {
-	parent  string // the directory above the store before the publication, and what it did
-	ops     []snapshot.DiskOp
+	parent  string // a copy of the directory above the store before the publication
+	calls   []disktest.Call
 	writing int
 	old, id string
 	known   map[string]string // outcomes by state
 }
 
-// newPowerCuts records the first or the second publication of a store.
+// newPowerCuts is the first or the second publication of a store.
 func newPowerCuts(t testing.TB, second bool) *powerCuts {
 	t.Helper()
 	d := openDir(filepath.Join(t.TempDir(), "store"))
@@ -189,16 +209,21 @@ func newPowerCuts(t testing.TB, second bool) *powerCuts {
 		t.Fatal(err)
 	}
 
-	p.ops, p.writing, p.id = record(t, d, crashed)
+	p.calls, p.writing, p.id = record(t, d, crashed)
 	return p
 }
 
-// outcome is what a power cut did after k operations: "" when all is well.
-func (p *powerCuts) outcome(t testing.TB, key state, files map[string][]byte, k int) string {
+// outcome is what a power cut did after k calls: "" when all is well.
+func (p *powerCuts) outcome(t testing.TB, files map[string][]byte, k int) string {
 	t.Helper()
 	wrote := k >= p.writing
-	published := k == len(p.ops)
-	known := fmt.Sprintf("%x %t %t", key, wrote, published)
+	published := k == len(p.calls)
+	h := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%s %d\n", path, len(files[path]))
+		h.Write(files[path])
+	}
+	known := fmt.Sprintf("%x %t %t", h.Sum(nil), wrote, published)
 	what, ok := p.known[known]
 	if !ok {
 		what = p.broken(t, files, wrote, published)
@@ -213,7 +238,7 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 	root := t.TempDir()
 	defer os.RemoveAll(root)
 
-	if err := lay(root, files); err != nil {
+	if err := disktest.Lay(root, files); err != nil {
 		t.Fatal(err)
 	}
 
@@ -245,34 +270,44 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 	return ""
 }
 
-// run cuts the power after each operation and returns what went wrong. The disk does not do the
-// operation number lie, -1 for none; then only what Publish does is looked at, up to the first
-// thing that breaks.
+// run cuts the power after each call and returns what went wrong. The disk lies of the call number lie,
+// -1 for none; then only what Publish does is looked at, up to the first thing that breaks.
 func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 	t.Helper()
+	parent := t.TempDir()
+	if err := os.CopyFS(parent, os.DirFS(p.parent)); err != nil {
+		t.Fatal(err)
+	}
 	dice := rand.New(rand.NewPCG(1, uint64(lie)))
-	model := modelOf(p.parent)
-	for k, o := range p.ops {
-		if k != lie {
-			model.do(o)
+	disk := unsynced(nil)
+	disk.Watch(parent)
+	done := 0
+	cut := func() {
+		if lie >= 0 && (done <= p.writing || len(broken) > 0) {
+			return
 		}
-
-		if lie >= 0 && k < p.writing {
-			continue
-		}
-
-		for key, files := range model.cuts(dice) {
+		for _, files := range disk.Cuts(dice, "/tmp/") {
 			states++
-			if what := p.outcome(t, key, files, k+1); what != "" {
-				broken = append(broken, fmt.Sprintf("after step %d (%s): %s", k, o, what))
+			if what := p.outcome(t, files, done); what != "" {
+				broken = append(broken, fmt.Sprintf("after step %d (%s): %s", done-1, p.calls[max(0, done-1)], what))
 			}
 		}
-
-		if lie >= 0 && len(broken) > 0 {
-			break
-		}
 	}
+	disk.Set(func(call disktest.Call) disktest.Verdict {
+		if !call.Writes() {
+			return disktest.Verdict{}
+		}
+		cut()
+		done++
+		return disktest.Verdict{Lie: done-1 == lie}
+	})
 
+	d := openDir(filepath.Join(parent, "store")).WithDisk(disk)
+	write(t, d, crashed)
+	if _, err := d.Publish(p.id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+		t.Fatal(err)
+	}
+	cut()
 	return states, broken
 }
 
@@ -298,8 +333,8 @@ func TestEverySyncIsNeeded(t *testing.T) {
 	t.Parallel()
 	p := newPowerCuts(t, true)
 	syncs := 0
-	for k, o := range p.ops {
-		if o.Op != "sync" && o.Op != "syncdir" {
+	for k, call := range p.calls {
+		if call.Op != "sync" && call.Op != "syncdir" {
 			continue
 		}
 
@@ -309,7 +344,7 @@ func TestEverySyncIsNeeded(t *testing.T) {
 		}
 
 		if _, broken := p.run(t, k); len(broken) == 0 {
-			t.Errorf("step %d (%s) may be left out and no power cut breaks anything", k, o)
+			t.Errorf("step %d (%s) may be left out and no power cut breaks anything", k, call)
 		}
 	}
 }

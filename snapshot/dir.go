@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 )
 
 // Dir is a store of snapshots in a directory:
@@ -31,11 +31,11 @@ import (
 // several goroutines and processes.
 type Dir struct {
 	root string
-	disk disk
+	disk disk.FS
 }
 
 // OpenDir returns the store at root. It need not exist yet: the first Write creates it.
-func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
+func OpenDir(root string) *Dir { return &Dir{root: root, disk: disk.OS} }
 
 // Exists returns an error that is ErrNoStore when there is no store at the root, and says what is
 // missing. It is for callers that list the store: without it a mistyped folder looks like an empty
@@ -85,16 +85,14 @@ func (d *Dir) Current() (Current, error) {
 	var cur Current
 	path := filepath.Join(d.root, "CURRENT")
 
-	// To open a named pipe would wait for its writer.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	b, err := disk.ReadFile(d.disk, path)
+	_, noFile := errors.AsType[*disk.NoFileError](err)
+	switch {
+	case noFile:
 		return cur, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "is not a regular file"})
-	}
-
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	case errors.Is(err, fs.ErrNotExist):
 		return cur, fmt.Errorf("store %q: %w", d.root, ErrNoCurrent)
-	}
-	if err != nil {
+	case err != nil:
 		return cur, fmt.Errorf("cannot read the current snapshot of store %q: %w", d.root, err)
 	}
 
@@ -115,7 +113,7 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 	}
 
 	path := filepath.Join(d.Path(id), "manifest")
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(d.disk, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// A folder without a manifest is damage. Where there is no folder, there is no such
 		// snapshot.
@@ -143,7 +141,7 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 
 // List returns the manifests of all snapshots whose manifest is whole, newest first.
 func (d *Dir) List() ([]*Manifest, error) {
-	entries, err := os.ReadDir(filepath.Join(d.root, "snapshots"))
+	entries, err := d.disk.List(filepath.Join(d.root, "snapshots"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list store %q: %w", d.root, err)
 	}
@@ -165,7 +163,7 @@ func (d *Dir) List() ([]*Manifest, error) {
 // Unlisted says what is wrong with each snapshot that List leaves out.
 func (d *Dir) Unlisted() (problems []error) {
 	// When the folder cannot be read, List returns the reason.
-	entries, _ := os.ReadDir(filepath.Join(d.root, "snapshots"))
+	entries, _ := d.disk.List(filepath.Join(d.root, "snapshots"))
 	for _, e := range entries {
 		if _, err := d.Manifest(e.Name()); err != nil && ValidID(e.Name()) {
 			problems = append(problems, err)
@@ -209,7 +207,7 @@ func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*S
 	report := strong && errors.Is(own, fs.ErrNotExist)
 
 	file := func(s Section) ([]byte, error) {
-		b, err := os.ReadFile(filepath.Join(d.Path(id), s.File))
+		b, err := disk.ReadFile(d.disk, filepath.Join(d.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &DamageError{s.Name, "is missing"}
 		}
@@ -233,17 +231,17 @@ func (d *Dir) prepare() error {
 	}
 
 	for _, folder := range []string{"", "snapshots", "tmp"} {
-		if err := d.disk.mkdir(filepath.Join(d.root, folder)); err != nil {
+		if err := disk.MkdirAll(d.disk, filepath.Join(d.root, folder), 0o755); err != nil {
 			return err
 		}
 	}
 
 	// First what is in the store, then the store itself.
-	if err := d.disk.syncDir(d.root); err != nil {
+	if err := d.disk.SyncDir(d.root); err != nil {
 		return err
 	}
 
-	return d.disk.syncDir(filepath.Dir(d.root))
+	return d.disk.SyncDir(filepath.Dir(d.root))
 }
 
 // lock creates the store's folders and takes the lock of writers. It waits while another writer
@@ -253,25 +251,11 @@ func (d *Dir) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("cannot create store %q: %w", d.root, err)
 	}
 
-	f, err := os.OpenFile(filepath.Join(d.root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // it stays empty
+	lock, err := disk.TakeLock(filepath.Join(d.root, "LOCK"), 0o644, disk.Forever)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 	}
 
-	ownership.Keep(f.Name())
-
-	for {
-		// A signal may interrupt the wait: then wait again.
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, syscall.EINTR) {
-			_ = f.Close()
-			return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
-		}
-	}
-
-	// Closing releases the lock.
-	return func() { _ = f.Close() }, nil
+	// What was done under the lock is done.
+	return func() { _ = lock.Unlock() }, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -120,7 +121,7 @@ func write(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) *snapshot.Manifes
 
 // openDir is a store that does not wait for the disk.
 func openDir(root string) *snapshot.Dir {
-	return snapshot.OpenDir(root).WithDisk(func(snapshot.DiskOp) error { return nil })
+	return snapshot.OpenDir(root).WithDisk(disktest.Unsynced(false))
 }
 
 func anything(*snapshot.Catalog) error { return nil }

@@ -1,9 +1,9 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
-	"fmt"
+
+	"ninepocket/internal/disk"
 )
 
 // DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as
@@ -76,73 +76,5 @@ func DecodeSection(c *Catalog, i int, raw []byte) error {
 // Remember replaces the store's journal.
 func (d *Dir) Remember(past []Publication) error { return d.replace(journalName, journal{past}) }
 
-// DiskOp is one operation on a disk.
-type DiskOp struct {
-	Op   string // mkdir, create, write, sync, rename, remove or syncdir
-	Path string
-	To   string // the new name of a rename
-	Data []byte // what a write writes
-}
-
-func (o DiskOp) String() string {
-	if o.Op == "rename" {
-		return fmt.Sprintf("%s %s -> %s", o.Op, o.Path, o.To)
-	}
-	return o.Op + " " + o.Path
-}
-
-// WithDisk returns the store on a disk that asks before everything it does; an error makes the
-// operation fail. It syncs nothing: tests have no power cuts that are real.
-func (d *Dir) WithDisk(ask func(DiskOp) error) *Dir { return &Dir{root: d.root, disk: askingDisk{ask}} }
-
-type askingDisk struct{ ask func(DiskOp) error }
-
-func (a askingDisk) mkdir(path string) error {
-	if err := a.ask(DiskOp{Op: "mkdir", Path: path}); err != nil {
-		return err
-	}
-	return osDisk{}.mkdir(path)
-}
-
-func (a askingDisk) create(path string) (syncedFile, error) {
-	if err := a.ask(DiskOp{Op: "create", Path: path}); err != nil {
-		return nil, err
-	}
-	f, err := osDisk{}.create(path)
-	return askingFile{f, path, a.ask}, err
-}
-
-func (a askingDisk) rename(from, to string) error {
-	if err := a.ask(DiskOp{Op: "rename", Path: from, To: to}); err != nil {
-		return err
-	}
-	return osDisk{}.rename(from, to)
-}
-
-func (a askingDisk) remove(path string) error {
-	if err := a.ask(DiskOp{Op: "remove", Path: path}); err != nil {
-		return err
-	}
-	return osDisk{}.remove(path)
-}
-
-func (a askingDisk) syncDir(path string) error {
-	return a.ask(DiskOp{Op: "syncdir", Path: path})
-}
-
-type askingFile struct {
-	syncedFile
-	path string
-	ask  func(DiskOp) error
-}
-
-func (f askingFile) Write(b []byte) (int, error) {
-	if err := f.ask(DiskOp{Op: "write", Path: f.path, Data: bytes.Clone(b)}); err != nil {
-		return 0, err
-	}
-	return f.syncedFile.Write(b)
-}
-
-func (f askingFile) Sync() error {
-	return f.ask(DiskOp{Op: "sync", Path: f.path})
-}
+// WithDisk returns the store on another disk.
+func (d *Dir) WithDisk(on disk.FS) *Dir { return &Dir{root: d.root, disk: on} }

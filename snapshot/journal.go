@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // The actions of publications.
@@ -50,7 +51,7 @@ type refusals struct {
 // Refusals are the last refusals of snapshots, oldest first. A snapshot that was published later is
 // here, too. There are none when the file is missing or damaged.
 func (d *Dir) Refusals() []Refusal {
-	b, err := os.ReadFile(filepath.Join(d.root, refusalsName))
+	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, refusalsName))
 	if err != nil {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (d *Dir) HasRecords() bool {
 
 // readJournal returns what the journal records. A missing journal records nothing.
 func (d *Dir) readJournal() ([]Publication, error) {
-	b, err := os.ReadFile(filepath.Join(d.root, journalName))
+	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, journalName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"ninepocket/internal/disk"
 )
 
 // pulledFile marks a snapshot that Import brought: it has no quarantine report.
@@ -35,7 +37,7 @@ func (d *Dir) ManifestBytes(id string) ([]byte, error) {
 	if _, err := d.Manifest(id); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(filepath.Join(d.Path(id), "manifest"))
+	return disk.ReadFile(d.disk, filepath.Join(d.Path(id), "manifest"))
 }
 
 // ParseManifest reads and checks the stored form of the manifest of snapshot id.
@@ -54,7 +56,7 @@ func (d *Dir) Has(id string) bool {
 	}
 
 	for _, s := range m.Served() {
-		file, err := os.Open(filepath.Join(d.Path(id), s.File))
+		file, err := d.disk.Open(filepath.Join(d.Path(id), s.File), os.O_RDONLY, 0)
 		if err != nil {
 			return false
 		}
@@ -86,50 +88,18 @@ func (d *Dir) Import(id string, manifest []byte, open func(Section) (io.ReadClos
 		return nil
 	}
 
-	stage := d.tmp(id)
-	err = d.stageFrom(stage, m, manifest, open)
-	if err == nil {
-		// A snapshot of the same id is damaged, or it would have been found above.
-		err = d.disk.remove(d.Path(id))
-	}
-	if err == nil {
-		err = d.disk.rename(stage, d.Path(id))
-	}
-	if err == nil {
-		err = d.disk.syncDir(filepath.Dir(d.Path(id)))
-	}
+	err = d.place(id, manifest, func(folder string) error {
+		for _, s := range m.Served() {
+			if err := d.stageSection(filepath.Join(folder, s.File), &s, open); err != nil {
+				return err
+			}
+		}
+		return disk.Create(d.disk, filepath.Join(folder, pulledFile), nil, 0o644)
+	})
 	if err != nil {
-		_ = d.disk.remove(stage)
 		return fmt.Errorf("cannot import snapshot %q: %w", id, err)
 	}
 	return nil
-}
-
-// stageFrom writes the served sections of a snapshot and then its manifest into a fresh folder, all
-// synced.
-func (d *Dir) stageFrom(folder string, m *Manifest, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
-	if err := d.disk.remove(folder); err != nil {
-		return err
-	}
-	if err := d.disk.mkdir(folder); err != nil {
-		return err
-	}
-
-	for _, s := range m.Served() {
-		if err := d.stageSection(filepath.Join(folder, s.File), &s, open); err != nil {
-			return err
-		}
-	}
-
-	if err := writeSynced(d.disk, filepath.Join(folder, pulledFile), nil); err != nil {
-		return err
-	}
-
-	// The manifest comes last: a folder with one is complete.
-	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), manifest); err != nil {
-		return err
-	}
-	return d.disk.syncDir(folder)
 }
 
 // stageSection copies a section into a new file.
@@ -140,7 +110,7 @@ func (d *Dir) stageSection(path string, s *Section, open func(Section) (io.ReadC
 	}
 	defer from.Close() //nolint:errcheck // only read
 
-	into, err := d.disk.create(path)
+	into, err := d.disk.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

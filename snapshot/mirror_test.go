@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/snapshot"
 )
 
@@ -40,15 +41,9 @@ func TestImportFailsAtEachStep(t *testing.T) {
 
 	for k := 0; ; k++ {
 		d, old := publishedStore(t)
-		n := 0
-		err := follow(d.WithDisk(func(snapshot.DiskOp) error {
-			n++
-			if n == k+1 {
-				return errCut
-			}
-			return nil
-		}))
-		if n <= k {
+		nth := &disktest.Nth{K: k + 1}
+		err := follow(d.WithDisk(unsynced(nth.Rule)))
+		if nth.Failed().Op == "" {
 			if err != nil || k < 10 {
 				t.Fatalf("an import of %d operations ended with %v", k, err)
 			}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // Stored is a snapshot read back from its store.
@@ -265,17 +267,5 @@ func (d *Dir) replace(name string, v any) error {
 		return err
 	}
 
-	// The rename is the moment at which the file counts. Nobody sees it before it is whole.
-	staged := d.tmp(name)
-	if err := d.disk.remove(staged); err != nil {
-		return err
-	}
-	if err := writeSynced(d.disk, staged, b); err != nil {
-		return err
-	}
-	if err := d.disk.rename(staged, filepath.Join(d.root, name)); err != nil {
-		return err
-	}
-
-	return d.disk.syncDir(d.root)
+	return disk.Replace(d.disk, d.tmp(name), filepath.Join(d.root, name), b, 0o644)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // Retention says which snapshots a store keeps. It always keeps the current one, the one before it,
@@ -40,13 +42,13 @@ func (d *Dir) Hold(id string) error {
 	}
 
 	folder := filepath.Join(d.root, holds)
-	if err := d.disk.mkdir(folder); err != nil {
+	if err := disk.MkdirAll(d.disk, folder, 0o755); err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
 	}
-	if err := writeSynced(d.disk, filepath.Join(folder, id), nil); err != nil {
+	if err := disk.Create(d.disk, filepath.Join(folder, id), nil, 0o644); err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
 	}
-	if err := errors.Join(d.disk.syncDir(folder), d.disk.syncDir(d.root)); err != nil {
+	if err := errors.Join(d.disk.SyncDir(folder), d.disk.SyncDir(d.root)); err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
 	}
 
@@ -66,9 +68,9 @@ func (d *Dir) Unhold(id string) error {
 	defer unlock()
 
 	folder := filepath.Join(d.root, holds)
-	err = d.disk.remove(filepath.Join(folder, id))
+	err = d.disk.Remove(filepath.Join(folder, id))
 	if err == nil {
-		err = d.disk.syncDir(folder)
+		err = d.disk.SyncDir(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, err)
@@ -84,7 +86,7 @@ func (d *Dir) held(id string) bool {
 
 // Held are the ids of the snapshots on hold, ascending.
 func (d *Dir) Held() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(d.root, holds))
+	entries, err := d.disk.List(filepath.Join(d.root, holds))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list the holds of store %q: %w", d.root, err)
 	}
@@ -194,28 +196,28 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 // whole or gone.
 func (d *Dir) drop(id string) error {
 	gone := d.tmp(id + ".gone")
-	if err := d.disk.remove(gone); err != nil {
+	if err := d.disk.Remove(gone); err != nil {
 		return err
 	}
-	if err := d.disk.rename(d.Path(id), gone); err != nil {
+	if err := d.disk.Rename(d.Path(id), gone); err != nil {
 		return err
 	}
-	if err := d.disk.syncDir(filepath.Dir(d.Path(id))); err != nil {
+	if err := d.disk.SyncDir(filepath.Dir(d.Path(id))); err != nil {
 		return err
 	}
 
-	return d.disk.remove(gone)
+	return d.disk.Remove(gone)
 }
 
 // sweep removes what crashed writers left in tmp; the lock is held, so nobody is writing there.
 func (d *Dir) sweep() error {
-	entries, err := os.ReadDir(d.tmp(""))
+	entries, err := d.disk.List(d.tmp(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 
 	for _, e := range entries {
-		if err := d.disk.remove(d.tmp(e.Name())); err != nil {
+		if err := d.disk.Remove(d.tmp(e.Name())); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/snapshot"
 )
 
@@ -391,57 +392,38 @@ func TestPowerCutsOfPrune(t *testing.T) {
 	d, ids := aged(t, 4)
 	publishes(t, d, ids[1], noon)
 	publishes(t, d, ids[3], noon)
-	parent := t.TempDir()
-	if err := os.CopyFS(parent, os.DirFS(filepath.Dir(d.Root()))); err != nil {
-		t.Fatal(err)
-	}
+	dice := rand.New(rand.NewPCG(1, 2))
+	states := 0
+	steps := eachStep(d, func(before string, files map[string][]byte) {
+		states++
+		root := t.TempDir()
+		if err := disktest.Lay(root, files); err != nil {
+			t.Fatal(err)
+		}
 
-	var ops []snapshot.DiskOp
-	seen := d.WithDisk(func(o snapshot.DiskOp) error {
-		for _, path := range []*string{&o.Path, &o.To} {
-			if *path != "" {
-				*path, _ = filepath.Rel(filepath.Dir(d.Root()), *path)
+		d := openDir(filepath.Join(root, "store"))
+		left := idsOf(t, d)
+		for _, id := range left {
+			if err := d.Verify(id); err != nil {
+				t.Errorf("before %s: %v", before, err)
 			}
 		}
-		ops = append(ops, o)
-		return nil
+
+		if !slices.Contains(left, ids[1]) || !slices.Contains(left, ids[3]) {
+			t.Errorf("before %s only %v are left", before, left)
+		}
+
+		if entries, _ := os.ReadDir(filepath.Join(d.Root(), "snapshots")); len(entries) != len(left) {
+			t.Errorf("before %s %d folders hold %d snapshots", before, len(entries), len(left))
+		}
+	}, dice, func(d *snapshot.Dir) {
+		done, err := d.Prune(snapshot.Retention{Keep: 1}, noon.Add(time.Hour))
+		if err != nil || len(done.Removed) != 2 {
+			t.Fatalf("removed %+v, %v", done, err)
+		}
 	})
 
-	if done, err := seen.Prune(snapshot.Retention{Keep: 1}, noon.Add(time.Hour)); err != nil || len(done.Removed) != 2 {
-		t.Fatalf("removed %+v, %v", done, err)
-	}
-
-	dice := rand.New(rand.NewPCG(1, 2))
-	model := modelOf(parent)
-	states := 0
-	for k, o := range ops {
-		model.do(o)
-		for _, files := range model.cuts(dice) {
-			states++
-			root := t.TempDir()
-			if err := lay(root, files); err != nil {
-				t.Fatal(err)
-			}
-
-			d := openDir(filepath.Join(root, "store"))
-			left := idsOf(t, d)
-			for _, id := range left {
-				if err := d.Verify(id); err != nil {
-					t.Errorf("after step %d (%s): %v", k, o, err)
-				}
-			}
-
-			if !slices.Contains(left, ids[1]) || !slices.Contains(left, ids[3]) {
-				t.Errorf("after step %d (%s) only %v are left", k, o, left)
-			}
-
-			if entries, _ := os.ReadDir(filepath.Join(d.Root(), "snapshots")); len(entries) != len(left) {
-				t.Errorf("after step %d (%s) %d folders hold %d snapshots", k, o, len(entries), len(left))
-			}
-		}
-	}
-
-	t.Logf("%d states after %d operations", states, len(ops))
+	t.Logf("%d states after %d operations", states, steps)
 }
 
 // TestJournalIsBounded publishes more often than is remembered.

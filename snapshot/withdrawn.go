@@ -42,7 +42,8 @@ func (d *Dir) Withdrawn() (all []Withdrawal, lost error) {
 	known := len(past) > 0 && past[len(past)-1].Current == cur
 	if !known {
 		_, err := d.readJournal()
-		lost = cmp.Or(err, fmt.Errorf("store %q: %w", d.root, &DamageError{journalName, "lacks the current publication"}))
+		lacks := &DamageError{journalName, "lacks the current publication"}
+		lost = cmp.Or(err, fmt.Errorf("store %q: %w", d.root, lacks))
 		take(Publication{Current: cur, Action: ActionRollback})
 	}
 

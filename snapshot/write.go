@@ -3,6 +3,8 @@ package snapshot
 import (
 	"fmt"
 	"path/filepath"
+
+	"ninepocket/internal/disk"
 )
 
 // WriteOptions say what to store beside a catalog.
@@ -27,26 +29,24 @@ func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool
 	}
 	defer unlock()
 
-	final := d.Path(m.ID)
 	// Equal content was stored before, and is still whole.
 	if old, err := d.Manifest(m.ID); err == nil && d.Verify(m.ID) == nil {
 		return old, false, nil
 	}
 
-	stage := d.tmp(m.ID)
-	if err := d.stage(stage, m, files); err != nil {
-		_ = d.disk.remove(stage)
-		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	b, err := sealJSON(m)
+	if err != nil {
+		return nil, false, err
 	}
-
-	// A snapshot of the same id is damaged, or it would have been returned above: remove it.
-	if err := d.disk.remove(final); err != nil {
-		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
-	}
-	if err := d.disk.rename(stage, final); err != nil {
-		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
-	}
-	if err := d.disk.syncDir(filepath.Dir(final)); err != nil {
+	err = d.place(m.ID, b, func(folder string) error {
+		for _, f := range files {
+			if err := disk.Create(d.disk, filepath.Join(folder, f.File), f.data, 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
 
@@ -54,29 +54,34 @@ func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool
 	return m, err == nil, err
 }
 
-// stage writes every file of a snapshot and then its manifest into a fresh folder, all synced.
-func (d *Dir) stage(folder string, m *Manifest, files []file) error {
-	if err := d.disk.remove(folder); err != nil {
-		return err
+// place makes a snapshot's folder, lets fill make its files, and gives it its name, all synced. One of
+// the same id is damaged, or nobody would place another: it is removed.
+func (d *Dir) place(id string, manifest []byte, fill func(folder string) error) error {
+	stage := d.tmp(id)
+	err := d.disk.Remove(stage)
+	if err == nil {
+		err = disk.MkdirAll(d.disk, stage, 0o755)
 	}
-	if err := d.disk.mkdir(folder); err != nil {
-		return err
-	}
-
-	for _, f := range files {
-		if err := writeSynced(d.disk, filepath.Join(folder, f.File), f.data); err != nil {
-			return err
-		}
+	if err == nil {
+		err = fill(stage)
 	}
 
 	// The manifest comes last: a folder with one is complete.
-	b, err := sealJSON(m)
+	if err == nil {
+		err = disk.Create(d.disk, filepath.Join(stage, "manifest"), manifest, 0o644)
+	}
+	if err == nil {
+		err = d.disk.SyncDir(stage)
+	}
+	if err == nil {
+		err = d.disk.Remove(d.Path(id))
+	}
+	if err == nil {
+		err = d.disk.Rename(stage, d.Path(id))
+	}
 	if err != nil {
+		_ = d.disk.Remove(stage) // takes room, and does no harm
 		return err
 	}
-	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), b); err != nil {
-		return err
-	}
-
-	return d.disk.syncDir(folder)
+	return d.disk.SyncDir(filepath.Dir(d.Path(id)))
 }

@@ -47,7 +47,7 @@ func (d *Dir) SaveNow(anew bool, now time.Time) (aside string, err error) {
 // beginAnew makes the next checkpoint begin a file and hold all that is in memory.
 func (f *File) beginAnew(now time.Time) (aside string, err error) {
 	aside = f.path + now.UTC().Format(".damaged-20060102T150405.000Z")
-	err = os.Rename(f.path, aside)
+	err = f.options.Disk.Rename(f.path, aside)
 	if errors.Is(err, fs.ErrNotExist) {
 		aside = ""
 		err = nil

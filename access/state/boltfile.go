@@ -8,7 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -17,7 +17,8 @@ import (
 // errors.
 type boltFile struct {
 	*bbolt.DB
-	file *os.File
+	disk disk.File // as our own disk has it
+	file *os.File  // the same, as bbolt has it
 	// torn says that bbolt was left in the middle of something, with its own locks held, on which
 	// closing it would wait for ever.
 	torn bool
@@ -26,15 +27,14 @@ type boltFile struct {
 // errTorn: bbolt panicked, or met a fault of a page.
 var errTorn = errors.New("checkpoint cannot be read")
 
-// openBolt opens a file as bbolt would.
-func openBolt(path string, options bbolt.Options) (*boltFile, error) {
+// openBolt opens a file as bbolt would; without what forbids, the flags of opening it.
+func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*boltFile, error) {
 	file := &boltFile{}
-	open := os.OpenFile
-	if options.OpenFile != nil {
-		open = options.OpenFile
-	}
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file.file, err = open(name, flag, mode)
+		file.disk, err = on.Open(name, flag&^without, mode)
+		if err == nil {
+			file.file = disk.Raw(file.disk)
+		}
 		return file.file, err
 	}
 
@@ -43,7 +43,7 @@ func openBolt(path string, options bbolt.Options) (*boltFile, error) {
 		return err
 	})
 	if err != nil && file.file != nil {
-		_ = statedir.UnlockFile(file.file) // bbolt does so itself unless it panicked
+		_ = errors.Join(disk.Unlock(file.file), file.file.Close()) // bbolt does so itself unless it panicked
 	}
 	return file, err
 }
@@ -67,13 +67,13 @@ func (f *boltFile) update(write func(*bbolt.Tx) error) error { return f.do(f.Upd
 // process ends.
 func (f *boltFile) close() error {
 	if f.torn {
-		return statedir.UnlockFile(f.file) // the mapping would keep the lock
+		return errors.Join(disk.Unlock(f.file), f.file.Close()) // the mapping would keep the lock
 	}
 
 	var err error
 	if f.IsReadOnly() {
 		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
-		err = statedir.GiveUp(f.file)
+		err = disk.Unlock(f.file)
 	}
 	return errors.Join(err, guarded(f.Close))
 }

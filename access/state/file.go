@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -49,20 +50,14 @@ func (f *File) open(patience time.Duration) (*boltFile, error) {
 
 	var db *boltFile
 	if err == nil {
-		db, err = openBolt(f.path, bbolt.Options{
-			Timeout: patience, FreelistType: bbolt.FreelistMapType,
-			NoSync: f.options.Unsynced, NoGrowSync: f.options.Unsynced,
-			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-				// A new file in place of a lost one would pass for all that was ever charged.
-				if f.have > 0 {
-					flag &^= os.O_CREATE
-				}
-				file, err := os.OpenFile(name, flag, mode)
-				if err == nil && f.have == 0 {
-					ownership.Keep(name) // the next server may be that user's
-				}
-				return file, err
-			},
+		// A new file in place of a lost one would pass for all that was ever charged.
+		without := 0
+		if f.have > 0 {
+			without = os.O_CREATE
+		}
+		unsynced := disk.Unsynced(f.options.Disk)
+		db, err = openBolt(f.options.Disk, f.path, without, bbolt.Options{
+			Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
 		})
 	}
 
@@ -92,7 +87,7 @@ func (f *File) settle(db *boltFile) error {
 			wal.ErrCorrupt, stored.number, f.have)
 	}
 	if err == nil && f.unsure {
-		err = rewriteMeta(f.path, db.Info().PageSize)
+		err = rewriteMeta(db)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot settle checkpoint %q: %w", f.path, err)
@@ -128,13 +123,14 @@ func (f *File) write(db *boltFile, mark Mark) error {
 	f.unsure = true
 	err := db.update(func(tx *bbolt.Tx) error {
 		err := writeCheckpoint(tx, next, f.content)
-		if err == nil && f.options.Commit != nil {
-			err = f.options.Commit()
+		if err == nil {
+			err = db.disk.Sync() // a disk that fails says so while the file is as it was
 		}
 		return err
 	})
-	if err == nil && f.options.Committed != nil {
-		err = f.options.Committed()
+	// The file may be a new one. The log that it covers goes next.
+	if err == nil {
+		err = f.options.Disk.SyncDir(filepath.Dir(f.path))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write checkpoint %q: %w", f.path, err)
@@ -144,21 +140,16 @@ func (f *File) write(db *boltFile, mark Mark) error {
 }
 
 // rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.
-func rewriteMeta(path string, pageSize int) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-
-	pages := make([]byte, 2*pageSize)
-	_, err = file.ReadAt(pages, 0)
+func rewriteMeta(db *boltFile) error {
+	pages := make([]byte, 2*db.Info().PageSize)
+	_, err := db.disk.ReadAt(pages, 0)
 	if err == nil {
-		_, err = file.WriteAt(pages, 0)
+		_, err = db.disk.WriteAt(pages, 0)
 	}
 	if err == nil {
-		err = file.Sync()
+		err = db.disk.Sync()
 	}
-	return errors.Join(err, file.Close())
+	return err
 }
 
 // Load hands all of the file to a Loader, and checks it.

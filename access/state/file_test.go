@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ninepocket/access/statedir"
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/wal"
 )
 
@@ -58,7 +59,7 @@ func TestOneReader(t *testing.T) {
 	t.Parallel()
 	content := newNotes()
 	path := t.TempDir()
-	d, err := Open(path, content, Options{Seams: Seams{Inline: true, Unsynced: true}})
+	d, err := Open(path, content, Options{Seams: Seams{Inline: true, Disk: disktest.Unsynced(true)}})
 	if err != nil {
 		t.Fatal(err)
 	}

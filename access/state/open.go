@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ninepocket/access/statedir"
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -48,12 +48,9 @@ type Options struct {
 
 // Seams is where tests and simulations take hold of a [Dir]. Elsewhere it is zero.
 type Seams struct {
-	Create    func(path string) (wal.Segment, error) // makes the segments of the log
-	Commit    func() error                           // called before a checkpoint takes place
-	Committed func() error                           // called when it has
-	Inline    bool                                   // no goroutine, and no checkpoint by itself
-	Now       func() time.Time                       // when the log is mended
-	Unsynced  bool                                   // checkpoints leave fsync out
+	Disk   disk.FS          // nil = this machine's
+	Inline bool             // no goroutine, and no checkpoint by itself
+	Now    func() time.Time // when the log is mended
 }
 
 // Dir is a state directory that one server has locked.
@@ -77,6 +74,9 @@ type Dir struct {
 // When another server has the directory the error is statedir.ErrLocked; when what is stored is damaged,
 // wal.ErrCorrupt.
 func Open(path string, content Content, options Options) (*Dir, error) {
+	if options.Disk == nil {
+		options.Disk = disk.OS
+	}
 	walDir := filepath.Join(path, statedir.LogName)
 	if _, err := wal.Segments(walDir); err != nil {
 		return nil, fmt.Errorf("cannot open metering in %q: %w", path, err)
@@ -129,8 +129,8 @@ func (d *Dir) recover(walDir string) error {
 	d.content.Loaded(stored.Mark)
 
 	d.Log, err = wal.Start(walDir, end.Last+1, wal.Options{
-		Create: d.options.Create, OnSync: d.meter.synced, Inline: d.options.Inline, Now: d.options.Now,
-		Ready: func() error { return d.lock.Moved(d.path) }, Made: ownership.Keep,
+		Disk: d.options.Disk, OnSync: d.meter.synced, Inline: d.options.Inline, Now: d.options.Now,
+		Ready: func() error { return d.lock.Moved(d.path) },
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -200,7 +201,7 @@ func readHeader(tx *bbolt.Tx) (header, error) {
 
 // openBeside opens a checkpoint file for reading, which the server may write at other times.
 func openBeside(path string) (*boltFile, error) {
-	db, err := openBolt(path, bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
+	db, err := openBolt(disk.OS, path, 0, bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = statedir.ErrLocked
 	}
@@ -211,8 +212,8 @@ func openBeside(path string) (*boltFile, error) {
 }
 
 // holdCheckpoint locks a checkpoint file for reading; nil when there is none.
-func holdCheckpoint(path string) (*statedir.Lock, error) {
-	lock, err := statedir.LockShared(path, bboltPatience)
+func holdCheckpoint(path string) (*disk.Lock, error) {
+	lock, err := disk.TakeShared(path, bboltPatience)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

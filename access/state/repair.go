@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -122,7 +123,7 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 	}
 
 	walDir := filepath.Join(dir, statedir.LogName)
-	if err := os.Mkdir(walDir, 0o700); err != nil {
+	if err := disk.OS.Mkdir(walDir, 0o700); err != nil {
 		return aside, err
 	}
 	log, err := wal.Start(walDir, salvaged.last+1, wal.Options{})
@@ -132,7 +133,7 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 	defer log.Abandon()
 
 	path := filepath.Join(dir, statedir.CheckpointName)
-	d := &Dir{Log: log, content: content, meter: newMeter()}
+	d := &Dir{Log: log, content: content, meter: newMeter(), options: Options{Seams: Seams{Disk: disk.OS}}}
 	d.file = &File{path: path, content: content, options: &d.options}
 	db, err := d.file.open(bboltPatience)
 	if err == nil {
@@ -172,14 +173,14 @@ func giveMeter(of statedir.Owner, dir, aside string) error {
 
 // moveAside moves checkpoint and log into another directory.
 func moveAside(dir, to string) error {
-	if err := os.Mkdir(to, 0o700); err != nil {
+	if err := disk.OS.Mkdir(to, 0o700); err != nil {
 		return err
 	}
 	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
-		err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name))
+		err := disk.OS.Rename(filepath.Join(dir, name), filepath.Join(to, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return wal.SyncDir(dir)
+	return disk.OS.SyncDir(dir)
 }

@@ -7,17 +7,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
-// Errors of state directories.
-var (
-	// ErrLocked: another process holds the lock.
-	ErrLocked = errors.New("locked by another process")
-	// ErrMoved: the state directory is not at its path any more, or another is. What its server charged
-	// would be forgotten by the next one.
-	ErrMoved = errors.New("the state directory is gone from its path, or another is there")
-)
+// ErrMoved means: the state directory is not at its path any more, or another is. What its server charged
+// would be forgotten by the next one.
+var ErrMoved = errors.New("the state directory is gone from its path, or another is there")
 
 // Names inside a state directory.
 const (
@@ -41,8 +37,8 @@ const lockPatience = 10 * time.Second
 // LockWriters lets one command at a time write the keys file or the incarnation of a state directory,
 // whether or not a server runs there. The lock has a file of its own: the keys file is another one after
 // each change.
-func LockWriters(stateDir string) (*Lock, error) {
-	return LockFile(filepath.Join(stateDir, keysLockName), lockPatience)
+func LockWriters(stateDir string) (*disk.Lock, error) {
+	return disk.TakeLock(filepath.Join(stateDir, keysLockName), 0o600, lockPatience)
 }
 
 // Metered reports whether a server metered in a state directory.

@@ -1,14 +1,14 @@
 package statedir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"ninepocket/internal/ownership"
-	"ninepocket/internal/wal"
+	"ninepocket/internal/disk"
 )
 
 // Files of a state directory belong to the user that the server runs as, whoever writes them: a
@@ -48,7 +48,7 @@ func OwnerFor(path string) (Owner, error) {
 // OwnerOf returns who a file belongs to, with a mode.
 func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 	of := Owner{uid: -1, gid: -1, Mode: mode}
-	if uid, gid, known := ownership.Of(info); known {
+	if uid, gid, known := disk.Of(info); known {
 		of.uid = uid
 		of.gid = gid
 	}
@@ -56,7 +56,7 @@ func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 }
 
 // Give makes a file, or a directory, belong to its owner.
-func (of Owner) Give(file *os.File) error {
+func (of Owner) Give(file disk.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (of Owner) Give(file *os.File) error {
 
 // GivePath is Give for a name.
 func (of Owner) GivePath(path string) error {
-	file, err := os.Open(path)
+	file, err := disk.OS.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -93,56 +93,27 @@ func (of Owner) GivePath(path string) error {
 // leaves nothing behind.
 func CheckOwner(path string) error {
 	of, err := OwnerFor(path)
-	if err != nil {
-		return fmt.Errorf("cannot replace file %q: %w", path, err)
-	}
-	temp, err := of.makeTemp(path)
-	if err != nil {
-		return fmt.Errorf("cannot replace file %q: %w", path, err)
-	}
-	return errors.Join(temp.Close(), os.Remove(temp.Name()))
-}
-
-// makeTemp makes an empty file beside path that belongs to its owner.
-func (of Owner) makeTemp(path string) (*os.File, error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	if err := of.Give(temp); err != nil {
-		return nil, errors.Join(err, temp.Close(), os.Remove(temp.Name()))
-	}
-	return temp, nil
-}
-
-// Make makes a state directory, and the folders above it, unless it is there. What root makes
-// belongs to who the nearest folder that was there belongs to.
-func Make(path string) error {
-	_, err := os.Stat(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if parent := filepath.Dir(path); parent != path {
-		if err := Make(parent); err != nil {
-			return err
-		}
-	}
-
-	of, err := OwnerFor(path)
 	if err == nil {
-		err = os.Mkdir(path, 0o700)
+		temp := staged(path)
+		err = disk.Create(disk.OS, temp, nil, 0o600, of.Give)
+		err = errors.Join(err, disk.OS.Remove(temp))
 	}
 	if err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil // somebody else made it meanwhile
-		}
+		return fmt.Errorf("cannot replace file %q: %w", path, err)
+	}
+	return nil
+}
+
+// staged is the name of a file that is to replace another one, which nobody else uses.
+func staged(path string) string { return path + ".tmp" + rand.Text() }
+
+// Make makes a state directory, and the folders above it, unless it is there. What root makes belongs to
+// who the nearest folder that was there belongs to.
+func Make(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	of.Mode = 0o700
-	return of.GivePath(path)
+	return disk.MkdirAll(disk.OS, path, 0o700)
 }
 
 // ReplaceFile puts data at path, wholly or not at all: after a crash the file is the old one or the
@@ -166,32 +137,10 @@ func ReplaceLike(path string, data []byte, of Owner) error {
 	return err
 }
 
-// ReplaceAs is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is
-// changed.
-func ReplaceAs(path string, data []byte, of Owner) (err error) {
-	temp, err := of.makeTemp(path)
-	if err != nil {
+// ReplaceAs is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is changed.
+func ReplaceAs(path string, data []byte, of Owner) error {
+	if err := disk.Replace(disk.OS, staged(path), path, data, 0o600, of.Give); err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close())
-		}
-	}()
-
-	// The content is on disk before the name leads to it, and the name before the caller goes on.
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	if err := wal.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return temp.Close()
+	return nil
 }

@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/loader"
@@ -120,23 +119,18 @@ func (d *daily) lock() (unlock func(), err error) {
 		}
 	}()
 
-	if err := ownership.MkdirAll(d.store, 0o755); err != nil {
+	if err := disk.MkdirAll(disk.OS, d.store, 0o755); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(d.store, "DAILY.LOCK")
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // it stays empty
-	if err != nil {
-		return nil, err
-	}
-
-	ownership.Keep(name)
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err != nil {
-		_ = file.Close()
-		return nil, fail(exitFailure, "wait for the other one",
+	held, err := disk.TakeLock(filepath.Join(d.store, "DAILY.LOCK"), 0o644, 0)
+	if errors.Is(err, disk.ErrLocked) {
+		err = fail(exitFailure, "wait for the other one",
 			fmt.Errorf("cannot do the day's work on store %q: another run does it", d.store))
 	}
-	return func() { _ = file.Close() }, nil
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = held.Unlock() }, nil
 }
 
 // work is the day's work as configured; stop ends the line that shows how far it is.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/internal/disk"
 	"ninepocket/internal/feedtest"
-	"ninepocket/internal/ownership"
 	"ninepocket/operate"
 )
 
@@ -169,7 +169,7 @@ func TestRootsDay(t *testing.T) {
 				return err
 			}
 			info, err := entry.Info()
-			if uid, gid, _ := ownership.Of(info); err == nil && (uid != user || gid != user) {
+			if uid, gid, _ := disk.Of(info); err == nil && (uid != user || gid != user) {
 				t.Errorf("%s belongs to %d:%d", path, uid, gid)
 			}
 			seen[entry.Name()] = true
@@ -291,7 +291,8 @@ func TestDailyAfterALostJournal(t *testing.T) {
 				out, stderr := h.days(exitRefused, file, "--no-pull")
 				says(t, out+stderr, "is not published: the day was rolled back", "snapshot publish ")
 				if name != "not damaged" {
-					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`, "counts as rolled back")
+					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`,
+						"counts as rolled back")
 				}
 				if h.current() != served {
 					t.Fatalf("%s is on the air, %s was", h.current(), served)

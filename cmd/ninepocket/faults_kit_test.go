@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/tamper"
+	"ninepocket/internal/disk/disktest"
 )
 
 // smallDay is the calls a day of the victim's smallest tenant.
@@ -36,29 +33,14 @@ type victim struct {
 	made     map[string]bool
 	few      int64 // calls of the tenant with few of them that were answered 200
 
-	waiting  net.Conn // who came while nobody could be let in
-	key2     string   // made during the fault
-	snapshot string   // published during the fault
-}
-
-// tampered is what holds a program's system calls; where that cannot be, the test is skipped.
-func tampered(t *testing.T) *tamper.Program {
-	t.Helper()
-	held, err := tamper.New()
-	if errors.Is(err, tamper.ErrCannot) {
-		t.Skipf("skipped: faults of the real program, because %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return held
+	key2     string // made during the fault
+	snapshot string // published during the fault
 }
 
 // newVictim is a server with its clients that is not started yet.
 func newVictim(t *testing.T) *victim {
 	t.Helper()
 	p := newProgram(t)
-	p.path = scriptPath(t)
 	return &victim{
 		program: p, t: t, made: map[string]bool{}, live: &visitor{key: p.key},
 		partner: &visitor{key: prepared.partner},
@@ -66,13 +48,12 @@ func newVictim(t *testing.T) *victim {
 	}
 }
 
-// start starts the server; its system calls are held when there is somebody to hold them.
-func (v *victim) start(held *tamper.Program) {
+// start starts the server, on a disk that fails where there is one.
+func (v *victim) start(held *faulty) {
 	v.t.Helper()
 	v.held = held
 	if held != nil {
 		v.tell(nil)
-		v.t.Cleanup(func() { _ = v.cmd.Process.Kill(); held.End() })
 	}
 	v.serve(v.t, []string{fmt.Sprint("NINEPOCKET_PLANS__STARTER__PER_DAY=", smallDay)}, "")
 	for _, one := range []*visitor{v.live, v.partner} {
@@ -88,21 +69,18 @@ func (v *victim) dies() {
 		v.t.Fatal(err)
 	}
 	_ = v.cmd.Wait() // it was killed
-	if v.held != nil {
-		v.held.End()
-	}
 	v.live.leave()
 	v.partner.leave()
 }
 
-// tell gives the rule of a fault to the kernel, besides what makes a log written.
-func (v *victim) tell(rule tamper.Rule) {
-	v.held.Set(func(call tamper.Call) tamper.Verdict {
-		if call.Name == "fstatfs" && v.written {
-			return tamper.Verdict{Fail: syscall.EOPNOTSUPP}
+// tell gives the rule of a fault to the disk, besides what makes a log written.
+func (v *victim) tell(rule disktest.Rule) {
+	v.held.Set(func(call disktest.Call) disktest.Verdict {
+		if call.Op == "create" && call.Mapped && v.written {
+			return disktest.Verdict{Fail: syscall.EOPNOTSUPP}
 		}
 		if rule == nil {
-			return tamper.Verdict{}
+			return disktest.Verdict{}
 		}
 		return rule(call)
 	})
@@ -299,31 +277,6 @@ func (v *victim) agrees(when string, beyond int64) {
 				tenant, got, want, v.refused)
 		}
 	}
-}
-
-// comes opens a connection that the server cannot take, and asks.
-func (v *victim) comes() {
-	v.t.Helper()
-	var err error
-	v.waiting, err = net.Dial("tcp", v.address())
-	if err == nil {
-		_, err = fmt.Fprintf(v.waiting, "GET /v1/games HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n\r\n", v.key)
-	}
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	v.t.Cleanup(func() { _ = v.waiting.Close() })
-}
-
-// isLetIn wants the answer of the one who waited.
-func (v *victim) isLetIn() {
-	v.t.Helper()
-	_ = v.waiting.SetReadDeadline(time.Now().Add(30 * time.Second))
-	resp, err := http.ReadResponse(bufio.NewReader(v.waiting), nil)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		v.t.Fatalf("%s: who waited is answered %v, %v", v.fault, resp, err)
-	}
-	v.answered++
 }
 
 // published makes a key and a snapshot during the fault.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ninepocket/internal/tamper"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestFaultsAtTheStart lets folders be unreadable when the server starts. A service manager tries
@@ -18,7 +18,6 @@ import (
 // missing.
 func TestFaultsAtTheStart(t *testing.T) {
 	t.Parallel()
-	tampered(t).End()
 	hints := map[syscall.Errno]string{
 		syscall.EACCES: " the user that ", syscall.EIO: "hint: the disk of",
 		syscall.EMFILE: "hint: the process has no file descriptor left", syscall.ESTALE: "hint: the mount of",
@@ -32,11 +31,11 @@ func TestFaultsAtTheStart(t *testing.T) {
 	}
 	for errno, hint := range hints {
 		for _, folder := range []string{"store", "state", "config"} {
-			code, text := p.startsWith(t, func(call tamper.Call) tamper.Verdict {
-				if call.Name == "openat" && touches(call, folder) {
-					return tamper.Verdict{Fail: errno}
+			code, text := p.startsWith(t, func(call disktest.Call) disktest.Verdict {
+				if opens(call) && touches(call, folder) {
+					return disktest.Verdict{Fail: errno}
 				}
-				return tamper.Verdict{}
+				return disktest.Verdict{}
 			})
 			if code != exitFailure || !strings.Contains(text, hint) || strings.Contains(text, "keys create") ||
 				strings.Contains(text, "snapshot build") {
@@ -46,13 +45,12 @@ func TestFaultsAtTheStart(t *testing.T) {
 	}
 }
 
-// startsWith starts a server whose system calls follow a rule, and that ends by itself.
-func (p *program) startsWith(t *testing.T, rule tamper.Rule) (code int, text string) {
+// startsWith starts a server whose disk follows a rule, and that ends by itself.
+func (p *program) startsWith(t *testing.T, rule disktest.Rule) (code int, text string) {
 	t.Helper()
-	held := tampered(t)
-	defer held.End()
+	held := newFaulty(t)
 	held.Set(rule)
-	path, err := exec.LookPath(filepath.Join(scriptPath(t), "ninepocket"))
+	path, err := exec.LookPath("ninepocket")
 	if err != nil {
 		t.Fatal(err)
 	}

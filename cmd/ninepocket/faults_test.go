@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ninepocket/internal/depth"
-	"ninepocket/internal/tamper"
+	"ninepocket/internal/disk/disktest"
 )
 
 // fault is one cell of the table of faults (docs/MOVE.md, Faults and recovery): something that
@@ -51,33 +51,48 @@ const (
 )
 
 // touches reports whether a call is about a file below a folder of this name.
-func touches(call tamper.Call, folder string) bool {
+func touches(call disktest.Call, folder string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(call.Path), "/"), folder)
 }
 
-// disk is a fault of the state's disk: the named calls fail, or wait.
-func disk(verdict tamper.Verdict, names ...string) func(*victim) {
+// opens reports whether a call opens a file or lists a folder.
+func opens(call disktest.Call) bool {
+	return slices.Contains([]string{"open", "create", "list"}, call.Op)
+}
+
+// stateDisk is a fault of the state's disk: the named calls fail, or wait.
+func stateDisk(verdict disktest.Verdict, ops ...string) func(*victim) {
 	return func(v *victim) {
-		v.tell(func(call tamper.Call) tamper.Verdict {
-			if call.Writes && touches(call, "state") && slices.Contains(names, call.Name) {
+		v.tell(func(call disktest.Call) disktest.Verdict {
+			if call.Writes() && touches(call, "state") && slices.Contains(ops, call.Op) {
 				return verdict
 			}
-			return tamper.Verdict{}
+			return disktest.Verdict{}
 		})
 	}
 }
 
-// diskFaults are those of the state's disk. A mapped log meets one when it needs blocks.
+// diskFaults are those of the state's disk.
 func diskFaults(written bool) []fault {
-	fails := func(errno syscall.Errno, names ...string) func(*victim) {
-		return disk(tamper.Verdict{Fail: errno}, names...)
+	fails := func(errno syscall.Errno, ops ...string) func(*victim) {
+		return stateDisk(disktest.Verdict{Fail: errno}, ops...)
 	}
-	changes := []string{"write", "pwrite64", "fallocate", "ftruncate"}
-	names := []string{"openat", "rename", "unlink", "mkdir"}
-	waits := disk(tamper.Verdict{Wait: slowly()}, append([]string{"fsync", "fdatasync"}, changes...)...)
+	changes := []string{"write", "truncate"}
+	names := []string{"open", "create", "rename", "remove", "mkdir", "link"}
+	syncs := []string{"sync", "syncdir"}
+	waits := stateDisk(disktest.Verdict{Wait: slowly()}, append(changes, syncs...)...)
 	slow := func(v *victim) {
 		v.burst = 1 // each of them waits
 		waits(v)
+	}
+	// A written log maps nothing; the checkpoint does, when its file is opened.
+	unmapped := func(v *victim) {
+		v.tell(func(call disktest.Call) disktest.Verdict {
+			if call.Mapped || call.Change && filepath.Base(call.Path) == "meter.db" {
+				return disktest.Verdict{Fail: syscall.ENOMEM}
+			}
+			return disktest.Verdict{}
+		})
 	}
 
 	kind := ", mapped log"
@@ -85,13 +100,12 @@ func diskFaults(written bool) []fault {
 		kind = ", written log"
 	}
 	table := []fault{
-		{name: "disk full", begin: fails(syscall.ENOSPC, append(changes, "openat")...), down: true},
+		{name: "disk full", begin: fails(syscall.ENOSPC, append(changes, "open", "create")...), down: true},
 		{name: "EIO of every write", begin: fails(syscall.EIO, changes...), down: true},
-		{name: "EIO of every sync", begin: fails(syscall.EIO, "fsync", "fdatasync"), down: true},
+		{name: "EIO of every sync", begin: fails(syscall.EIO, syncs...), down: true},
 		{name: "read-only", begin: fails(syscall.EROFS, append(changes, names...)...), down: true},
 		{name: "slow disk", begin: slow, lasts: max(usually(), 6*slowly())},
-		// A written log maps nothing; the checkpoint does.
-		{name: "no memory to map files", begin: fails(syscall.ENOMEM, "mmap"), down: !written},
+		{name: "no memory to map files", begin: unmapped, down: !written},
 	}
 	for i := range table {
 		one := &table[i]
@@ -110,8 +124,10 @@ func clockFaults() []fault {
 		for _, unsynced := range []bool{true, false} {
 			one := fault{
 				name:  fmt.Sprintf("wall clock set by %v, vouched for: %t", step, !unsynced),
-				begin: clocked(tamper.Clock{Wall: step, Unsynced: unsynced}), end: rightClock,
+				begin: clocked(clocks{Wall: step, Unsynced: unsynced}), end: rightClock,
 				long: step != year && (step != -day || !unsynced),
+				// The server looks at its clocks once a second.
+				lasts: max(usually(), 1500*time.Millisecond),
 			}
 			if !unsynced {
 				one.lasts = 4500 * time.Millisecond
@@ -122,12 +138,12 @@ func clockFaults() []fault {
 
 	return append(table, fault{
 		name: "suspended for three hours", lasts: 2 * time.Second,
-		begin: clocked(tamper.Clock{Wall: 3 * time.Hour, Boot: 3 * time.Hour}), end: func(*victim) {},
+		begin: clocked(clocks{Wall: 3 * time.Hour, Boot: 3 * time.Hour}), end: func(*victim) {},
 	})
 }
 
 // clocked is a fault of the clocks, which a tenant with few calls a day meets as well.
-func clocked(clock tamper.Clock) func(*victim) {
+func clocked(clock clocks) func(*victim) {
 	return func(v *victim) {
 		v.fewCalls(1)
 		v.held.SetClock(&clock)
@@ -143,7 +159,7 @@ func rightClock(v *victim) {
 		v.t.Errorf("%s: a call is to wait for %d s", v.fault, retry)
 	}
 
-	v.held.SetClock(&tamper.Clock{})
+	v.held.SetClock(&clocks{})
 	for over := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		retry := v.fewCalls(smallDay + 1)
 		if retry > 0 && retry <= int(day/time.Second) {
@@ -159,41 +175,21 @@ func rightClock(v *victim) {
 	}
 }
 
-// otherFaults are those of sockets and of the store.
+// otherFaults are those of the store. Those of sockets are in TestOutOfDescriptors, and each error of
+// accept in TestAcceptGoesOn of internal/door.
 func otherFaults() []fault {
-	accepts := func(errno syscall.Errno) func(*victim) {
-		return func(v *victim) {
-			v.tell(func(call tamper.Call) tamper.Verdict {
-				if call.Name == "accept4" {
-					return tamper.Verdict{Fail: errno}
-				}
-				return tamper.Verdict{}
-			})
-			v.comes()
-		}
+	unreadable := func(v *victim) {
+		v.tell(func(call disktest.Call) disktest.Verdict {
+			if opens(call) && touches(call, "store") {
+				return disktest.Verdict{Fail: syscall.EIO}
+			}
+			return disktest.Verdict{}
+		})
+		v.published()
 	}
-	letIn := func(v *victim) { v.tell(nil); v.isLetIn() }
+	readable := func(v *victim) { v.tell(nil); v.isWhole(v.t, v.key2, v.snapshot, time.Now()) }
 
-	table := []fault{{
-		name: "the store cannot be read",
-		begin: func(v *victim) {
-			v.tell(func(call tamper.Call) tamper.Verdict {
-				if call.Name == "openat" && touches(call, "store") {
-					return tamper.Verdict{Fail: syscall.EIO}
-				}
-				return tamper.Verdict{}
-			})
-			v.published()
-		},
-		end: func(v *victim) { v.tell(nil); v.isWhole(v.t, v.key2, v.snapshot, time.Now()) },
-	}}
-	for what, errno := range map[string]syscall.Errno{
-		"no memory for sockets": syscall.ENOMEM, "no buffers for sockets": syscall.ENOBUFS,
-		"no descriptor in the whole system": syscall.ENFILE, "connections are aborted": syscall.ECONNABORTED,
-	} {
-		table = append(table, fault{name: what, begin: accepts(errno), end: letIn, long: errno != syscall.ENOBUFS})
-	}
-	return table
+	return []fault{{name: "the store cannot be read", begin: unreadable, end: readable}}
 }
 
 // faults is the table.
@@ -206,7 +202,6 @@ func faults() []fault {
 // short form. NINEPOCKET_TORTURE makes them last longer, and has all of them.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	tampered(t)
 
 	table := faults()
 	if !long() {
@@ -220,7 +215,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t)
 			v.written = one.written
-			v.start(tampered(t))
+			v.start(newFaulty(t))
 			v.suffers(&one)
 		})
 	}
@@ -268,7 +263,6 @@ func (v *victim) suffers(one *fault) {
 // what was acknowledged is charged, and nothing beyond what was answered 503 or not at all.
 func TestKilledInFault(t *testing.T) {
 	t.Parallel()
-	tampered(t)
 	for _, one := range slices.Concat(diskFaults(false), diskFaults(true)) {
 		if !one.down || !long() && one.name != "EIO of every sync, mapped log" {
 			continue
@@ -277,7 +271,7 @@ func TestKilledInFault(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t)
 			v.written = one.written
-			v.start(tampered(t))
+			v.start(newFaulty(t))
 			v.fault = one.name
 			v.rounds(50 * time.Millisecond)
 			one.begin(v)
@@ -297,7 +291,6 @@ func TestKilledInFault(t *testing.T) {
 // serves; and so does the next one, under the right clock, with the charges of both.
 func TestBegunUnderAWrongClock(t *testing.T) {
 	t.Parallel()
-	tampered(t)
 	for _, step := range []time.Duration{year, -year} {
 		if step < 0 && !long() {
 			continue
@@ -306,8 +299,8 @@ func TestBegunUnderAWrongClock(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t)
 			v.fault = "a clock that is wrong at the start"
-			held := tampered(t)
-			held.SetClock(&tamper.Clock{Wall: step, Unsynced: true})
+			held := newFaulty(t)
+			held.SetClock(&clocks{Wall: step, Unsynced: true})
 			v.start(held)
 			v.rounds(100 * time.Millisecond)
 			v.fewCalls(smallDay / 2)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/tamper"
+	"ninepocket/internal/disk/disktest"
 )
 
 // TestUnreadableKeys damages the keys file of a server. As long as it is damaged, every reload says so
@@ -64,15 +64,15 @@ func TestUnreadableKeys(t *testing.T) {
 func TestHungKeys(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	v.start(tampered(t))
+	v.start(newFaulty(t))
 	hangs := make(chan string, 1000)
-	v.tell(func(call tamper.Call) tamper.Verdict {
+	v.tell(func(call disktest.Call) disktest.Verdict {
 		name := filepath.Base(call.Path)
-		if call.Name != "openat" || name != "keys.json" && name != "CURRENT" {
-			return tamper.Verdict{}
+		if call.Op != "open" || name != "keys.json" && name != "CURRENT" {
+			return disktest.Verdict{}
 		}
 		hangs <- name
-		return tamper.Verdict{Wait: time.Hour}
+		return disktest.Verdict{Wait: time.Hour}
 	})
 
 	// The file is read again because its time is another one.

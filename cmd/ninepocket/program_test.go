@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"ninepocket/internal/certificate/certificatetest"
-	"ninepocket/internal/tamper"
 	"ninepocket/node"
 )
 
@@ -37,8 +36,8 @@ type program struct {
 	dir string // with store and state
 	// path is the folder of the program itself, "" for the test binary.
 	path string
-	// held is what happens to its system calls, nil for nothing.
-	held *tamper.Program
+	// held is what becomes of its disk and its clocks, nil for nothing.
+	held *faulty
 }
 
 // safeBuffer is what the program logs, readable while it runs.

@@ -22,14 +22,13 @@ import (
 
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/postgrestest"
-	"ninepocket/internal/tamper"
 	"ninepocket/node"
 )
 
-// TestMain lets the test binary stand in for ninepocket in scripts, and launch programs that are
-// tampered with.
+// TestMain lets the test binary stand in for ninepocket in scripts, also on a disk and under clocks that a
+// test has a hand in.
 func TestMain(m *testing.M) {
-	testscript.Main(cleaning{m}, map[string]func(){"ninepocket": main, "tamper": tamper.Launch})
+	testscript.Main(cleaning{m}, map[string]func(){"ninepocket": func() { beFaulty(); main() }})
 }
 
 // cleaning removes what all tests of the binary shared.

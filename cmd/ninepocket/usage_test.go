@@ -13,42 +13,30 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"ninepocket/internal/tamper"
 )
 
 // monthsEnd is a server that runs over five days of its own clock, with a month's end after the second
 // one, beside a count of what its clients were answered.
 type monthsEnd struct {
 	*victim
-	clocks *tamper.Program
+	clocks *faulty
 	first  time.Time     // the first of the days
 	begin  time.Duration // from now to that
 	calls  map[string]int64
 }
 
-// newMonthsEnd starts the server over a store. Without a way to give it a clock it says what is
-// skipped, and is none.
+// newMonthsEnd starts the server over a store.
 func newMonthsEnd(t *testing.T, store string, first time.Time) *monthsEnd {
 	t.Helper()
-	held, err := tamper.New()
-	if errors.Is(err, tamper.ErrCannot) {
-		t.Run("bills", func(t *testing.T) { t.Skipf("skipped: the bills of a month's end, because %v", err) })
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	m := &monthsEnd{
-		victim: newVictim(t), clocks: held, first: first, begin: time.Until(first), calls: map[string]int64{},
+		victim: newVictim(t), clocks: newFaulty(t), first: first, begin: time.Until(first), calls: map[string]int64{},
 	}
 	own := filepath.Join(m.dir, "store")
 	if err := errors.Join(os.RemoveAll(own), os.Symlink(store, own)); err != nil {
 		t.Fatal(err)
 	}
 	m.fault = "days that pass"
-	m.clocks.SetClock(&tamper.Clock{Wall: m.begin})
+	m.clocks.SetClock(&clocks{Wall: m.begin})
 	m.start(m.clocks)
 	return m
 }
@@ -58,7 +46,7 @@ func newMonthsEnd(t *testing.T, store string, first time.Time) *monthsEnd {
 func (m *monthsEnd) day(n int, published string) {
 	m.t.Helper()
 	passed := time.Duration(n) * 24 * time.Hour
-	m.clocks.SetClock(&tamper.Clock{Wall: m.begin + passed, Boot: passed})
+	m.clocks.SetClock(&clocks{Wall: m.begin + passed, Boot: passed})
 	date := m.first.AddDate(0, 0, n)
 	m.isDay(date)
 	m.eventually(m.t, "serve "+published, func() bool {

@@ -10,7 +10,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
-	"ninepocket/internal/wal/waltest"
+	"ninepocket/internal/disk/disktest"
 )
 
 // simServer is a server of a simulation: the real Store over a real journal, with clients. What it waits
@@ -60,7 +60,7 @@ func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.
 func (s *simServer) open() {
 	var err error
 	s.journal, err = access.OpenEmbedded(s.dir, access.EmbeddedOptions{
-		Now: s.instant(), Seams: state.Seams{Inline: true, Unsynced: true, Create: waltest.Unsynced(s.w.segments)},
+		Now: s.instant(), Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
 		s.w.t.Fatal(err)

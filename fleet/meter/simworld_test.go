@@ -13,7 +13,6 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
-	"ninepocket/internal/wal/waltest"
 )
 
 // event is something that happens at a true time, in microseconds.
@@ -90,7 +89,6 @@ type world struct {
 	servers                  []*simServer
 	running                  *routine
 	home                     string // of the state directories
-	segments                 waltest.Create
 	live                     []*keys.Principal
 	admissions               map[string][]int64 // true microseconds, by window
 	charged, answered, inAir map[string]int     // units, by tenant
@@ -124,7 +122,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 		Rand: rand.New(rand.NewPCG(seed, 7)), t: t, seed: seed, flaws: f, acks: acks, leased: leased,
 		now: simEpoch, admissions: map[string][]int64{}, charged: map[string]int{},
 		answered: map[string]int{}, inAir: map[string]int{}, keys: map[string]*simKey{},
-		records: map[string]string{}, home: memoryDir(t), segments: waltest.Kinds(t)["written"],
+		records: map[string]string{}, home: memoryDir(t),
 	}
 	pick := func(numbers ...int64) int64 { return numbers[w.IntN(len(numbers))] }
 	w.perMinute = pick(10, 30, 60)

@@ -8,12 +8,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"ninepocket/internal/disk"
 )
 
 const (
@@ -94,7 +95,7 @@ func (c *Cache) restore() error {
 	}
 
 	begin := &keyring{keys: c.o.Publishers}
-	b, err := os.ReadFile(filepath.Join(c.dir.Root(), trustFile))
+	b, err := disk.ReadFile(c.disk, filepath.Join(c.dir.Root(), trustFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		c.ring = begin
 		return nil
@@ -193,27 +194,13 @@ func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring 
 func (c *Cache) remember(trust []byte) error {
 	b, err := json.Marshal(remembered{c.o.Publishers, string(trust)})
 	if err == nil {
-		err = os.MkdirAll(c.dir.Root(), 0o755) //nolint:gosec // published data is public
+		err = disk.MkdirAll(c.disk, c.dir.Root(), 0o755)
 	}
-	if err != nil {
-		return fmt.Errorf("cannot keep which keys are trusted: %w", err)
-	}
-
-	path := filepath.Join(c.dir.Root(), trustFile)
-	file, err := os.CreateTemp(c.dir.Root(), trustFile+".*")
-	if err != nil {
-		return fmt.Errorf("cannot keep which keys are trusted: %w", err)
-	}
-	_, err = file.Write(append(b, '\n'))
 	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+		path := filepath.Join(c.dir.Root(), trustFile)
+		err = disk.Replace(c.disk, path+".part", path, append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name())
 		return fmt.Errorf("cannot keep which keys are trusted: %w", err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ninepocket/internal/disk"
 	"ninepocket/snapshot"
 )
 
@@ -42,6 +43,7 @@ type CacheOptions struct {
 type Cache struct {
 	bucket *Bucket
 	dir    *snapshot.Dir
+	disk   disk.FS
 	o      CacheOptions
 
 	mu   sync.Mutex // held while pulling; guards the next four
@@ -65,7 +67,7 @@ func NewCache(bucket *Bucket, dir *snapshot.Dir, options CacheOptions) *Cache {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Cache{bucket: bucket, dir: dir, o: options}
+	return &Cache{bucket: bucket, dir: dir, disk: disk.OS, o: options}
 }
 
 // Stats are figures of a cache.

@@ -3,13 +3,17 @@ package mirror
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"ninepocket/internal/disk"
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/s3test"
+	"ninepocket/snapshot"
 )
 
 // TestTrustRotation takes a fleet from one key to another and to a third, while one server follows
@@ -248,5 +252,51 @@ func TestKeyFile(t *testing.T) {
 		if _, err := ParsePublisher(bad); !errors.Is(err, ErrKey) {
 			t.Errorf("publisher %q: %v", bad, err)
 		}
+	}
+}
+
+// TestTrustOutlivesPower cuts the power after a TRUST was taken up: the server that comes back goes by
+// it, and within the next one by either.
+func TestTrustOutlivesPower(t *testing.T) {
+	key := newKey(t, "ops-2026")
+	folder := t.TempDir()
+	on := disktest.New(nil)
+	on.Watch(folder)
+	server := func(folder string, on disk.FS) *Cache {
+		c := NewCache(nil, snapshot.OpenDir(folder), CacheOptions{Publishers: []Publisher{key.Publisher()}})
+		c.disk = on
+		return c
+	}
+	dice := rand.New(rand.NewPCG(1, 2))
+	check := func(when string, least uint64) {
+		t.Helper()
+		for _, files := range on.Cuts(dice, "") {
+			left := t.TempDir()
+			must(t)(Trust{}, disktest.Lay(left, files))
+			c := server(left, disk.OS)
+			must(t)(Trust{}, c.restore())
+			if c.ring.version < least || c.ring.version > least+1 {
+				t.Fatalf("%s, TRUST %d holds, %d was taken up", when, c.ring.version, least)
+			}
+		}
+	}
+
+	c := server(folder, on)
+	for version := range uint64(3) {
+		content, err := (&Trust{
+			Format: trustForm, Version: version + 1, At: day, Keys: []Publisher{key.Publisher()},
+		}).seal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on.Set(func(call disktest.Call) disktest.Verdict {
+			if call.Writes() {
+				check("before "+call.String(), version)
+			}
+			return disktest.Verdict{}
+		})
+		must(t)(Trust{}, c.remember(content))
+		on.Set(nil)
+		check("after it was taken up", version+1)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
 	"ninepocket/fleet/ledger"
-	"ninepocket/internal/ownership"
+	"ninepocket/internal/disk"
 )
 
 // Registry is a place of keys and bills.
@@ -69,7 +69,7 @@ func (f Folder) Note(_ context.Context, line []byte) error {
 		return err
 	}
 	// The server's user writes it too.
-	ownership.Keep(name)
+	disk.Keep(name)
 	// One write a line, so that commands side by side do not mix theirs.
 	_, err = file.Write(append(line, '\n'))
 	if err == nil {

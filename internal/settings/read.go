@@ -15,6 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"ninepocket/access/keys"
+	"ninepocket/internal/disk"
 )
 
 // EnvPrefix begins the environment variables that are settings; levels are joined by __.
@@ -109,7 +110,7 @@ func (c *Layered) noZeros() error {
 
 // readFile takes over what a TOML file says.
 func (c *Layered) readFile(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadAny(disk.OS, path)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
 	}

@@ -3,11 +3,12 @@ package wal_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/wal"
-	"ninepocket/internal/wal/waltest"
 )
 
 func payload(n int) func([]byte) []byte {
@@ -40,23 +41,24 @@ func readAll(t *testing.T, dir string) int {
 // acknowledged is there, and one failure that does not come again fails nobody.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	for kind, create := range waltest.Kinds(t) {
+	for kind, mapped := range disktest.Kinds(t) {
 		for _, short := range []bool{false, true} {
 			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) {
 				t.Parallel()
 				verbs := map[string]int{}
 				for k := 1; ; k++ {
-					disk := &waltest.FaultyDisk{Make: create, FailAt: k, Short: short}
-					runFaulty(t, disk)
+					nth := &disktest.Nth{K: k, Short: short}
+					runFaulty(t, nth, mapped)
 
-					failed := disk.Failed()
+					failed := nth.Failed().Op
 					if failed == "" {
 						break // the whole run did not reach the fault
 					}
 					verbs[failed]++
 				}
 
-				if verbs["create"] < 2 || verbs["write"] < 4 || verbs["sync"] < 4 {
+				if verbs["create"] < 2 || verbs["write"] < 4 || verbs["sync"] < 4 || verbs["rename"] < 2 ||
+					verbs["syncdir"] < 2 {
 					t.Errorf("too few faults: %v", verbs)
 				}
 			})
@@ -66,12 +68,14 @@ func TestEveryFault(t *testing.T) {
 
 // runFaulty appends to a log without a goroutine, whose calls to the disk would come when they like:
 // the k-th one has to be the same in each run.
-func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
+func runFaulty(t *testing.T, nth *disktest.Nth, mapped bool) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := wal.Start(dir, 1, wal.Options{Create: disk.Create, Inline: true})
+	disk := disktest.New(nth.Rule)
+	disk.Written = !mapped
+	l, err := wal.Start(dir, 1, wal.Options{Disk: disk, Inline: true})
 	if err != nil {
-		if !errors.Is(err, waltest.ErrDisk) {
+		if !errors.Is(err, disktest.ErrDisk) {
 			t.Fatal(err)
 		}
 		return
@@ -87,20 +91,20 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 			err = l.AwaitSynced(seq)
 		}
 		if err != nil || l.Err() != nil {
-			t.Fatalf("fault %d: record %d: %v", disk.FailAt, seq, err)
+			t.Fatalf("fault %d: record %d: %v", nth.K, seq, err)
 		}
 
 		if n%4 == 0 {
 			// No segment can be made: the log goes on in the old one.
-			if _, err := l.Rotate(); err != nil && !errors.Is(err, waltest.ErrDisk) || l.Err() != nil {
-				t.Fatalf("fault %d: %v", disk.FailAt, err)
+			if _, err := l.Rotate(); err != nil && !errors.Is(err, disktest.ErrDisk) || l.Err() != nil {
+				t.Fatalf("fault %d: %v", nth.K, err)
 			}
 		}
 	}
 	l.Abandon()
 
 	if left := readAll(t, dir); left != records {
-		t.Fatalf("fault %d: %d records are left of %d", disk.FailAt, left, records)
+		t.Fatalf("fault %d: %d records are left of %d", nth.K, left, records)
 	}
 }
 
@@ -109,22 +113,25 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 // works again.
 func TestWeather(t *testing.T) {
 	t.Parallel()
-	for kind, create := range waltest.Kinds(t) {
-		for _, verb := range []string{"create", "write", "sync"} {
+	for kind, mapped := range disktest.Kinds(t) {
+		for _, verb := range []string{"create", "write", "sync", "rename", "syncdir"} {
 			t.Run(kind+", "+verb, func(t *testing.T) {
 				t.Parallel()
 				for round := range 2 {
-					weather(t, &waltest.Weather{Make: create}, verb, round)
+					weather(t, mapped, verb, round)
 				}
 			})
 		}
 	}
 }
 
-func weather(t *testing.T, disk *waltest.Weather, verb string, round int) {
+func weather(t *testing.T, mapped bool, verb string, round int) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := wal.Start(dir, 1, wal.Options{Create: disk.Create})
+	sky := &disktest.Weather{}
+	disk := disktest.New(sky.Rule)
+	disk.Written = !mapped
+	l, err := wal.Start(dir, 1, wal.Options{Disk: disk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,15 +164,15 @@ func weather(t *testing.T, disk *waltest.Weather, verb string, round int) {
 	if n := calls(10); n != 0 {
 		t.Fatalf("%d calls of a good disk failed", n)
 	}
-	disk.Set(verb, waltest.ErrDisk)
-	if verb == "create" { // which is asked for after another failure alone
-		disk.Once([]string{"write", "sync"}[round%2], waltest.ErrDisk)
+	sky.Set(verb, disktest.ErrDisk)
+	if verb != "write" && verb != "sync" { // which is asked for after another failure alone
+		sky.Once([]string{"write", "sync"}[round%2], disktest.ErrDisk)
 	}
 	if failed := calls(10); failed == 0 || l.Err() == nil {
 		t.Fatalf("no call of a bad disk failed: %v", l.Err())
 	}
 
-	disk.Set(verb, nil)
+	sky.Set(verb, nil)
 	ended := time.Now()
 	for call() != nil {
 		if time.Since(ended) > time.Minute {
@@ -203,12 +210,14 @@ func weather(t *testing.T, disk *waltest.Weather, verb string, round int) {
 // TestPowerCut cuts the power after records that were awaited on disk: all of them are there.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	for kind, create := range waltest.Kinds(t) {
+	for kind, mapped := range disktest.Kinds(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			disk := &waltest.PowerDisk{Make: create}
+			disk := disktest.New(nil)
+			disk.Written = !mapped
 			dir := t.TempDir()
-			l, err := wal.Start(dir, 1, wal.Options{Create: disk.Create})
+			disk.Watch(dir)
+			l, err := wal.Start(dir, 1, wal.Options{Disk: disk})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +250,10 @@ func TestPowerCut(t *testing.T) {
 
 				for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 					left := t.TempDir()
-					disk.Cut(t, dir, left, lose)
+					cut := disk.Left(func() bool { return rand.Float64() < lose })
+					if err := disktest.Lay(left, cut); err != nil {
+						t.Fatal(err)
+					}
 					if count := readAll(t, left); count < synced {
 						t.Fatalf("%d records of %d on disk are left", count, synced)
 					}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // syncInterval bounds how long a written record stays off the disk when no call waits for it: half
@@ -31,20 +32,20 @@ var errEnded = ErrClosed
 // Locks, in the order they are taken: syncMu, writeMu, mu.
 type Log struct {
 	dir    string
-	create func(path string) (Segment, error)
+	disk   disk.FS
+	mapped bool // how segments are made
 	onSync func(began time.Time, err error)
 	inline bool
 	now    func() time.Time
 
 	ready    func() error
-	made     func(path string)
 	segments segments
 
 	unmapped error // why the segments are written and not mapped; nil when they are
 
 	syncMu  sync.Mutex // one fsync or rotation at a time
 	writeMu sync.Mutex // writes in the order of their records
-	file    Segment
+	file    disk.File
 	size    atomic.Int64 // of the open segment
 	spare   []byte
 	since   retained // what is not known to be on disk
@@ -71,8 +72,8 @@ type Log struct {
 
 // Options configure a log. The zero value is ready.
 type Options struct {
-	// Create makes segments; nil maps them where the system can and else writes them.
-	Create func(path string) (Segment, error)
+	// Disk is what the log is on; nil = this machine's.
+	Disk disk.FS
 	// OnSync is told of each fsync when it ends; nil = nobody.
 	OnSync func(began time.Time, err error)
 	// Inline makes a log without a goroutine, for simulations: who awaits an fsync makes it, and what
@@ -80,8 +81,6 @@ type Options struct {
 	Inline bool
 	// Ready says why no segment may be made now, such as that its directory is elsewhere; nil = always.
 	Ready func() error
-	// Made is told of each file and folder that was made, before it has anything in it; nil = nobody.
-	Made func(path string)
 	// Now is the time that mending goes by; nil = time.Now.
 	Now func() time.Time
 }
@@ -90,27 +89,21 @@ type Options struct {
 // the last one that [Read] returned.
 func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
-		dir: dir, create: options.Create, onSync: options.OnSync, next: next,
+		dir: dir, disk: options.Disk, mapped: true, onSync: options.OnSync, next: next,
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		void: map[uint64]bool{}, inline: options.Inline, now: options.Now,
+		void: map[uint64]bool{}, inline: options.Inline, now: options.Now, ready: options.Ready,
+	}
+	if l.disk == nil {
+		l.disk = disk.OS
 	}
 	if l.now == nil {
 		l.now = time.Now
-	}
-	l.ready = options.Ready
-	l.made = options.Made
-	if l.made == nil {
-		l.made = func(string) {}
 	}
 	l.segments.files = map[uint64]fs.FileInfo{}
 	l.written.Store(next - 1)
 	l.synced.Store(next - 1)
 
-	// Only trying tells whether a file system can map; what it says decides for all segments.
-	if options.Create == nil {
-		l.create = MapSegment
-	}
-	removeUnfinished(dir)
+	l.removeUnfinished()
 	firsts, err := Segments(dir)
 	if err != nil {
 		return nil, err
@@ -118,10 +111,11 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	for _, first := range firsts {
 		l.segments.note(dir, first, false)
 	}
+	// Only trying tells whether a file system can map; what it says decides for all segments.
 	l.file, err = l.open(next, nil)
-	if options.Create == nil && errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) {
 		l.unmapped = err
-		l.create = WriteSegment
+		l.mapped = false
 		l.file, err = l.open(next, nil)
 	}
 	if err != nil {
@@ -142,7 +136,7 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 // open makes the segment that starts with record first and holds records, durable in name and
 // content. It has another name until it is whole, so that half of it takes no segment's place. When
 // the name may be there and is not known to be on disk, the segment comes with an error.
-func (l *Log) open(first uint64, records []byte) (Segment, error) {
+func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	path := segmentPath(l.dir, first)
 	if l.ready != nil {
 		if err := l.ready(); err != nil {
@@ -151,16 +145,14 @@ func (l *Log) open(first uint64, records []byte) (Segment, error) {
 	}
 
 	// Somebody may have removed the directory with all that was in it.
-	file, err := l.create(path + newSuffix)
-	if errors.Is(err, fs.ErrNotExist) && os.Mkdir(l.dir, 0o700) == nil {
-		l.made(l.dir)
-		file, err = l.create(path + newSuffix)
-		err = cmp.Or(err, SyncDir(filepath.Dir(l.dir)))
+	file, err := l.disk.Append(path+newSuffix, l.mapped)
+	if errors.Is(err, fs.ErrNotExist) && l.disk.Mkdir(l.dir, 0o700) == nil {
+		file, err = l.disk.Append(path+newSuffix, l.mapped)
+		err = cmp.Or(err, l.disk.SyncDir(filepath.Dir(l.dir)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
-	l.made(path + newSuffix)
 
 	// A mapped segment wants its header alone on disk before anything follows.
 	err = writeSynced(file, segmentHead(first))
@@ -168,37 +160,28 @@ func (l *Log) open(first uint64, records []byte) (Segment, error) {
 		err = writeSynced(file, records)
 	}
 	if err == nil {
-		err = os.Rename(path+newSuffix, path)
+		err = l.disk.Rename(path+newSuffix, path)
 	}
 	if err != nil {
 		// What cannot be removed now is removed at the next start.
-		_ = os.Remove(path + newSuffix)
+		_ = l.disk.Remove(path + newSuffix)
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
 	l.segments.note(l.dir, first, true)
 	l.size.Store(int64(segmentHeader + len(records)))
-	if err := SyncDir(l.dir); err != nil {
+	if err := l.disk.SyncDir(l.dir); err != nil {
 		return file, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
 	return file, nil
 }
 
-func writeSynced(file Segment, data []byte) error {
+func writeSynced(file disk.File, data []byte) error {
 	n, err := file.Write(data)
 	if err == nil && n < len(data) {
 		err = io.ErrShortWrite
 	}
 	return cmp.Or(err, file.Sync())
-}
-
-// SyncDir makes the names in a directory durable.
-func SyncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Append queues the record that encode appends to the queue, and returns its number. It does not
@@ -476,7 +459,7 @@ func (l *Log) RemoveThrough(last uint64) error {
 
 	// A segment ends where the next one begins.
 	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
-		if err := os.Remove(segmentPath(l.dir, firsts[i])); err != nil {
+		if err := l.disk.Remove(segmentPath(l.dir, firsts[i])); err != nil {
 			return fmt.Errorf("cannot remove old log: %w", err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/internal/disk/disktest"
 )
 
 // testPayload is the n-th of many different payloads, encoded as Append wants it.
@@ -20,12 +22,19 @@ func testPayload(n int) func([]byte) []byte {
 	}
 }
 
+// written is a disk whose segments are written and not mapped.
+func written(rule disktest.Rule) *disktest.Disk {
+	d := disktest.New(rule)
+	d.Written = true
+	return d
+}
+
 // writeLog writes records 1 to n into segments of per records, and returns the directory and the
 // path of the last segment.
 func writeLog(t testing.TB, n, per int) (dir, last string) {
 	t.Helper()
 	dir = t.TempDir()
-	l, err := Start(dir, 1, Options{Create: WriteSegment, Inline: true}) // no marks between the records
+	l, err := Start(dir, 1, Options{Disk: written(nil), Inline: true}) // no marks between the records
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,12 +307,15 @@ func TestUnsyncedHole(t *testing.T) {
 // TestGroups has many callers wait for the disk: fsyncs are shared.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	syncs := 0
+	syncs := 0 // the log makes them one at a time
 	dir := t.TempDir()
-	l, err := Start(dir, 1, Options{Create: func(path string) (Segment, error) {
-		file, err := WriteSegment(path)
-		return &countingFile{Segment: file, syncs: &syncs}, err
-	}})
+	l, err := Start(dir, 1, Options{Disk: written(func(call disktest.Call) disktest.Verdict {
+		if call.Op != "sync" {
+			return disktest.Verdict{}
+		}
+		syncs++
+		return disktest.Verdict{Wait: time.Millisecond} // as a disk takes; who comes meanwhile waits for the next one
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,18 +355,6 @@ func TestGroups(t *testing.T) {
 	if err := l.AwaitSynced(l.Append(testPayload(1))); !errors.Is(err, ErrClosed) {
 		t.Fatalf("after close: %v", err)
 	}
-}
-
-// countingFile counts fsyncs; the log makes them one at a time.
-type countingFile struct {
-	Segment
-	syncs *int
-}
-
-func (f *countingFile) Sync() error {
-	*f.syncs++
-	time.Sleep(time.Millisecond) // as a disk takes; who comes meanwhile waits for the next one
-	return f.Segment.Sync()
 }
 
 func FuzzLog(f *testing.F) {

@@ -3,12 +3,11 @@ package wal
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // A failed write or fsync takes a log down: nobody knows what the disk then holds, and a later
@@ -82,9 +81,9 @@ func (l *Log) mendNow(seq uint64) error {
 	return l.mend(false)
 }
 
-// ErrRoom means: the log has grown into the room that is left for what makes it shorter again, a new
-// segment and a checkpoint. It stays down until it is rotated.
-var ErrRoom = fmt.Errorf("the rest is kept for a checkpoint: %w", syscall.ENOSPC)
+// ErrRoom means: the log has grown into the room that is left for what makes it shorter again. It stays
+// down until it is rotated.
+var ErrRoom = disk.ErrRoom
 
 // mend takes a log up again that is down. The caller holds syncMu and writeMu, and has a checkpoint
 // written after that when rotating is true.
@@ -149,12 +148,12 @@ func (l *Log) GiveUp(seq uint64) bool {
 }
 
 // removeUnfinished removes what a process left that ended while it made a segment.
-func removeUnfinished(dir string) {
-	names, _ := os.ReadDir(dir) // Start fails on what matters of it
+func (l *Log) removeUnfinished() {
+	names, _ := l.disk.List(l.dir) // Start fails on what matters of it
 	for _, name := range names {
 		if plain, is := strings.CutSuffix(name.Name(), newSuffix); is {
 			if _, ours := segmentFirst(plain); ours {
-				_ = os.Remove(filepath.Join(dir, name.Name())) // takes room, and does no harm
+				_ = l.disk.Remove(filepath.Join(l.dir, name.Name())) // takes room, and does no harm
 			}
 		}
 	}

@@ -2,69 +2,41 @@ package wal
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"syscall"
+
+	"ninepocket/internal/disk"
 )
 
 // ErrCorrupt means: what is stored is damaged where a crash cannot explain it.
 var ErrCorrupt = errors.New("corrupt data")
 
 // ReadFile reads a file of a state directory. Anything else in its place, such as a directory, is
-// ErrCorrupt. Opening a fifo would wait for its writer: that is not done.
+// ErrCorrupt.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := wantFile(path, info); err != nil {
-		return nil, err
-	}
-
-	// It may have become another one since.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	info, err = file.Stat()
-	err = cmp.Or(err, wantFile(path, info))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(file)
+	data, err := disk.ReadFile(disk.OS, path)
+	return data, noFile(err)
 }
 
 // CheckFile refuses what is there and is no regular file, as [ReadFile] does.
-func CheckFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil //nolint:nilerr // whoever opens it finds out
-	}
-	return wantFile(path, info)
-}
+func CheckFile(path string) error { return noFile(disk.CheckFile(path)) }
 
-// wantFile refuses what is no regular file.
-func wantFile(path string, info fs.FileInfo) error {
-	if info == nil || info.Mode().IsRegular() {
-		return nil
+// noFile takes what stands in the place of a file for damage.
+func noFile(err error) error {
+	if _, is := errors.AsType[*disk.NoFileError](err); is {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	kind := "neither file nor directory"
-	if info.IsDir() {
-		kind = "a directory"
-	}
-	return fmt.Errorf("%w: %q is %s", ErrCorrupt, path, kind)
+	return err
 }
 
 // Segments returns the numbers of the first records of the segments in dir, in order. A missing
 // directory has none.
 func Segments(dir string) ([]uint64, error) {
-	names, err := os.ReadDir(dir)
+	names, err := disk.OS.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -186,7 +158,7 @@ func (end *End) Trim() error {
 	if end.TornPath == "" {
 		return nil
 	}
-	file, err := os.OpenFile(end.TornPath, os.O_WRONLY, 0)
+	file, err := disk.OS.Open(end.TornPath, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("cannot cut log segment %q: %w", end.TornPath, err)
 	}

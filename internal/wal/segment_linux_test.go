@@ -1,71 +1,19 @@
 package wal
 
 import (
-	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
+
+	"ninepocket/internal/disk/disktest"
 )
 
-// mustMap makes a mapped segment with a header, or skips the test.
-func mustMap(t *testing.T) (*mappedSegment, string) {
+// mustMap skips a test where segments cannot be mapped.
+func mustMap(t *testing.T) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "segment")
-	file, err := MapSegment(path)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skipf("skipped: mapped segments, because they cannot be made here: %v", err)
+	if !disktest.Maps(t) {
+		t.SkipNow()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = file.Close() })
-	s := file.(*mappedSegment)
-	if n, err := s.Write(segmentHead(1)); n != segmentHeader || err != nil {
-		t.Fatal(n, err)
-	}
-	return s, path
-}
-
-// TestMappedSegment writes across many chunks, in pieces from small to larger than a chunk: the
-// file always has all of it, then zeros.
-func TestMappedSegment(t *testing.T) {
-	t.Parallel()
-	s, path := mustMap(t)
-	want := segmentHead(1)
-	check := func(atMost int) {
-		t.Helper()
-		data, err := os.ReadFile(path)
-		if err != nil || !bytes.HasPrefix(data, want) || len(bytes.TrimLeft(data[len(want):], "\x00")) > 0 {
-			t.Fatalf("%d bytes after %d written (%v)", len(data), len(want), err)
-		}
-		if len(data) > atMost {
-			t.Fatalf("the file has %d bytes, want at most %d", len(data), atMost)
-		}
-	}
-
-	check(segmentHeader) // a longer file always has a header
-	for i, size := range []int{1, 7, 8, 9, 4000, 100, mostChunk / 2, mostChunk, 3*mostChunk + 5, 24, mostChunk - 1, 2} {
-		p := bytes.Repeat([]byte{byte(i + 1)}, size)
-		if n, err := s.Write(p); n != size || err != nil {
-			t.Fatal(n, err)
-		}
-		want = append(want, p...)
-		check(len(want) + mostChunk)
-		if err := s.Sync(); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write([]byte("more")); !errors.Is(err, os.ErrClosed) {
-		t.Fatal(err)
-	}
-
-	check(len(want) + mostChunk)
 }
 
 // TestMappedFault cuts the file short under the mapping, as nobody should: the copy fails with an
@@ -121,7 +69,7 @@ func TestMappedDeath(t *testing.T) {
 
 	l.Abandon()
 	path := segmentPath(dir, 1)
-	if info, err := os.Stat(path); err != nil || info.Size() != leastChunk {
+	if info, err := os.Stat(path); err != nil || info.Size() != 64<<10 {
 		t.Fatal(info, err)
 	}
 
@@ -139,17 +87,14 @@ func TestMappedDeath(t *testing.T) {
 
 // TestUnmapped opens a log where segments cannot be mapped: they are written, and the log says why.
 func TestUnmapped(t *testing.T) {
-	known := inPlace
-	inPlace = nil
-	defer func() { inPlace = known }()
 	dir := t.TempDir()
-	l, err := Start(dir, 1, Options{Inline: true})
+	l, err := Start(dir, 1, Options{Disk: written(nil), Inline: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Abandon()
-	if _, ok := l.file.(*writtenSegment); !ok || !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
-		t.Fatalf("%T, %v", l.file, l.Unmapped())
+	if !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
+		t.Fatal(l.Unmapped())
 	}
 
 	for n := 1; n <= 9; n++ {

@@ -1,4 +1,4 @@
-package wal
+package disk
 
 import (
 	"errors"
@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// mappedSegment is a segment whose end is mapped into memory, so that writing is copying. What was
-// copied is in the page cache, as after write(2): it outlives the process, and Sync puts it on
-// disk.
+// mappedFile is a file whose end is mapped into memory, so that writing is copying. What was copied is
+// in the page cache, as after write(2): it outlives the process, and Sync puts it on disk.
 //
 // The file is longer than what was written. The rest is zeros, which no record begins with, and it
 // stays: cutting it off would take the disk longer than all else in the change to a new segment.
@@ -20,11 +19,11 @@ import (
 // full disk is an error of the allocation. What can still make a page fail (a damaged disk, a file
 // cut short or shared by someone else) arrives as a fault of the copying goroutine, and Write makes
 // an error of it.
-type mappedSegment struct {
-	file   *os.File
+type mappedFile struct {
+	*os.File
+	grown
 	chunk  []byte // the mapped part of the file; nil once closed
 	base   int64  // where the chunk begins in the file
-	size   int64  // of what was written
 	length int64  // of the file
 }
 
@@ -32,27 +31,26 @@ type mappedSegment struct {
 // tmpfs. Others may need a new block for a write into an allocated one, and a full disk has none.
 var inPlace = []int64{0xef53, 0x58465342, 0x01021994}
 
-// MapSegment makes a mapped segment; where that is not possible the error is errors.ErrUnsupported.
-func MapSegment(path string) (Segment, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func mapFile(name string) (File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
 
-	s := &mappedSegment{file: file}
-	err = s.checkSystem()
+	f := &mappedFile{File: file}
+	err = f.checkSystem()
 	if err == nil {
-		err = s.begin() // finds out early whether the file can be mapped
+		err = f.begin() // finds out early whether the file can be mapped
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return s, nil
+	return f, nil
 }
 
-func (s *mappedSegment) checkSystem() error {
+func (f *mappedFile) checkSystem() error {
 	var system syscall.Statfs_t
-	if err := retryInterrupted(func() error { return syscall.Fstatfs(s.fd(), &system) }); err != nil {
+	if err := retryInterrupted(func() error { return syscall.Fstatfs(f.fd(), &system) }); err != nil {
 		return fmt.Errorf("ask for the file system: %w", err)
 	}
 
@@ -63,26 +61,26 @@ func (s *mappedSegment) checkSystem() error {
 	return nil
 }
 
-func (s *mappedSegment) fd() int { return int(s.file.Fd()) }
+func (f *mappedFile) fd() int { return int(f.File.Fd()) }
 
-// Write implements [Segment]. What is written first, the header, is alone in the file until the
+// Write implements io.Writer. What is written first, the header, is alone in the file until the
 // next write, before which it is synced: a longer file without a header was damaged.
-func (s *mappedSegment) Write(p []byte) (int, error) {
+func (f *mappedFile) Write(p []byte) (int, error) {
 	switch {
-	case s.chunk == nil:
+	case f.chunk == nil:
 		return 0, os.ErrClosed
-	case s.size == 0:
-		n, err := s.file.Write(p)
-		s.size = int64(n)
-		s.length = s.size
+	case f.size == 0:
+		n, err := f.File.Write(p)
+		f.wrote(n)
+		f.length = f.size
 		return n, err
-	case s.size+int64(len(p)) > s.base+int64(len(s.chunk)):
+	case f.size+int64(len(p)) > f.base+int64(len(f.chunk)):
 		var err error
-		if s.size > segmentHeader { // one that is as it began may take the room that is spared
-			err = checkRoom(s.file, s.size, len(p))
+		if f.size > f.head {
+			err = checkRoom(f.File, f.size, len(p))
 		}
 		if err == nil {
-			err = s.grow(len(p), leastChunk)
+			err = f.grow(len(p), leastChunk)
 		}
 		if err != nil {
 			return 0, err
@@ -90,24 +88,24 @@ func (s *mappedSegment) Write(p []byte) (int, error) {
 	}
 
 	// Memory behind the end of a file cannot be written: the file gets its length first.
-	if end := s.base + int64(len(s.chunk)); s.length < end {
-		if err := s.file.Truncate(end); err != nil {
+	if end := f.base + int64(len(f.chunk)); f.length < end {
+		if err := f.File.Truncate(end); err != nil {
 			return 0, err
 		}
-		s.length = end
+		f.length = end
 	}
 
-	if err := store(s.chunk[s.size-s.base:], p); err != nil {
+	if err := store(f.chunk[f.size-f.base:], p); err != nil {
 		return 0, err
 	}
-	s.size += int64(len(p))
+	f.wrote(len(p))
 	return len(p), nil
 }
 
 // begin allocates and maps the beginning: where there is little room, less than usual.
-func (s *mappedSegment) begin() (err error) {
+func (f *mappedFile) begin() (err error) {
 	for least := leastChunk; least >= 4<<10; least /= 2 {
-		err = s.grow(segmentHeader, int64(least))
+		err = f.grow(0, int64(least))
 		if !errors.Is(err, syscall.ENOSPC) {
 			return err
 		}
@@ -117,31 +115,31 @@ func (s *mappedSegment) begin() (err error) {
 
 // grow allocates and maps the page where the next record begins and what follows, with room for n
 // bytes and more, least of them or more.
-func (s *mappedSegment) grow(n int, least int64) error {
-	if err := s.unmap(); err != nil {
+func (f *mappedFile) grow(n int, least int64) error {
+	if err := f.unmap(); err != nil {
 		return err
 	}
 
 	page := int64(os.Getpagesize())
-	s.base = s.size / page * page
-	length := max(min(s.size, mostChunk), least, s.size-s.base+int64(n))
+	f.base = f.size / page * page
+	length := max(min(f.size, mostChunk), least, f.size-f.base+int64(n))
 	length = (length + page - 1) / page * page
 
 	// The blocks are there before the file is longer: a crash here leaves no zeros to read.
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
-	err := retryInterrupted(func() error { return syscall.Fallocate(s.fd(), keepSize, s.base, length) })
+	err := retryInterrupted(func() error { return syscall.Fallocate(f.fd(), keepSize, f.base, length) })
 	if err != nil {
 		return fmt.Errorf("allocate: %w", err)
 	}
 
-	chunk, err := syscall.Mmap(s.fd(), s.base, int(length), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	chunk, err := syscall.Mmap(f.fd(), f.base, int(length), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if errors.Is(err, syscall.ENODEV) {
 		err = errors.ErrUnsupported
 	}
 	if err != nil {
 		return fmt.Errorf("map: %w", err)
 	}
-	s.chunk = chunk
+	f.chunk = chunk
 	return nil
 }
 
@@ -162,22 +160,22 @@ func store(dst, p []byte) (err error) {
 	return nil
 }
 
-// Sync implements [Segment]. On Linux a file's sync writes the pages that were changed through its
+// Sync implements [File]. On Linux a file's sync writes the pages that were changed through its
 // mappings, too. The file's times, which fdatasync leaves out, do not matter.
-func (s *mappedSegment) Sync() error {
-	return retryInterrupted(func() error { return syscall.Fdatasync(s.fd()) })
+func (f *mappedFile) Sync() error {
+	return retryInterrupted(func() error { return syscall.Fdatasync(f.fd()) })
 }
 
-// Close implements [Segment].
-func (s *mappedSegment) Close() error { return errors.Join(s.unmap(), s.file.Close()) }
+// Close implements io.Closer.
+func (f *mappedFile) Close() error { return errors.Join(f.unmap(), f.File.Close()) }
 
-func (s *mappedSegment) unmap() error {
-	if s.chunk == nil {
+func (f *mappedFile) unmap() error {
+	if f.chunk == nil {
 		return nil
 	}
 
-	chunk := s.chunk
-	s.chunk = nil // also after a failure: what is left of it must not be written
+	chunk := f.chunk
+	f.chunk = nil // also after a failure: what is left of it must not be written
 	if err := syscall.Munmap(chunk); err != nil {
 		return fmt.Errorf("unmap: %w", err)
 	}
@@ -191,4 +189,19 @@ func retryInterrupted(call func() error) error {
 			return err
 		}
 	}
+}
+
+// checkRoom is ErrRoom when a segment of size bytes cannot grow by n of them, and as much again as
+// segments usually do, without taking the room that is spared.
+func checkRoom(file *os.File, size int64, n int) error {
+	var system syscall.Statfs_t
+	if err := retryInterrupted(func() error { return syscall.Fstatfs(int(file.Fd()), &system) }); err != nil {
+		return nil //nolint:nilerr // whoever writes finds out
+	}
+
+	free := uint64(system.Bsize) * system.Bavail
+	if free < uint64(max(min(size, mostChunk), leastChunk, int64(n))+spareRoom) {
+		return fmt.Errorf("allocate: %w", ErrRoom)
+	}
+	return nil
 }

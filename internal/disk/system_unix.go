@@ -1,9 +1,10 @@
 //go:build unix
 
-package ownership
+package disk
 
 import (
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -15,3 +16,7 @@ func Of(info fs.FileInfo) (uid, gid int, known bool) {
 	}
 	return int(stat.Uid), int(stat.Gid), true
 }
+
+// Unlock gives up the lock that a library has of an open file: at once, also where a process that is
+// being forked holds a copy of the descriptor for a moment.
+func Unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

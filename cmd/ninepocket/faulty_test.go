@@ -1,0 +1,183 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/internal/disk"
+	"ninepocket/internal/disk/disktest"
+)
+
+// clocks is how far a program's clocks are from the machine's.
+type clocks struct {
+	Wall time.Duration // of the wall clock
+	Boot time.Duration // of the time since the machine was started, suspend included
+	// Unsynced makes it look as if no time service kept the wall clock; else one does.
+	Unsynced bool
+}
+
+// faulty is what becomes of the disk and the clocks of a program that runs: this process judges each call
+// that the program makes to its disk, and says what its clocks show. The program is this binary under
+// the name ninepocket, whose disk is another one before main runs.
+type faulty struct {
+	rule      atomic.Pointer[disktest.Rule]
+	clocks    atomic.Pointer[clocks]
+	disturbed atomic.Int64
+	listener  net.Listener
+}
+
+// question is what a program asks of the test: about a call, or about the clocks when it has no Op.
+type question struct {
+	disktest.Call
+	Data int // how much a write writes
+}
+
+type answer struct {
+	Wait   time.Duration
+	Fail   syscall.Errno
+	Part   int
+	Clocks *clocks
+}
+
+// askEnv names the socket where a program asks.
+const askEnv = "FAULTY_NINEPOCKET"
+
+// newFaulty is one that lets everything pass.
+func newFaulty(t *testing.T) *faulty {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "faulty-") // the name of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(folder, "ask"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close(); _ = os.RemoveAll(folder) })
+
+	f := &faulty{listener: listener}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go f.serve(conn)
+		}
+	}()
+	return f
+}
+
+// Set makes a rule hold from now on; nil lets everything pass.
+func (f *faulty) Set(rule disktest.Rule) { f.rule.Store(&rule) }
+
+// SetClock sets the clocks from now on.
+func (f *faulty) SetClock(c *clocks) { f.clocks.Store(c) }
+
+// Disturbed is how many calls failed, waited or were lied to until now.
+func (f *faulty) Disturbed() int64 { return f.disturbed.Load() }
+
+// Start starts a command that asks.
+func (f *faulty) Start(cmd *exec.Cmd) error {
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, askEnv+"="+f.listener.Addr().String())
+	return cmd.Start()
+}
+
+// serve answers a program until it ends.
+func (f *faulty) serve(conn net.Conn) {
+	defer conn.Close()
+	in := json.NewDecoder(conn)
+	out := json.NewEncoder(conn)
+	for {
+		var asked question
+		if in.Decode(&asked) != nil || out.Encode(f.answer(&asked)) != nil {
+			return
+		}
+	}
+}
+
+func (f *faulty) answer(asked *question) (told answer) {
+	if asked.Op == "" {
+		told.Clocks = f.clocks.Load()
+		f.disturbed.Add(int64(btoi(told.Clocks != nil)))
+		return told
+	}
+
+	rule := f.rule.Load()
+	if rule == nil || *rule == nil {
+		return told
+	}
+	asked.Call.Data = make([]byte, asked.Data)
+	verdict := (*rule)(asked.Call)
+	told.Wait = verdict.Wait
+	told.Part = verdict.Part
+	_ = errors.As(verdict.Fail, &told.Fail)
+	if told != (answer{}) {
+		f.disturbed.Add(1)
+	}
+	return told
+}
+
+// beFaulty gives this process a disk and clocks that ask a test, when its environment names one.
+func beFaulty() {
+	at := os.Getenv(askEnv)
+	if at == "" {
+		return
+	}
+	_ = os.Unsetenv(askEnv) // not for the programs that it starts
+	conn, err := net.Dial("unix", at)
+	if err != nil {
+		panic(err)
+	}
+
+	var mu sync.Mutex
+	in := json.NewDecoder(conn)
+	out := json.NewEncoder(conn)
+	ask := func(asked question) (told answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		// A test that has ended lets everything pass.
+		if out.Encode(asked) != nil || in.Decode(&told) != nil {
+			return answer{}
+		}
+		return told
+	}
+
+	disk.OS = disktest.New(func(call disktest.Call) disktest.Verdict {
+		size := len(call.Data)
+		call.Data = nil
+		told := ask(question{call, size})
+		verdict := disktest.Verdict{Wait: told.Wait, Part: told.Part}
+		if told.Fail != 0 {
+			verdict.Fail = told.Fail
+		}
+		return verdict
+	})
+
+	truth := access.Machine
+	access.Machine = func() access.Reading {
+		seen := truth()
+		if lie := ask(question{}).Clocks; lie != nil {
+			seen.Wall += lie.Wall.Milliseconds()
+			seen.Booted += lie.Boot.Milliseconds()
+			seen.Trust = access.Synced
+			if lie.Unsynced {
+				seen.Trust = access.Unsynced
+			}
+		}
+		return seen
+	}
+}

@@ -1,0 +1,4 @@
+package feed
+
+// PullOn is Pull on another disk.
+var PullOn = pullOn

@@ -1,0 +1,370 @@
+package disktest
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ninepocket/internal/disk"
+)
+
+// Disk is a [disk.FS] over the files of this machine. It asks a rule before everything that it does. It
+// is safe for concurrent use.
+type Disk struct {
+	// Unsynced leaves out what makes files durable, for tests that do not need it of the machine.
+	Unsynced bool
+	// Written makes files for logs that are written, as on systems that cannot map them.
+	Written bool
+
+	rule      atomic.Pointer[Rule]
+	disturbed atomic.Int64
+
+	mu    sync.Mutex
+	model *model // nil when nobody cuts the power
+	open  map[*file]bool
+}
+
+// New returns a disk with a rule; nil lets everything pass.
+func New(rule Rule) *Disk {
+	d := &Disk{open: map[*file]bool{}}
+	d.Set(rule)
+	return d
+}
+
+// Unsynced returns a disk of this machine whose files for logs are written or mapped, and on which
+// nothing is synced: for tests that do not cut the power.
+func Unsynced(mapped bool) *Disk {
+	d := New(nil)
+	d.Unsynced = true
+	d.Written = !mapped
+	return d
+}
+
+// Set makes a rule hold from now on; nil lets everything pass.
+func (d *Disk) Set(rule Rule) {
+	if rule == nil {
+		rule = func(Call) Verdict { return Verdict{} }
+	}
+	d.rule.Store(&rule)
+}
+
+// SyncsNothing is for [disk.Unsynced].
+func (d *Disk) SyncsNothing() bool { return d.Unsynced }
+
+// Disturbed is how many calls failed or waited until now.
+func (d *Disk) Disturbed() int64 { return d.disturbed.Load() }
+
+// ask waits as long as the rule wants it, and returns what becomes of the call.
+func (d *Disk) ask(call Call) Verdict {
+	verdict := (*d.rule.Load())(call)
+	if verdict != (Verdict{}) {
+		d.disturbed.Add(1)
+	}
+	time.Sleep(verdict.Wait)
+	return verdict
+}
+
+// do asks, does a call and remembers it.
+func (d *Disk) do(call Call, really func() error) error {
+	verdict := d.ask(call)
+	if verdict.Fail != nil {
+		return &fs.PathError{Op: call.Op, Path: call.Path, Err: verdict.Fail}
+	}
+	if verdict.Lie {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := really()
+	if err == nil && d.model != nil {
+		d.model.do(call)
+	}
+	return err
+}
+
+// Open implements [disk.FS].
+func (d *Disk) Open(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	call := Call{Op: "open", Path: name, Change: flag&(os.O_WRONLY|os.O_RDWR) != 0}
+	if flag&(os.O_CREATE|os.O_TRUNC) != 0 {
+		call.Op = "create"
+	}
+	return d.opened(call, flag&os.O_APPEND != 0, func() (disk.File, error) { return machine.Open(name, flag, mode) })
+}
+
+// Append implements [disk.FS].
+func (d *Disk) Append(name string, mapped bool) (disk.File, error) {
+	if mapped && d.Written {
+		return nil, errors.ErrUnsupported
+	}
+	call := Call{Op: "create", Path: name, Mapped: mapped}
+	return d.opened(call, true, func() (disk.File, error) { return machine.Append(name, mapped) })
+}
+
+// machine is the disk below: the real one, also where a faulty one is put in the place of disk.OS.
+var machine = disk.OS
+
+func (d *Disk) opened(call Call, log bool, open func() (disk.File, error)) (disk.File, error) {
+	f := &file{disk: d, path: call.Path, log: log, mapped: call.Mapped}
+	err := d.do(call, func() (err error) {
+		f.File, err = open()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[f] = true
+	if d.model != nil {
+		f.node = d.model.find(call.Path)
+	}
+	return f, nil
+}
+
+// Mkdir implements [disk.FS].
+func (d *Disk) Mkdir(name string, mode fs.FileMode) error {
+	return d.do(Call{Op: "mkdir", Path: name}, func() error { return machine.Mkdir(name, mode) })
+}
+
+// Link implements [disk.FS].
+func (d *Disk) Link(from, to string, symbolic bool) error {
+	call := Call{Op: "link", Path: from, To: to}
+	if symbolic {
+		call.Op = "symlink"
+	}
+	return d.do(call, func() error { return machine.Link(from, to, symbolic) })
+}
+
+// Rename implements [disk.FS].
+func (d *Disk) Rename(from, to string) error {
+	return d.do(Call{Op: "rename", Path: from, To: to}, func() error {
+		err := machine.Rename(from, to)
+		for f := range d.open {
+			if err == nil && f.path == from {
+				f.path = to
+			}
+		}
+		return err
+	})
+}
+
+// Remove implements [disk.FS].
+func (d *Disk) Remove(name string) error {
+	return d.do(Call{Op: "remove", Path: name}, func() error { return machine.Remove(name) })
+}
+
+// List implements [disk.FS].
+func (d *Disk) List(name string) (entries []fs.DirEntry, err error) {
+	err = d.do(Call{Op: "list", Path: name}, func() (err error) {
+		entries, err = machine.List(name)
+		return err
+	})
+	return entries, err
+}
+
+// SyncDir implements [disk.FS].
+func (d *Disk) SyncDir(name string) error {
+	return d.do(Call{Op: "syncdir", Path: name}, func() error {
+		if d.Unsynced {
+			return nil
+		}
+		return machine.SyncDir(name)
+	})
+}
+
+// file is an open file of a disk.
+type file struct {
+	disk.File
+	disk *Disk
+	path string // as it is called now
+	log  bool   // what is written comes after what is there
+	// mapped says that it is copied into a mapping.
+	mapped bool
+	node   *node // nil when nobody remembers
+
+	size, saved int64 // of a log: written, and of it on disk
+	at          int   // where the next write of another file goes
+}
+
+// Below is the file of the machine, for [disk.Raw].
+func (f *file) Below() disk.File {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.node != nil {
+		f.node.raw = f.path // nobody sees what becomes of it
+	}
+	return f.File
+}
+
+func (f *file) call(op string, data []byte) Call {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	return Call{Op: op, Path: f.path, Data: data, Mapped: f.mapped && op == "write"}
+}
+
+func (f *file) Read(p []byte) (int, error) {
+	if verdict := f.disk.ask(f.call("read", nil)); verdict.Fail != nil {
+		return 0, verdict.Fail
+	}
+	return f.File.Read(p)
+}
+
+// Write tears what a verdict says.
+func (f *file) Write(p []byte) (int, error) {
+	verdict := f.disk.ask(f.call("write", p))
+	if verdict.Fail != nil {
+		p = p[:verdict.Part]
+	}
+
+	n := 0
+	var err error
+	if len(p) > 0 || verdict.Fail == nil {
+		n, err = f.File.Write(p)
+	}
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	f.size += int64(n)
+	if f.node != nil {
+		if f.log {
+			f.at = len(f.node.data)
+		}
+		f.node.write(f.at, p[:n])
+		f.at += n
+	}
+	if verdict.Fail != nil {
+		return n, verdict.Fail
+	}
+	return n, err
+}
+
+func (f *file) WriteAt(p []byte, at int64) (int, error) {
+	if verdict := f.disk.ask(f.call("write", p)); verdict.Fail != nil {
+		return 0, verdict.Fail
+	}
+	n, err := f.File.WriteAt(p, at)
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.node != nil {
+		f.node.write(int(at), p[:n])
+	}
+	return n, err
+}
+
+func (f *file) Truncate(size int64) error {
+	if verdict := f.disk.ask(f.call("truncate", nil)); verdict.Fail != nil {
+		return verdict.Fail
+	}
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.node != nil {
+		f.node.data = slices.Clone(f.node.data[:min(int(size), len(f.node.data))])
+	}
+	return f.File.Truncate(size)
+}
+
+// Sync puts on disk what was written when it began.
+func (f *file) Sync() error {
+	call := f.call("sync", nil)
+	f.disk.mu.Lock()
+	size := f.size
+	var content []byte
+	if f.node != nil {
+		content = f.node.data
+	}
+	f.disk.mu.Unlock()
+
+	verdict := f.disk.ask(call)
+	if verdict.Lie {
+		return nil
+	}
+	if verdict.Fail == nil && !f.disk.Unsynced {
+		verdict.Fail = f.File.Sync()
+	}
+
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if verdict.Fail != nil {
+		if verdict.Forget {
+			f.forget()
+		}
+		return verdict.Fail
+	}
+	f.saved = max(f.saved, size)
+	if f.node != nil {
+		f.node.synced = content
+	}
+	return nil
+}
+
+// forget overwrites with zeros what a log lost when a sync failed.
+func (f *file) forget() {
+	if !f.log || f.size == f.saved {
+		return
+	}
+	file, err := os.OpenFile(f.path, os.O_WRONLY, 0)
+	if err != nil {
+		return // what it cannot forget it keeps
+	}
+	_, _ = file.WriteAt(make([]byte, f.size-f.saved), f.saved)
+	_ = file.Close()
+	if f.node != nil {
+		f.node.data = append(bytes.Clone(f.node.data[:f.saved]), make([]byte, f.size-f.saved)...)
+	}
+}
+
+func (f *file) Close() error {
+	f.disk.mu.Lock()
+	delete(f.disk.open, f)
+	f.disk.mu.Unlock()
+	return f.File.Close()
+}
+
+// Watch makes the disk remember what is synced below a folder, so that its power can be cut. What is
+// there is on disk.
+func (d *Disk) Watch(folder string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.model = modelOf(filepath.Clean(folder))
+}
+
+// Kinds are the ways to make files for logs that work here, by name, and whether they are mapped.
+func Kinds(t testing.TB) map[string]bool {
+	t.Helper()
+	ways := map[string]bool{"written": false}
+	if Maps(t) {
+		ways["mapped"] = true
+	}
+	return ways
+}
+
+// OfKind returns a disk with a rule whose files for logs are mapped or written.
+func OfKind(mapped bool, rule Rule) *Disk {
+	d := New(rule)
+	d.Written = !mapped
+	return d
+}
+
+// Maps reports whether files for logs can be mapped here; where not, it says what is skipped.
+func Maps(t testing.TB) bool {
+	t.Helper()
+	file, err := machine.Append(filepath.Join(t.TempDir(), "probe"), true)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Logf("skipped: mapped segments, because they cannot be made here: %v", err)
+		return false
+	}
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return true
+}

@@ -1,0 +1,291 @@
+package disktest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// model is what a folder's disk holds: it forgets at a power cut what was not synced. Of a file, that
+// is every sector that changed since its last sync; of a folder, any of the names that were made,
+// replaced or removed since its last sync, each for itself.
+type model struct {
+	at   string // the folder
+	root *node
+}
+
+type node struct {
+	// Of a folder:
+	durable map[string]*node
+	pending []edit
+	// Of a file:
+	data, synced []byte
+	raw          string // where the file is that somebody writes unseen: all of it is on disk
+	// Of a symbolic link:
+	link string
+}
+
+// edit is a change of a folder's names; no node removes one.
+type edit struct {
+	name string
+	*node
+}
+
+func modelOf(folder string) *model {
+	var load func(path string) *node
+	load = func(path string) *node {
+		n := &node{durable: map[string]*node{}}
+		entries, err := os.ReadDir(path)
+		for _, e := range entries {
+			name := filepath.Join(path, e.Name())
+			below := &node{}
+
+			switch {
+			case e.IsDir():
+				below = load(name)
+			case e.Type()&fs.ModeSymlink != 0:
+				below.link, err = os.Readlink(name)
+			default:
+				below.data, err = os.ReadFile(name)
+				below.synced = below.data
+			}
+			if err != nil {
+				break
+			}
+			n.durable[e.Name()] = below
+		}
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	return &model{folder, load(folder)}
+}
+
+// live is a folder's names as a running program sees them.
+func (n *node) live() map[string]*node {
+	entries := maps.Clone(n.durable)
+	for _, e := range n.pending {
+		apply(entries, e)
+	}
+	return entries
+}
+
+func apply(entries map[string]*node, e edit) {
+	if e.node == nil {
+		delete(entries, e.name)
+		return
+	}
+	entries[e.name] = e.node
+}
+
+// write changes a file. What a sync has noted of it stays as it was.
+func (n *node) write(at int, p []byte) {
+	if at == len(n.data) {
+		n.data = append(n.data, p...)
+		return
+	}
+	data := append(bytes.Clone(n.data), make([]byte, max(0, at+len(p)-len(n.data)))...)
+	copy(data[at:], p)
+	n.data = data
+}
+
+// find returns what has a path, nil for nothing and for what is outside of the folder.
+func (m *model) find(path string) *node {
+	rel, err := filepath.Rel(m.at, filepath.Clean(path))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return nil
+	}
+
+	n := m.root
+	for part := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		switch {
+		case part == ".":
+		case n.durable == nil:
+			return nil
+		default:
+			n = n.live()[part]
+		}
+		if n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// put notes a change of a name.
+func (m *model) put(path string, n *node) {
+	if parent := m.find(filepath.Dir(path)); parent != nil {
+		parent.pending = append(parent.pending, edit{filepath.Base(path), n})
+	}
+}
+
+// do follows a call that was made.
+func (m *model) do(call Call) {
+	n := m.find(call.Path)
+
+	switch call.Op {
+	case "mkdir":
+		m.put(call.Path, &node{durable: map[string]*node{}})
+	case "create":
+		if n == nil {
+			m.put(call.Path, &node{})
+		} else if info, err := os.Stat(call.Path); err == nil && info.Size() < int64(len(n.data)) {
+			n.data = nil // it was emptied
+		}
+	case "link":
+		m.put(call.To, n)
+	case "symlink":
+		m.put(call.To, &node{link: call.Path})
+	case "rename":
+		m.put(call.Path, nil)
+		m.put(call.To, n)
+	case "remove":
+		if n != nil {
+			m.put(call.Path, nil)
+		}
+	case "syncdir":
+		if n != nil {
+			n.durable = n.live()
+			n.pending = nil
+		}
+	}
+}
+
+// sector is what a disk writes as a whole, or not.
+const sector = 512
+
+// left is what a power cut leaves of a file.
+func (n *node) left(lose func() bool) []byte {
+	switch {
+	case n.raw != "":
+		data, _ := os.ReadFile(n.raw) // what cannot be read is empty
+		return data
+	case bytes.Equal(n.data, n.synced) || !lose():
+		return n.data
+	case lose():
+		return n.synced
+	case lose() && len(n.synced) < len(n.data):
+		return n.data[:len(n.synced)+(len(n.data)-len(n.synced))/2]
+	}
+
+	// Sectors are lost in no order. A length may be there without the data, which is zeros then.
+	before := append(bytes.Clone(n.synced), make([]byte, max(0, len(n.data)-len(n.synced)))...)
+	out := bytes.Clone(n.data)
+	for at := 0; at < len(out); at += sector {
+		if lose() {
+			copy(out[at:min(at+sector, len(out))], before[at:])
+		}
+	}
+	return out
+}
+
+// Left is what one power cut leaves of the folder that the disk watches, by path: lose says of each
+// thing that was not synced whether it is lost. A folder's path ends in a slash; a symbolic link's
+// path ends in an @, and its content is where it leads.
+func (d *Disk) Left(lose func() bool) map[string][]byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	files := map[string][]byte{}
+	var walk func(n *node, path string)
+	walk = func(n *node, path string) {
+		switch {
+		case n.link != "":
+			files[path+"@"] = []byte(n.link)
+			return
+		case n.durable == nil:
+			files[path] = n.left(lose)
+			return
+		}
+
+		entries := maps.Clone(n.durable)
+		for _, e := range n.pending {
+			if !lose() {
+				apply(entries, e)
+			}
+		}
+		files[path+"/"] = nil
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			walk(entries[name], path+"/"+name)
+		}
+	}
+	walk(d.model.root, "")
+	return files
+}
+
+// Cuts returns what power cuts may leave now, each outcome once: all lost, all kept, and many in
+// between. Paths that contain without, such as those of a folder that nobody reads, are left out.
+func (d *Disk) Cuts(dice *rand.Rand, without string) (all []map[string][]byte) {
+	seen := map[[sha256.Size]byte]bool{}
+	try := func(lose func() bool) {
+		files := d.Left(lose)
+		sum := sha256.New()
+		for _, path := range slices.Sorted(maps.Keys(files)) {
+			if without != "" && strings.Contains(path, without) {
+				delete(files, path)
+				continue
+			}
+			fmt.Fprintf(sum, "%s %d\n", path, len(files[path]))
+			sum.Write(files[path])
+		}
+		if key := [sha256.Size]byte(sum.Sum(nil)); !seen[key] {
+			seen[key] = true
+			all = append(all, files)
+		}
+	}
+
+	try(func() bool { return true })
+	try(func() bool { return false })
+	for only := range 10 { // all but one kept, and all but one lost
+		at := 0
+		try(func() bool { at++; return at-1 == only })
+		at = 0
+		try(func() bool { at++; return at-1 != only })
+	}
+	for range 10 {
+		odds := dice.IntN(9) + 1
+		try(func() bool { return dice.IntN(10) < odds })
+	}
+	return all
+}
+
+// Synced reports whether everything that was written to files is on disk.
+func (d *Disk) Synced() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var whole func(n *node) bool
+	whole = func(n *node) bool {
+		for _, below := range n.live() {
+			if !whole(below) {
+				return false
+			}
+		}
+		return n.raw != "" || bytes.Equal(n.data, n.synced)
+	}
+	return whole(d.model.root)
+}
+
+// Lay writes what a power cut left into a folder.
+func Lay(folder string, files map[string][]byte) error {
+	var err error
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		name := filepath.Join(folder, strings.TrimSuffix(path, "@"))
+		switch {
+		case strings.HasSuffix(path, "/"):
+			err = errors.Join(err, os.MkdirAll(name, 0o755))
+		case strings.HasSuffix(path, "@"):
+			err = errors.Join(err, os.Symlink(string(files[path]), name))
+		default:
+			err = errors.Join(err, os.WriteFile(name, files[path], 0o600))
+		}
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package disk
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// NoFileError says that something that is no regular file has the name of one.
+type NoFileError struct{ Name, Kind string }
+
+func (e *NoFileError) Error() string { return fmt.Sprintf("%q is %s", e.Name, e.Kind) }
+
+// ReadFile reads a file. Anything else in its place, such as a folder, is a *NoFileError. To open a
+// fifo would wait for its writer: that is not done.
+func ReadFile(on FS, name string) ([]byte, error) {
+	if err := CheckFile(name); err != nil {
+		return nil, err
+	}
+
+	// It may have become another one since.
+	file, err := on.Open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	err = cmp.Or(err, wantFile(name, info))
+	if err != nil {
+		return nil, err
+	}
+
+	var all bytes.Buffer
+	all.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = all.ReadFrom(file)
+	return all.Bytes(), err
+}
+
+// ReadAny reads whatever has a name, such as a file or a pipe.
+func ReadAny(on FS, name string) ([]byte, error) {
+	file, err := on.Open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return io.ReadAll(file)
+}
+
+// CheckFile refuses what is there and is no regular file, as [ReadFile] does.
+func CheckFile(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil //nolint:nilerr // whoever opens it finds out
+	}
+	return wantFile(name, info)
+}
+
+// wantFile refuses what is no regular file.
+func wantFile(name string, info fs.FileInfo) error {
+	if info == nil || info.Mode().IsRegular() {
+		return nil
+	}
+	kind := "neither file nor directory"
+	if info.IsDir() {
+		kind = "a directory"
+	}
+	return &NoFileError{name, kind}
+}
+
+// Create makes a file that must not exist, writes it, and returns when its content is durable. each
+// is done to the file while it is empty.
+func Create(on FS, name string, data []byte, mode fs.FileMode, each ...func(File) error) error {
+	file, err := on.Open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+
+	for _, do := range each {
+		err = cmp.Or(err, do(file))
+	}
+	if err == nil {
+		_, err = file.Write(data)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// Replace puts a file in place as a whole: after a crash it is the old one or the new one, and the new
+// one when Replace has returned. staged is another name on the same file system. Nobody else uses it,
+// and what a crash left there is removed. The rest is as of [Create].
+func Replace(on FS, staged, name string, data []byte, mode fs.FileMode, each ...func(File) error) error {
+	err := on.Remove(staged)
+	if err == nil {
+		err = Create(on, staged, data, mode, each...)
+	}
+	if err == nil {
+		err = on.Rename(staged, name)
+	}
+	if err != nil {
+		_ = on.Remove(staged) // takes room, and does no harm
+		return err
+	}
+	return on.SyncDir(filepath.Dir(name))
+}
+
+// MkdirAll makes a folder and those above it that are not there.
+func MkdirAll(on FS, name string, mode fs.FileMode) error {
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+
+	if parent := filepath.Dir(name); parent != name {
+		if err := MkdirAll(on, parent, mode); err != nil {
+			return err
+		}
+	}
+	err = on.Mkdir(name, mode)
+	if errors.Is(err, fs.ErrExist) {
+		// Somebody else made it meanwhile, or it is no folder.
+		return os.MkdirAll(name, mode)
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrLocked means: another process holds the lock.
+var ErrLocked = errors.New("locked by another process")
+
+// Forever waits for a lock as long as it takes.
+const Forever time.Duration = -1
+
+// Lock is an advisory lock. The system drops it when its process ends, however it ends; the file
+// stays. No faulty disk stands between: locks are of this machine alone.
+type Lock struct{ held *flock.Flock }
+
+// TakeLock takes the exclusive lock of a file, which is made with a mode when it is not there, or of a
+// folder, where mode has fs.ModeDir. It waits for others, and is ErrLocked after that.
+func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) {
+	flag := os.O_RDWR | os.O_CREATE
+	if mode.IsDir() {
+		flag = os.O_RDONLY
+	}
+	held := flock.New(name, flock.SetFlag(flag), flock.SetPermissions(mode.Perm()))
+	if wait == Forever {
+		err := held.Lock()
+		// A signal may interrupt the wait.
+		for errors.Is(err, syscall.EINTR) {
+			err = held.Lock()
+		}
+		return taken(held, true, err, flag)
+	}
+	locked, err := try(held.TryLock, wait)
+	return taken(held, locked, err, flag)
+}
+
+// TakeShared takes the lock of a file that is there, beside others who do the same.
+func TakeShared(name string, wait time.Duration) (*Lock, error) {
+	held := flock.New(name, flock.SetFlag(os.O_RDONLY))
+	locked, err := try(held.TryRLock, wait)
+	return taken(held, locked, err, os.O_RDONLY)
+}
+
+// try asks for a lock until it is there, or the wait is over.
+func try(once func() (bool, error), wait time.Duration) (locked bool, err error) {
+	const pause = 5 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		locked, err = once()
+		if locked || err != nil && !errors.Is(err, syscall.EINTR) || waited >= wait {
+			return locked, err
+		}
+		time.Sleep(pause) //nolint:forbidigo // the system tells nobody that a lock is free
+	}
+}
+
+func taken(held *flock.Flock, locked bool, err error, flag int) (*Lock, error) {
+	if err == nil && !locked {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, err
+	}
+	if flag&os.O_CREATE != 0 {
+		Keep(held.Path())
+	}
+	return &Lock{held}, nil
+}
+
+// Moved reports whether the file or folder that is locked is not at its path any more. What cannot be
+// asked is taken to be there.
+func (lock *Lock) Moved() bool {
+	here, err := os.Stat(lock.held.Path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return false
+	}
+	locked, unknown := lock.held.Stat()
+	return unknown == nil && !os.SameFile(here, locked)
+}
+
+// Unlock gives the lock up at once, also where a process being forked holds a copy of the descriptor
+// for a moment.
+func (lock *Lock) Unlock() error { return lock.held.Unlock() }
