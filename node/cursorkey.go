@@ -75,7 +75,8 @@ func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
 	sum := sha256.Sum256(secret)
 	summed = len(data) == whole
 	if summed && !bytes.Equal(sum[:], data[cursor.KeyLen:]) {
-		return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it does not have its checksum", path, access.ErrCorrupt)
+		return nil, false, fmt.Errorf("cannot read cursor key %q: %w: it does not have its checksum",
+			path, access.ErrCorrupt)
 	}
 	return secret, summed, nil
 }

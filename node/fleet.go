@@ -47,6 +47,7 @@ func (n *Node) openControl(ctx context.Context) error {
 	// From here on keys and cursors come from the database.
 	n.fleet = &sharing{control: db, export: export}
 	n.onClose(func() error { db.Close(); return nil })
+
 	// Two servers would each admit the whole limit.
 	if n.Config.Metering == "" {
 		n.Log.Warn("limits hold on this server alone: give metering, or run one server")

@@ -54,11 +54,13 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 		dropped = n.access.Dropped()
 	}
 	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
+
 	dropped = 0
 	if n.Lines != nil {
 		dropped = n.Lines.Dropped()
 	}
 	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
+
 	expires := int64(0)
 	if n.cert != nil {
 		expires = n.cert.Expires().Unix()
@@ -69,6 +71,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
 		flag(n.store.Err() == nil))
 	out.metering(n.store.Stats(), now)
+
 	if n.fleet != nil {
 		out.fleet(n.fleet.stats(), now)
 	}
@@ -151,6 +154,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 	gauge(out, "keys_readable",
 		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
 		flag(stats.Readable))
+
 	// A plan that is taken away makes keys unusable without touching their file.
 	unusable := 0
 	for _, u := range ring.Unusable(now) {
@@ -158,6 +162,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 	}
 	gauge(out, "keys_unusable",
 		"Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
+
 	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.",
 		stats.Reloads)
 	counter(out, "key_reload_failures_total",

@@ -153,6 +153,7 @@ func (n *Node) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	// Told at each start: whoever configured the plans looks at the log now.
 	n.warnUnusable()
 
@@ -164,6 +165,7 @@ func (n *Node) run(ctx context.Context) error {
 	adminServer := &http.Server{
 		Handler: n.guardAdmin(n.adminHandler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 	}
+
 	group.Go(func() error { return n.server.Serve(api) })
 	group.Go(func() error {
 		if err := adminServer.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
@@ -175,6 +177,7 @@ func (n *Node) run(ctx context.Context) error {
 		<-ctx.Done()
 		return n.drain(ctx, adminServer)
 	})
+
 	// Once all calls have ended, and before the journal is closed that they are read from.
 	if n.fleet != nil {
 		n.onClose(func() error { n.exportLast(ctx); return nil })
@@ -229,6 +232,7 @@ func (n *Node) announce() error {
 		SnapshotID: n.engine.View().ID,
 	}
 	n.Ready(&ready)
+
 	if n.Config.ReadyFile == "" {
 		return nil
 	}

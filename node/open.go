@@ -281,6 +281,7 @@ func (n *Node) openMeter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	options.Incarnation, err = statedir.Incarnation(n.Config.State)
 	if err != nil {
 		return err
