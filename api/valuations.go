@@ -90,15 +90,15 @@ func (v valued) Line(line *valuation.Line) {
 }
 
 // itemReader reads the items of a valuation. Problems are noted in the request.
-type itemReader struct{ asked *Request }
+type itemReader struct{ r *Request }
 
 // read reads a JSON object with a list of items, or an app's export. The items alias the body.
 func (in itemReader) read() (items []valuation.Item) {
-	if in.asked.CSV {
+	if in.r.CSV {
 		return in.export()
 	}
 
-	in.asked.readArray("items", wire.ValueItems, func(value jsonwalk.Value, n int) {
+	in.r.readArray("items", wire.ValueItems, func(value jsonwalk.Value, n int) {
 		// What is too much is only counted.
 		if int64(n) < wire.ValueItems.Max {
 			items = append(items, in.item(value, n))
@@ -127,11 +127,11 @@ var itemTexts = []struct {
 // item reads one item. Members that it does not know are ignored (decision 7).
 func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 	if value.Kind() != '{' {
-		in.asked.itemProblem(n, " must be an object with a line, a name or an id (got %s)", jsonwalk.KindName(value.Kind()))
+		in.r.itemProblem(n, " must be an object with a line, a name or an id (got %s)", jsonwalk.KindName(value.Kind()))
 		return item
 	}
 
-	wrong := in.asked.problems.count()
+	wrong := in.r.problems.count()
 	for name, value := range value.Members() {
 		if name.Is("quantity") {
 			item.Quantity = in.quantity(value, n)
@@ -145,7 +145,7 @@ func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 	}
 
 	// A member that is wrong may be the one that names the card.
-	if in.asked.problems.count() == wrong {
+	if in.r.problems.count() == wrong {
 		in.check(&item, "items[%d]", n)
 	}
 	return item
@@ -153,12 +153,12 @@ func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 
 func (in itemReader) text(value jsonwalk.Value, n int, name string) string {
 	if value.Kind() != '"' {
-		in.asked.itemProblem(n, ".%s must be a string (got %s): leave it out when there is none", name,
+		in.r.itemProblem(n, ".%s must be a string (got %s): leave it out when there is none", name,
 			jsonwalk.KindName(value.Kind()))
 		return ""
 	}
 	if value.Text() == "" {
-		in.asked.itemProblem(n, ".%s is empty: leave it out when there is none", name)
+		in.r.itemProblem(n, ".%s is empty: leave it out when there is none", name)
 	}
 	return value.Text()
 }
@@ -166,7 +166,7 @@ func (in itemReader) text(value jsonwalk.Value, n int, name string) string {
 func (in itemReader) quantity(value jsonwalk.Value, n int) int64 {
 	count, ok := value.Integer()
 	if !ok || !wire.Copies.Has(count) {
-		in.asked.itemProblem(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
+		in.r.itemProblem(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
 			wire.Copies.Max, Quote(string(value)))
 		return 0
 	}
@@ -183,37 +183,38 @@ func (in itemReader) check(item *valuation.Item, format string, n int) {
 		}
 
 		if length := int64(utf8.RuneCountInString(text)); !t.bounds.Has(length) {
-			in.asked.problem(format+".%s must have between %d and %d characters (got %d)", n, t.name, t.bounds.Min,
+			in.r.problem(format+".%s must have between %d and %d characters (got %d)", n, t.name, t.bounds.Min,
 				t.bounds.Max, length)
 		} else if wrong := textProblem(text); wrong != "" {
-			in.asked.problem(format+".%s %s", n, t.name, wrong)
+			in.r.problem(format+".%s %s", n, t.name, wrong)
 		}
 	}
 
 	if namespace, value, _ := strings.Cut(item.Identifier, ":"); item.Identifier != "" &&
 		(namespace == "" || value == "") {
-		in.asked.problem(format+".identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", n,
+		in.r.problem(format+".identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", n,
 			Quote(item.Identifier))
 	}
 	if item.ID+item.Identifier+item.Line+item.Name == "" && (item.Set == "" || item.Number == "") {
-		in.asked.problem(format+" names no card: give a line, a name, an id, an identifier, or a set and a number", n)
+		in.r.problem(format+" names no card: give a line, a name, an id, an identifier, or a set and a number", n)
 	}
 }
 
 // export reads a body that is an app's export.
 func (in itemReader) export() []valuation.Item {
-	text := unsafe.String(unsafe.SliceData(in.asked.Body), len(in.asked.Body))
+	text := unsafe.String(unsafe.SliceData(in.r.Body), len(in.r.Body))
 	if !utf8.ValidString(text) {
-		in.asked.problem("the body is not valid UTF-8: save the export as UTF-8")
+		in.r.problem("the body is not valid UTF-8: save the export as UTF-8")
 		return nil
 	}
 
 	items, rows, err := valuation.ReadExport(text, int(wire.ValueItems.Max))
 	switch {
 	case err != nil:
-		in.asked.problem("%s: send the file as the app wrote it, or the lines as JSON %s", err.Error(), in.asked.sample())
+		in.r.problem("%s: send the file as the app wrote it, or the lines as JSON %s", err.Error(),
+			in.r.sample())
 	case !wire.ValueItems.Has(int64(rows)):
-		in.asked.problem("the export must have between %d and %d rows behind its header (got %d)", wire.ValueItems.Min,
+		in.r.problem("the export must have between %d and %d rows behind its header (got %d)", wire.ValueItems.Min,
 			wire.ValueItems.Max, rows)
 	}
 	for i := range items {

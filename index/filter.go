@@ -51,7 +51,8 @@ func (ix *Index) buildFilters(step func()) {
 	n := c.Cards.ID.Len()
 	step()
 	// Lists by row need no table: games and sets are numbered already.
-	ix.bySet = text.NewColumn(c.Sets.ID.Len(), n, func(card int) uint32 { return uint32(c.Cards.Set[card]) }, text.Itself)
+	setOf := func(card int) uint32 { return uint32(c.Cards.Set[card]) }
+	ix.bySet = text.NewColumn(c.Sets.ID.Len(), n, setOf, text.Itself)
 	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
 	ix.numbers = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.NumberKey(c.Cards.Number.At(card)))

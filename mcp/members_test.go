@@ -8,9 +8,10 @@ import (
 	"ninepocket/internal/fixture"
 )
 
-// TestEveryCardAndPrice calls every tool in both formats and holds each card, set and price of the answers against the
-// members that the specification puts on it: "Every card and set carries game, game_name, an id and a url", and prices
-// go with price_updated_at, but for those of a history, which have a date. A concise candidate has no url; its id is what the next call takes.
+// TestEveryCardAndPrice calls every tool in both formats and holds each card, set and price of the answers against
+// the members that the specification puts on it: "Every card and set carries game, game_name, an id and a url",
+// and prices go with price_updated_at, but for those of a history, which have a date. A concise candidate has no
+// url; its id is what the next call takes.
 func TestEveryCardAndPrice(t *testing.T) {
 	cards := 0
 	sets := 0
@@ -64,7 +65,8 @@ func TestEveryCardAndPrice(t *testing.T) {
 					if len(want) > 0 && (!candidate || format == "detailed") {
 						want = append(want, "url")
 					}
-					if _, priced := object["market_price_cents"]; priced && object["date"] == nil || object["unit_price_cents"] != nil {
+					_, market := object["market_price_cents"]
+					if market && object["date"] == nil || object["unit_price_cents"] != nil {
 						want = append(want, "price_updated_at")
 						prices++
 					}

@@ -11,6 +11,8 @@
 //	            that is printed so; else a question       ask.go, guess.go
 //	  price     the lane of its variant and condition     lane.go
 //
+// Walk takes a list through them and gives each line to a Sink, one for each kind of answer.
+//
 // A line is priced only when it can mean one card: a wrong price in a total is worse than a
 // question. Every question names the fields that settle it.
 package valuation

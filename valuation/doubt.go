@@ -109,7 +109,8 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 	if f.version > 0 && !a.cards.isVersionOf(f, uint32(card)) {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
-	return cmp.Or(a.cards.wrongYear(f.words, uint32(card)), a.cards.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
+	return cmp.Or(a.cards.wrongYear(f.words, uint32(card)), a.cards.wrongSet(f.words, uint32(card)),
+		a.denial(f, uint32(card)))
 }
 
 // doubtCopies says why copies that stand among words are not those of the line, "" where they are.

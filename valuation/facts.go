@@ -237,7 +237,8 @@ func (f *facts) readSet(a *Appraiser, set string) {
 		f.sets = a.View.Index.SetNames().Spelt(collector.Fold(f.item.code))
 	}
 
-	if f.noSet = !f.hasSet(); f.noSet {
+	f.noSet = !f.hasSet()
+	if f.noSet {
 		return
 	}
 	fields := strings.Fields(set)

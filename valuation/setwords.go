@@ -95,9 +95,8 @@ func endsSetName(name string, run []word, number string) bool {
 // isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
 // number alone. "#2" is the card's.
 func isSetRun(run []word) bool {
-	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber) && !slices.ContainsFunc(run, func(w word) bool {
-		return w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix)
-	})
+	isOther := func(w word) bool { return w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix) }
+	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber) && !slices.ContainsFunc(run, isOther)
 }
 
 // isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151

@@ -182,19 +182,20 @@ type evidence struct {
 	numbers  uint8    // the units that are its number
 }
 
-// weighCard finds out what a card has whose title was found as f, nil for not at all.
-func (s *search) weighCard(card uint32, f *finding) (ev evidence) {
-	all := s.start
+// weigh finds out what a card has whose title was found as f, nil for not at all.
+func (ev *evidence) weigh(s *search, card uint32, f *finding) {
+	own := s.start
 	if f != nil {
-		all = f.costs
+		own = f.costs
 	}
 
 	if s.query.optional != 0 {
-		all = s.improveYear(card, all)
+		own = s.improveYear(card, own)
 	}
 
 	// The best number counts: "4/102" is the number itself, "4" a bare one.
-	ev.number = noNumber
+	number := noNumber
+	numbers := uint8(0)
 	for i := range s.query.numbers {
 		wanted := &s.query.numbers[i]
 		level := s.numberLevel(card, wanted)
@@ -203,38 +204,40 @@ func (s *search) weighCard(card uint32, f *finding) (ev evidence) {
 			continue
 		case numberOff:
 			// The total is another one: it may be mistyped.
-			all = all.improve(wanted.bits, typoBeside)
+			own = own.improve(wanted.bits, typoBeside)
 			level = numberLoose
 		default:
-			all = all.improve(wanted.bits, wanted.class)
+			own = own.improve(wanted.bits, wanted.class)
 		}
 
-		ev.numbers |= wanted.bits
+		numbers |= wanted.bits
 		if wanted.class != bareNumber {
-			ev.number = min(ev.number, level)
+			number = min(number, level)
 		}
 	}
 
-	ev.set = s.setOf(card)
-	ev.all = all
-	if ev.set != nil {
-		ev.all = all.best(ev.set.costs)
-		ev.wholeSet = s.isWhole(uint32(s.ix.setOf[card]), ev.set)
+	set := s.setOf(card)
+	all := own
+	wholeSet := false
+	if set != nil {
+		all = own.best(set.costs)
+		wholeSet = s.isWhole(uint32(s.ix.setOf[card]), set)
 	}
 
-	ev.lost = s.query.lost(ev.all)
-	if ev.lost > 0 && ev.set != nil && !ev.wholeSet {
+	lost := s.query.lost(all)
+	if lost > 0 && set != nil && !wholeSet {
 		// Where words are missing, everyday words of a part of a set's name tell nothing.
-		ev.all = all.best(ev.set.costs | s.query.everyday)
-		ev.lost = s.query.lost(ev.all)
+		all = own.best(set.costs | s.query.everyday)
+		lost = s.query.lost(all)
 	}
-	return ev
+	*ev = evidence{all, lost, set, wholeSet, number, numbers}
 }
 
 // gatherCard offers a card whose title was found as f, nil for not at all, with what its set and
 // number add.
 func (s *search) gatherCard(card uint32, f *finding) {
-	ev := s.weighCard(card, f)
+	var ev evidence
+	ev.weigh(s, card, f)
 	if ev.lost > s.level {
 		return
 	}

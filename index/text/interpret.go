@@ -104,7 +104,8 @@ func (s *search) noteUnits(dst []Note, hit Hit) []Note {
 	s.title(t)
 	s.hitTitles()
 	name := &s.titles[t]
-	ev := s.weighCard(hit.Card, name)
+	var ev evidence
+	ev.weigh(s, hit.Card, name)
 
 	number := uint8(0) // the units of the number that was told last
 	for i := range s.query.units {

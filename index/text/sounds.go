@@ -3,7 +3,9 @@ package text
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"slices"
+	"strings"
 )
 
 // sounds find the words of names that sound like what was typed: "dragonight", "pick a chew"
@@ -90,15 +92,22 @@ func appendRuns(dst []uint32, sound []byte) []uint32 {
 	return dst
 }
 
-// soundRules are spellings of one sound, the longest first; what they give is not looked at again.
-var soundRules = []struct{ spelt, sound string }{
-	{"ought", "ot"}, {"augh", "o"}, {"ough", "o"}, {"eigh", "a"}, {"igh", "i"}, {"tch", "C"}, {"sch", "s"},
-	{"ght", "t"}, {"ph", "f"}, {"ck", "k"}, {"qu", "kw"}, {"ch", "C"}, {"sh", "s"}, {"gh", "g"}, {"wr", "r"},
-	{"kn", "n"}, {"th", "t"}, {"au", "o"}, {"aw", "o"}, {"oa", "o"}, {"ou", "u"}, {"oo", "u"}, {"ew", "u"},
-	{"eu", "u"}, {"ee", "i"}, {"ea", "i"}, {"ie", "i"}, {"ei", "i"}, {"ey", "i"}, {"ai", "a"}, {"ay", "a"},
-	{"ce", "se"}, {"ci", "si"}, {"cy", "si"}, {"x", "ks"}, {"c", "k"}, {"q", "k"}, {"z", "s"}, {"y", "i"},
-	{"v", "w"},
-}
+//go:embed sounds.txt
+var soundText string
+
+// A soundRule says how letters sound that are spelt so.
+type soundRule struct{ spelt, sound string }
+
+// soundRules are the lines of sounds.txt.
+var soundRules = func() (rules []soundRule) {
+	for line := range strings.Lines(soundText) {
+		spelt, sound, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && spelt != "#" {
+			rules = append(rules, soundRule{spelt, sound})
+		}
+	}
+	return rules
+}()
 
 // appendSound appends how a word of plain letters sounds.
 func appendSound(dst, word []byte) []byte {
