@@ -291,7 +291,8 @@ func TestDailyAfterALostJournal(t *testing.T) {
 				out, stderr := h.days(exitRefused, file, "--no-pull")
 				says(t, out+stderr, "is not published: the day was rolled back", "snapshot publish ")
 				if name != "not damaged" {
-					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`, "counts as rolled back")
+					says(t, stderr, "note: nobody knows what was rolled back", `"PUBLICATIONS"`,
+						"counts as rolled back")
 				}
 				if h.current() != served {
 					t.Fatalf("%s is on the air, %s was", h.current(), served)
