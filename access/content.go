@@ -214,8 +214,10 @@ func (s salvaged) Load(of state.Bucket, key, value []byte) error {
 			s.journal.account(tenant).replies.keep(name, r)
 		}
 		return err
+
+	default:
+		return s.journal.load(of, key, value)
 	}
-	return s.journal.load(of, key, value)
 }
 
 // load takes over an account, or what memory has of a reply.
@@ -237,8 +239,10 @@ func (j *journal) load(of state.Bucket, key, value []byte) error {
 			j.account(tenant).replies.keep(name, r)
 		}
 		return err
+
+	default:
+		return nil
 	}
-	return nil
 }
 
 // replay applies a call read back from the log, unless the account's checkpoint holds it already.

@@ -21,7 +21,7 @@ var (
 	ErrTicket = errors.New("ticket used wrongly")
 )
 
-// ErrCorrupt: stored data is damaged where a crash cannot explain it.
+// ErrCorrupt means: stored data is damaged where a crash cannot explain it.
 var ErrCorrupt = wal.ErrCorrupt
 
 // ErrClosed is an ErrUnavailable: the store was closed.

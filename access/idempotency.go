@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"ninepocket/access/state"
-
 	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/access/state"
 )
 
 // Begin implements [Store].

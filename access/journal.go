@@ -129,6 +129,17 @@ func (j *journal) await(seq uint64, durable bool) error {
 	return unavailable(err)
 }
 
+// awaitUndo is await that takes a call which is in no log out of its account.
+func (j *journal) awaitUndo(a *account, e *entry, seq uint64, durable bool) error {
+	err := j.await(seq, durable)
+	if err != nil {
+		a.mu.Lock()
+		a.undo(e)
+		a.mu.Unlock()
+	}
+	return err
+}
+
 // Ledger implements [Store].
 func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
 	if err := j.Err(); err != nil {
@@ -145,7 +156,7 @@ func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 		if err := file.Load(stored); err != nil {
 			return err
 		}
-		rows = append(stored.rows, j.rowsOf(tenant, since)...)
+		rows = slices.Concat(stored.rows, j.rowsOf(tenant, since))
 		return j.content.settled()
 	})
 	if err != nil {

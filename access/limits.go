@@ -162,10 +162,7 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	a.mu.Unlock()
 
 	// The account is free while the disk works: other calls of the tenant go into the same write.
-	if err := l.await(seq, t.Rule.Durable && charged > 0); err != nil {
-		a.mu.Lock()
-		a.undo(&e)
-		a.mu.Unlock()
+	if err := l.awaitUndo(a, &e, seq, t.Rule.Durable && charged > 0); err != nil {
 		return Receipt{}, err
 	}
 	return receipt, nil

@@ -33,8 +33,8 @@ var planted = []struct{ what, file, text, instead string }{
 		"at < len(data) && seq != next; seq++", "at < len(data); seq++",
 	},
 	{
-		"a call that was answered 503 stays charged", "limits.go",
-		"a.mu.Lock()\n\t\ta.undo(&e)\n", "a.mu.Lock()\n",
+		"a call that was answered 503 stays charged", "journal.go",
+		"a.mu.Lock()\n\t\ta.undo(e)\n", "a.mu.Lock()\n",
 	},
 	{
 		"a batch that was answered 503 keeps its reply", "idempotency.go",

@@ -49,13 +49,7 @@ func (store *Embedded) Record(t Ticket, charged int64) error {
 	seq := store.record(a, &e)
 	a.mu.Unlock()
 
-	err := store.await(seq, t.Rule.Durable && charged > 0)
-	if err != nil {
-		a.mu.Lock()
-		a.undo(&e)
-		a.mu.Unlock()
-	}
-	return err
+	return store.awaitUndo(a, &e, seq, t.Rule.Durable && charged > 0)
 }
 
 // Prepared is a batch whose answer is in the log, and whose charge is decided elsewhere. Its owner
@@ -122,11 +116,8 @@ func (store *Embedded) Settle(batch *Prepared, charged bool) error {
 		return nil
 	}
 
-	err := store.await(seq, false)
+	err := store.awaitUndo(a, &e, seq, false)
 	if err != nil {
-		a.mu.Lock()
-		a.undo(&e)
-		a.mu.Unlock()
 		store.prepared.add(&batch.entry)
 	}
 	return err

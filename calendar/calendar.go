@@ -41,9 +41,6 @@ func (day Day) String() string { return day.Time().Format(time.DateOnly) }
 // Period is a span of time [Start, End) in Unix milliseconds.
 type Period struct{ Start, End int64 }
 
-// Has reports whether a Unix time in milliseconds is in the period.
-func (span Period) Has(wall int64) bool { return wall >= span.Start && wall < span.End }
-
 // Month returns the UTC calendar month around wall.
 func Month(wall int64) Period {
 	when := time.UnixMilli(wall).UTC()

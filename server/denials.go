@@ -14,6 +14,7 @@ const (
 	onLive    = "live"
 	onPreview = "preview"
 	onMCP     = "mcp"
+	onSite    = "site"
 )
 
 // denials are what a refused call is told on each surface, by why it was refused.

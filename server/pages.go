@@ -47,7 +47,7 @@ const (
 func (s *Server) withPages(table []*path) []*path {
 	answer := func(method, pattern, name string, open func(*exchange)) {
 		table = append(table, &path{
-			pattern: pattern, method: method, open: open, counts: route{"site", name}, site: true,
+			pattern: pattern, method: method, open: open, counts: route{onSite, name},
 		})
 	}
 	add := func(pattern, name string, open func(*exchange)) { answer(fasthttp.MethodGet, pattern, name, open) }

@@ -386,6 +386,19 @@ func TestIgnoredParameters(t *testing.T) {
 	}
 }
 
+// operations lists the route table as the document does: "GET /v1/games" and so on, without MCP, which tools/list
+// describes, and without the public pages.
+func (s *Server) operations() []string {
+	var all []string
+	for _, p := range s.paths() {
+		if p.pattern != mcpPath && p.counts.surface != onSite {
+			all = append(all, p.method+" "+p.pattern)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // TestRouteTableIsTheDocument holds the route table against the document, both ways.
 func TestRouteTableIsTheDocument(t *testing.T) {
 	f := func(w *world, keep func(contracttest.Operation) bool) {
@@ -398,7 +411,7 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 		}
 
 		slices.Sort(documented)
-		if got := w.Operations(); !slices.Equal(got, documented) {
+		if got := w.operations(); !slices.Equal(got, documented) {
 			t.Errorf("routes %v\ndocument %v", got, documented)
 		}
 	}

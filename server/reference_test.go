@@ -30,7 +30,7 @@ func TestReferenceWorksAtTheFirstTry(t *testing.T) {
 	}
 
 	operations := operationPattern.FindAllSubmatch(page, -1)
-	if want := len(w.Operations()); len(operations) != want {
+	if want := len(w.operations()); len(operations) != want {
 		t.Errorf("the reference has %d operations, the server %d", len(operations), want)
 	}
 	for _, m := range operations {

@@ -30,7 +30,6 @@ type path struct {
 	open    func(*exchange) // answers without a key, instead of an operation
 	counts  route           // what requests of an open path count as
 	row     int             // and where
-	site    bool            // a public page or a file of one, no part of the API
 }
 
 // mcpPath is where MCP is served. It is not in the OpenAPI document: tools/list describes it.
@@ -64,20 +63,6 @@ func (s *Server) paths() []*path {
 		}
 	}
 	return s.withPages(table)
-}
-
-// Operations lists the route table for those who hold it against the OpenAPI document: "GET
-// /v1/games" and so on. MCP is left out, because tools/list describes it, and so are the public
-// pages.
-func (s *Server) Operations() []string {
-	var all []string
-	for _, p := range s.paths() {
-		if p.pattern != mcpPath && !p.site {
-			all = append(all, p.method+" "+p.pattern)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // methods holds the rows of one pattern, one for each method, and their Allow header.

@@ -169,10 +169,12 @@ func TestValueListSizes(t *testing.T) {
 		{"export of 101", exportOf(101), tooLong(101, exportOf(101)), 413},
 		{"5,000 rows", listOf(5_000, 312_345), tooLong(5_000, listOf(5_000, 312_345)), 413},
 		{"export of 5,000", exportOf(5_000), tooLong(5_000, exportOf(5_000)), 413},
-		{"20,000 rows", listOf(20_000, 2<<20), tooLong(20_000, listOf(20_000, 2<<20)), 413},
 	} {
 		for form, way := range listForms {
-			for _, key := range []string{"", "X-API-Key: " + w.keys["pro"]} { // who has a key is a visitor, too
+			for _, key := range []string{"", "X-API-Key: " + w.keys["pro"]} {
+				if key != "" && form != "box" {
+					continue // who has a key is a visitor like others
+				}
 				q := request{method: "POST", target: "/value", body: way.body(c.list)}
 				q.header = []string{anybody(), "Content-Type: " + way.header}
 				if key != "" {
@@ -205,6 +207,7 @@ func thousands(n int) string {
 // more than 4 MiB of one, and none without a length.
 func TestValueListOfStrangers(t *testing.T) {
 	w := siteWorld(t, func(s *setup) {
+		s.still = true // nobody's allowance grows again meanwhile
 		usual := s.options
 		s.options = func(o *Options) {
 			usual(o)

@@ -108,12 +108,12 @@ var faultPages = map[wire.Code][2]string{
 
 // Fault appends the page that stands in the place of one which cannot be shown, for a code of faultPages; id is the
 // request's. v may be nil.
-func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, f *wire.Fault, id string) []byte {
-	says := faultPages[f.Code]
-	words := strings.NewReplacer("{wait}", counted(f.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
+func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, fault *wire.Fault, id string) []byte {
+	says := faultPages[fault.Code]
+	words := strings.NewReplacer("{wait}", counted(fault.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
 
 	// Only what is missing says as of when.
-	if f.Code != wire.NotFound {
+	if fault.Code != wire.NotFound {
 		v = nil
 	}
 	page := messagePage{p.frame(v, now, says[0], words.Replace(says[1]))}

@@ -6,13 +6,14 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"ninepocket/access/statedir"
-	"ninepocket/calendar"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/access/statedir"
+	"ninepocket/calendar"
 )
 
 // Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of
@@ -87,11 +88,15 @@ type Recall struct {
 // OpenRing reads the keys file of a state directory. The plans must validate and are not changed
 // afterwards. A missing file is an error as of [Read].
 func OpenRing(stateDir string, plans Plans) (*Ring, error) {
-	if err := plans.Validate(); err != nil {
+	return begin(&Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans})
+}
+
+// begin reads the keys of a ring for the first time.
+func begin(ring *Ring) (*Ring, error) {
+	if err := ring.plans.Validate(); err != nil {
 		return nil, err
 	}
 
-	ring := &Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans}
 	ring.turn = make(chan struct{}, 1)
 	if _, err := ring.Reload(); err != nil {
 		return nil, err
@@ -110,16 +115,7 @@ type Source interface {
 
 // RingFrom returns a ring over the keys of a source, which it reads.
 func RingFrom(source Source, plans Plans) (*Ring, error) {
-	if err := plans.Validate(); err != nil {
-		return nil, err
-	}
-
-	ring := &Ring{source: source, plans: plans}
-	ring.turn = make(chan struct{}, 1)
-	if _, err := ring.Reload(); err != nil {
-		return nil, err
-	}
-	return ring, nil
+	return begin(&Ring{source: source, plans: plans})
 }
 
 // FixedRing returns a ring over a key file in memory. Use the ring's Replace after changing the

@@ -6,10 +6,10 @@ import (
 	"os"
 	"runtime/debug"
 
+	"go.etcd.io/bbolt"
+
 	"ninepocket/access/statedir"
 	"ninepocket/internal/wal"
-
-	"go.etcd.io/bbolt"
 )
 
 // boltFile is an open checkpoint file. bbolt reads it through a mapping, so that damage, or pages that

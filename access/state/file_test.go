@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,9 +44,7 @@ func (n *notes) Write(w *Writer) {
 func (n *notes) Keep() { n.taken = nil }
 
 func (n *notes) Restore() {
-	for key, value := range n.taken {
-		n.fresh[key] = value
-	}
+	maps.Copy(n.fresh, n.taken)
 	n.taken = nil
 }
 

@@ -24,7 +24,6 @@ const (
 
 	branchPage   = 0x01
 	leafPage     = 0x02
-	metaPage     = 0x04
 	freelistPage = 0x10
 	bucketLeaf   = 0x01
 

@@ -31,7 +31,6 @@ type Loader interface {
 
 // Found is what a state directory holds beside what its Loader was given.
 type Found struct {
-	Mark
 	Records int // of the log that are not empty
 	Torn    int // records that a torn end of the log held: none was answered
 }
@@ -79,7 +78,6 @@ func LoadQuiet(dir string, into Loader) (found Found, err error) {
 		}
 		return into.Replay(seq, record)
 	})
-	found.Mark = h.Mark
 	found.Torn = end.Dropped
 	return found, err
 }

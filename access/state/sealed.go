@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"ninepocket/internal/wal"
-
 	"go.etcd.io/bbolt"
+
+	"ninepocket/internal/wal"
 )
 
 // What the checkpoint file holds is sealed: every value ends with the CRC-32C of its key and itself,

@@ -10,6 +10,7 @@ import (
 	"ninepocket/internal/wal"
 )
 
+// Errors of state directories.
 var (
 	// ErrLocked: another process holds the lock.
 	ErrLocked = errors.New("locked by another process")

@@ -59,6 +59,7 @@ func hintPlans(cmd *cobra.Command, c *settings.Layered) {
 		return // told before
 	}
 	for _, name := range plans.Names() {
+		// Replies are kept for ten minutes.
 		if n := plans[name].PerMinute * 10; n > c.RepliesMax {
 			if c.Origin("plans."+name+".per_minute") != "" {
 				cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+

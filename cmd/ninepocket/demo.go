@@ -106,6 +106,7 @@ func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 	}
 
 	err = node.Serve(cmd.Context(), o)
+	// Who tries a demo has the usual port taken, most likely.
 	if failed, ok := errors.AsType[*node.StartError](err); ok && failed.Stage == node.StagePorts {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
 	}
@@ -152,6 +153,7 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
 	file := keys.NewFile()
 	texts := map[string]string{}
+	// A try uses them up, and sees what happens then.
 	few := new(int64(5))
 	for _, want := range []keys.NewKey{
 		{Name: "free", Tenant: "demo-free", Kind: keys.Live, Plan: "free"},

@@ -78,6 +78,7 @@ func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 		return o, fmt.Errorf("cannot use [feed]: %w", err)
 	}
 
+	// What a flag has by default must not win over the file.
 	given := flags.Options
 	for name, take := range map[string]func(){
 		"into": func() { o.Into = given.Into }, "url": func() { o.URL = given.URL },

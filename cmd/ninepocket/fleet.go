@@ -44,12 +44,7 @@ func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Comman
 			return err
 		}
 
-		db, err := openControl(cmd.Context(), flags.control)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		return asFailure(run(cmd, args, db), controlRemedies, settings.Redact(flags.control))
+		return withControl(cmd, flags.control, func(db *ledger.DB) error { return run(cmd, args, db) })
 	}
 	return cmd
 }
@@ -97,7 +92,7 @@ func fleetCheck() *cobra.Command {
 		}
 
 		// One that is away is a finding: what is right with the other one is worth knowing then.
-		all := lookAtPostgres(cmd.Context(), flags.control)
+		all := lookAtPostgres(cmd, flags.control)
 		if rights.URL != "" {
 			all = append(all, lookAtRedis(cmd.Context(), rights)...)
 		}
@@ -107,17 +102,13 @@ func fleetCheck() *cobra.Command {
 }
 
 // lookAtPostgres says what is right and wrong with the database of a fleet.
-func lookAtPostgres(ctx context.Context, url string) []ledger.Finding {
-	wrong := func(err error) []ledger.Finding { return []ledger.Finding{{What: "postgresql", Text: err.Error()}} }
-	db, err := openControl(ctx, url)
+func lookAtPostgres(cmd *cobra.Command, url string) (all []ledger.Finding) {
+	err := withControl(cmd, url, func(db *ledger.DB) (err error) {
+		all, err = db.Check(cmd.Context(), time.Now)
+		return err
+	})
 	if err != nil {
-		return wrong(err)
-	}
-	defer db.Close()
-
-	all, err := db.Check(ctx, time.Now)
-	if err != nil {
-		return wrong(err)
+		return []ledger.Finding{{What: "postgresql", Text: err.Error()}}
 	}
 	return all
 }
@@ -203,6 +194,7 @@ func fleetStatus() *cobra.Command {
 		rows := append([]ledger.Server{}, servers...)
 		err = list(cmd, flags.asJSON, rows, "INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
+		// Beside the list, which scripts read.
 		for i := range rows {
 			if rows[i].Trouble("") == "" {
 				continue
@@ -227,14 +219,11 @@ func (rights *rightsFlags) add(cmd *cobra.Command) {
 // check completes the flags from the environment, and refuses what is wrong.
 func (rights *rightsFlags) check(cmd *cobra.Command) error {
 	orEnvironment(cmd, "metering", &rights.URL)
-	if !settings.ValidPrefix(rights.Prefix) {
-		return fail(exitUsage, "", fmt.Errorf("cannot use --prefix %q: want 1 to %d letters, digits, - or _",
-			rights.Prefix, settings.LongestPrefix))
-	}
-	if rights.URL == "" {
-		return nil
-	}
-	return fail(exitUsage, "", settings.CheckMetering(rights.URL))
+	var wrong settings.Problems
+	wrong.When(!settings.ValidPrefix(rights.Prefix), "cannot use --prefix %q: want 1 to %d letters, digits, - or _",
+		rights.Prefix, settings.LongestPrefix)
+	wrong.Add(settings.CheckMetering(rights.URL))
+	return fail(exitUsage, "", wrong.Err())
 }
 
 // held says what a server holds, "" where nobody can say it.
@@ -311,6 +300,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights mete
 			return err
 		}
 	}
+	// It refuses a server that reports, of which nothing may be freed.
 	if err := db.Forget(cmd.Context(), incarnation); err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		return err
 	}
 
+	// Asked before the change, which begins a state directory.
 	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
 	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
@@ -160,6 +161,7 @@ func (flags *createFlags) checkPlan() error {
 	if flags.Plan == "" {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
+	// A sandbox key asks for no data, so that no plan stands behind it.
 	if flags.Kind != keys.Sandbox && plans[flags.Plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
 			flags.Plan, where, strings.Join(plans.Names(), ", "))

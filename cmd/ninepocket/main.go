@@ -155,6 +155,7 @@ func versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			told := programVersion{version, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			// A build outside of the repository has no day.
 			of := ""
 			if told.Committed != "" {
 				of = " of " + told.Committed

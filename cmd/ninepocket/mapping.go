@@ -70,6 +70,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 
 	sealed := filepath.Join(flags.into, "sealed.csv")
 	aliases := filepath.Join(flags.into, "aliases.csv")
+	// Asked before minutes of reading: somebody may have reviewed what is there.
 	for _, name := range []string{sealed, aliases} {
 		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			return fail(exitFailure, "move it away, or give another --into and what is there as --mapping",

@@ -70,6 +70,7 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 		terms.Overrides = append(terms.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
+	// One without the other is a slip, and the reason is what a reader of the log looks for.
 	over := len(flags.overrides) > 0
 	wrong.When(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
 	wrong.When(!over && flags.reason != "", "cannot use --reason without --override")
@@ -197,15 +198,15 @@ func refusal(err error, store, config string) error {
 		return err
 	}
 
-	var overrides strings.Builder
+	command := []string{publishCommand(refused.ID, store, config)}
 	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			overrides.WriteString(" --override " + verdict.Name)
+			command = append(command, "--override", verdict.Name)
 		}
 	}
 	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		publishCommand(refused.ID, store, config)+overrides.String()+" --reason 'WHY'", err)
+		strings.Join(command, " ")+" --reason 'WHY'", err)
 }
 
 // publishCommand spells the command that publishes a snapshot.

@@ -51,6 +51,7 @@ func snapshotPull() *cobra.Command {
 			cache := mirror.NewCache(bucket, flags.dir(), mirror.CacheOptions{
 				Publishers: publishers, Recent: cursor.Lifetime, Log: log,
 			})
+			// Until it is ended: a timer that pulls would be late by its interval.
 			if follow {
 				cache.Follow(cmd.Context())
 				return nil
@@ -174,6 +175,7 @@ func trustInit() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Scripts find it in the document.
 			if !flags.asJSON {
 				cmd.Println(key.Publisher())
 			}

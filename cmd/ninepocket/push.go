@@ -105,6 +105,7 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 // check refuses flags that do nothing without --to, and reads the key before anything is changed.
 func (flags *pushFlags) check(cmd *cobra.Command) error {
 	var wrong settings.Problems
+	// Without --to nothing is pushed, and a hold that nobody hears of is dangerous.
 	given := cmd.Flags().Changed
 	for _, name := range []string{"key", "activate-in", "above", "hold", "release", "replace"} {
 		wrong.When(flags.to == "" && given(name), "cannot use --%s without --to", name)

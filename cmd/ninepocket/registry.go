@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"slices"
@@ -53,13 +52,10 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 			return asFailure(run(cmd, args), stateRemedies, flags.folder)
 		}
 
-		db, err := openControl(cmd.Context(), flags.control)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		flags.Registry = registry.Fleet{DB: db}
-		return asFailure(run(cmd, args), slices.Concat(controlRemedies, stateRemedies), settings.Redact(flags.control))
+		return withControl(cmd, flags.control, func(db *ledger.DB) error {
+			flags.Registry = registry.Fleet{DB: db}
+			return run(cmd, args)
+		})
 	}
 	return cmd
 }
@@ -68,6 +64,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 // fleet goes before that of the machine.
 func (flags *registryFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
+	// A flag goes before the environment, whichever place it names.
 	if !given("state") {
 		orEnvironment(cmd, "control", &flags.control)
 	}
@@ -89,10 +86,14 @@ func (flags *registryFlags) choose(cmd *cobra.Command) error {
 	return fail(exitUsage, "", settings.CheckFolder("state", flags.folder))
 }
 
-// openControl opens the database of a fleet.
-func openControl(ctx context.Context, url string) (*ledger.DB, error) {
-	db, err := ledger.Open(ctx, url)
-	return db, asFailure(err, controlRemedies, settings.Redact(url))
+// withControl does something with the database of a fleet, which is open meanwhile.
+func withControl(cmd *cobra.Command, url string, do func(*ledger.DB) error) error {
+	db, err := ledger.Open(cmd.Context(), url)
+	if err == nil {
+		defer db.Close()
+		err = do(db)
+	}
+	return asFailure(err, slices.Concat(controlRemedies, stateRemedies), settings.Redact(url))
 }
 
 // orEnvironment takes the value of a flag that is not given from the environment.

@@ -123,6 +123,7 @@ func asFailure(err error, remedies []remedy, folder string) error {
 
 // remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
+	// A full disk is behind many errors, some of which have a better hint.
 	for _, remedy := range slices.Concat(remedies, diskRemedies) {
 		if remedy.fits(err) {
 			return remedy.code, strings.ReplaceAll(remedy.hint, "FOLDER", folder)

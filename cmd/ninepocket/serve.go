@@ -80,6 +80,7 @@ func nodeOptions(cmd *cobra.Command, c settings.Config) node.Options {
 	lines.Back = func(dropped uint64) {
 		log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
+	// Notes of the command wait for nobody, either.
 	cmd.SetErr(lines)
 	return node.Options{Config: c, Version: version, Log: log, Lines: lines, Stdout: cmd.OutOrStdout()}
 }

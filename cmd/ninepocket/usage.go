@@ -96,6 +96,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if file == nil {
 		file = keys.NewFile()
 	}
+	// A misspelt name would look like a bill of nothing.
 	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}

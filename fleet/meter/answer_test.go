@@ -30,8 +30,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{opAnswer})
 	f.Fuzz(func(t *testing.T, course []byte) {
 		c := &answering{t: t, bytes: course[:min(len(course), 500)]}
-		c.share = newShare(names{prefix: "np", tenant: "t", incarnation: "i", life: "l"}, 500, access.Instant{Wall: 1},
-			func(span) *account { return &account{} })
+		c.share = newShare(names{prefix: "np", tenant: "t", incarnation: "i", life: "l"}, 500, access.Instant{Wall: 1})
 		for len(c.bytes) > 0 {
 			c.step()
 		}
@@ -209,4 +208,11 @@ func FuzzReplies(f *testing.F) {
 			t.Fatalf("a reply of %d bytes", len(plain))
 		}
 	})
+}
+
+// join decides a call at once where that needs no question, or makes it wait.
+func (s *share) join(c *call, now access.Instant) {
+	if !s.decides(c, now) {
+		s.waiting = append(s.waiting, c)
+	}
 }

@@ -177,8 +177,7 @@ func BenchmarkLeasedShare(b *testing.B) {
 	now := access.Instant{Mono: 1, Wall: 1}
 	of := span{name: "d1", till: 1 << 50}
 	o := order{subject: "k", perMinute: units, limit: units, cost: 1, window: true, leased: true, span: of}
-	s := newShare(names{prefix: "np", tenant: "t", incarnation: "i", life: "l"}, 1<<40, now,
-		func(span) *account { return &account{} })
+	s := newShare(names{prefix: "np", tenant: "t", incarnation: "i", life: "l"}, 1<<40, now)
 	s.join(&call{order: o, now: now}, now)
 	a := s.ask(now, false)
 	s.answer(grant{granted: units, stored: a.seq, at: 1}, now)

@@ -1,7 +1,7 @@
 package meter
 
 import (
-	"context" //nolint:gosec // it is how Redis names scripts
+	"context"
 	"errors"
 	"fmt"
 	"sync"

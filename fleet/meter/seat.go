@@ -29,10 +29,10 @@ type seat struct {
 	restive bool // it is in the store's list
 	left    bool // nobody uses it any more: there may be another one
 
-	standing access.Standing // that span was named from
-	reset    int64
+	// The latest span, and what it was named from: mostly that of the next call.
 	named    span
-	charged  func() int64 // to that span, as the journal has it
+	standing access.Standing
+	reset    int64
 }
 
 // seatShards is how many parts the shares are in, so that cores seldom meet.
@@ -119,17 +119,7 @@ func (store *Store) seat(p *keys.Principal, allowance access.Allowance) *seat {
 	if allowance == access.PeriodCredits {
 		n.incarnation += creditsMark
 	}
-	made := &seat{}
-	made.share = newShare(n, store.options.Lease.Milliseconds(), store.now(), func(of span) *account {
-		// What the journal has of the span is asked before any call of this process is in it.
-		store.adopting.Lock()
-		defer store.adopting.Unlock()
-		acc := &account{adopted: store.unsettled(p.Tenant, of)}
-		if of == made.named {
-			acc.charged = made.charged()
-		}
-		return acc
-	})
+	made := &seat{share: newShare(n, store.options.Lease.Milliseconds(), store.now())}
 	return store.seats.put(name, made)
 }
 
@@ -171,32 +161,4 @@ func (store *Store) leasedUnits() (units int64) {
 		}
 	})
 	return units
-}
-
-// span is spanOf, for a day or period that mostly is the one of the call before. The caller holds the
-// seat.
-func (st *seat) span(p *keys.Principal, allowance access.Allowance, standing *access.Standing) span {
-	same := st.standing.Day == standing.Day && st.standing.Period == standing.Period
-	if same && st.reset == resetOf(p, allowance) && st.named.name != "" {
-		return st.named
-	}
-	return spanOf(p, allowance, standing)
-}
-
-// order is what a rule asks for. The caller holds the seat.
-func (store *Store) order(st *seat, p *keys.Principal, rule *access.Rule, now access.Instant) order {
-	standing := store.journal.Standing(p, rule, now)
-	if of := st.span(p, rule.Allowance, &standing); of != st.named {
-		own := *rule // a call's stays where it is
-		st.named = of
-		st.charged = func() int64 { return store.journal.Standing(p, &own, now).Used }
-	}
-	st.reset = resetOf(p, rule.Allowance)
-	st.standing = standing
-	return order{
-		subject: subjectOf(p, rule), perMinute: int64(rule.PerMinute), limit: rule.Limit, span: st.named,
-		window: rule.Window != access.NoWindow,
-		leased: rule.Window == access.KeyWindow && int64(rule.PerMinute) > store.options.exact &&
-			store.options.Lease > 0,
-	}
 }

@@ -104,7 +104,6 @@ type window struct {
 type share struct {
 	names    names
 	leaseFor int64 // milliseconds
-	open     func(span) *account
 
 	seq      int64
 	accounts map[string]*account
@@ -130,25 +129,28 @@ type ask struct {
 	refused bool           // nobody answers it: it is to be sent again
 }
 
-// newShare returns the share of a tenant. open says what the journal has of a span. The first number
-// is above all that a process before may have used; where it is not, an answer says so.
-func newShare(n names, leaseFor int64, now access.Instant, open func(span) *account) *share {
+// newShare returns the share of a tenant. The first number is above all that a process before may have
+// used; where it is not, an answer says so.
+func newShare(n names, leaseFor int64, now access.Instant) *share {
 	return &share{
-		names: n, leaseFor: leaseFor, open: open, seq: now.Wall, used: now,
+		names: n, leaseFor: leaseFor, seq: now.Wall, used: now,
 		accounts: map[string]*account{}, windows: map[string]*window{},
 	}
 }
 
+// account returns what there is of a span, which is the current one then.
 func (s *share) account(of span) *account {
-	acc := s.accounts[of.name]
-	if acc == nil {
-		acc = s.open(of)
-		acc.span = of
-		s.accounts[of.name] = acc
-		s.drop(acc)
+	if s.accounts[of.name] == nil {
+		s.enter(&account{span: of})
 	}
-	s.current = acc
-	return acc
+	s.current = s.accounts[of.name]
+	return s.current
+}
+
+// enter begins a span with what the journal has of it.
+func (s *share) enter(acc *account) {
+	s.accounts[acc.name] = acc
+	s.drop(acc)
 }
 
 // drop forgets the spans before the last two: their calls have ended.
@@ -182,13 +184,6 @@ func (s *share) base(acc *account) int64 {
 		}
 	}
 	return sum
-}
-
-// join decides a call at once where that needs no question, or makes it wait.
-func (s *share) join(c *call, now access.Instant) {
-	if !s.decides(c, now) {
-		s.waiting = append(s.waiting, c)
-	}
 }
 
 // decides decides a call at once where that needs no question.

@@ -220,22 +220,21 @@ func withoutLists(body object) object {
 	return kept
 }
 
-// schemaPointer picks, from a schema that is one of several, the one of the response's surface.
+// schemaPointer picks, from a schema that is a choice of the surfaces, the one of the response's surface.
 func (v *validation) schemaPointer(media node) string {
 	schema := v.child(media, "schema")
 	alternatives, _ := schema.object["oneOf"].([]any)
-	if len(alternatives) == 0 || !strings.HasPrefix(schema.pointer, "/paths/") {
-		return schema.pointer
-	}
 
 	// The document marks the schemas of preview; what is not marked is of live.
+	of := map[bool]string{}
 	for i := range alternatives {
 		one := v.at(schema.pointer + "/oneOf/" + strconv.Itoa(i))
-		if (one.text("x-surface") == Preview) == (v.surface == Preview) {
-			return one.pointer
-		}
+		of[one.text("x-surface") == Preview] = one.pointer
 	}
-	return schema.pointer
+	if len(alternatives) != len(of) || len(of) < 2 { // another choice, which a surface has as a whole
+		return schema.pointer
+	}
+	return of[v.surface == Preview]
 }
 
 // checkAgreement holds what header and body both say against each other.

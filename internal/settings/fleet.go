@@ -77,9 +77,7 @@ func (c *Config) checkFleet() error {
 	_, _, err := c.Sharing()
 	var wrong Problems
 	wrong.Add(err)
-	if c.Metering != "" {
-		wrong.Add(CheckMetering(c.Metering))
-	}
+	wrong.Add(CheckMetering(c.Metering))
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
@@ -112,11 +110,14 @@ func controlFault(s string) string {
 	return ""
 }
 
-// CheckMetering wants the URL of Redis or Valkey, or the addresses of its Sentinels with the name of
-// what they watch; the error shows no password.
+// CheckMetering wants the URL of Redis or Valkey, the addresses of its Sentinels with the name of what
+// they watch, or nothing; the error shows no password.
 func CheckMetering(s string) error { return refuse("metering", s, meteringFault(s)) }
 
 func meteringFault(s string) string {
+	if s == "" {
+		return ""
+	}
 	scheme, rest, _ := strings.Cut(s, "://")
 	// A password may hold an @ of its own.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
