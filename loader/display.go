@@ -97,6 +97,7 @@ func (a *assembly) writeFeeds() {
 	a.feedAt = slices.Repeat([]uint8{noFeed}, len(a.b.feeds))
 	feeds := &a.c.Feeds
 	for i, from := range a.b.feeds {
+		// A feed without a lane is named only where the catalog is its own.
 		if used[i] || from.catalog {
 			a.feedAt[i] = uint8(feeds.Namespace.Len())
 			feeds.Namespace.Append(from.namespace)

@@ -65,6 +65,7 @@ func (b *builder) addFeed(from source.Feed, catalog bool) {
 	}
 
 	to := &b.feeds[i]
+	// The first input of a feed has the last word.
 	to.attribution = cmp.Or(to.attribution, from.Attribution)
 	to.partner = cmp.Or(to.partner, from.Partner)
 	to.catalog = to.catalog || catalog

@@ -40,7 +40,8 @@ func TestLostDays(t *testing.T) {
 		for _, other := range []bool{false, true} {
 			date, lost, groups := days(base, other)
 			if date != today || len(lost) != 1 || lost[0] != today || groups[0] != "" {
-				t.Errorf("%s, beside another feed: %t: the catalog is of %s and lacks %v %q", name, other, date, lost, groups)
+				t.Errorf("%s, beside another feed: %t: the catalog is of %s and lacks %v %q", name, other, date, lost,
+					groups)
 			}
 		}
 

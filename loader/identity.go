@@ -232,6 +232,7 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
 	var list []pair
 	add := func(slug, id string) {
+		// An id that was joined with another leads where its reference leads now.
 		if to := moved[id]; to != "" {
 			id = to
 		}

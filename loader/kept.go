@@ -202,6 +202,7 @@ func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.D
 	}
 	byDay := func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 	at, found := slices.BinarySearchFunc(k.points, day, byDay)
+	// A day before the first price that is known is held against that one.
 	if !found && at > 0 {
 		at--
 	}

@@ -306,6 +306,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 		var err error
 		switch at := table.AsOf.(type) {
 		case nil:
+		// TOML has times of its own beside text.
 		case time.Time:
 			options.AsOf = at.UTC()
 		case string:

@@ -156,6 +156,7 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 			continue
 
 		case owned[c.game]:
+			// Its prices are no mistakes: they are counted as left out.
 			report.CardsApart++
 			if !g.b.o.KeepUnmatched {
 				g.b.leftOut[c.refs[0]] = true
@@ -259,6 +260,7 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 			continue
 		}
 
+		// Like a card that no earlier source has.
 		if owned[sealed.game] && !g.b.o.KeepUnmatched {
 			g.b.leftOut[sealed.refs[0]] = true
 			continue

@@ -149,6 +149,7 @@ func (n *notes) missing(gaps []DayGap, after string, again func(prices []string)
 
 	for _, of := range before {
 		var old []string
+		// A report has the days of a game ascending.
 		for _, gap := range slices.Backward(gaps) {
 			if gap.To <= after && gap.of() == of {
 				old = append(old, span(gap.From, gap.To))

@@ -33,6 +33,7 @@ func readPictures(folder string) (found pictures, err error) {
 	}
 
 	found.there = map[string]string{}
+	// The likelier ending wins where a card has several files.
 	for _, ending := range pictureEndings {
 		for _, entry := range entries {
 			name, is := strings.CutSuffix(entry.Name(), ending)

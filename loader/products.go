@@ -96,6 +96,7 @@ func (c *card) verifyCard() (lacks string) {
 		c.printing = printingOf(c.name, c.number)
 	}
 
+	// What was carried over from a base may have been a product there.
 	c.product = false
 	switch {
 	case c.set < 0:

@@ -121,6 +121,7 @@ func (a *assembly) writeAliases() {
 			card = -1
 		}
 
+		// A phrase of a game that this catalog lacks is no mistake.
 		game, ok := a.gameRow(from.game)
 		if !ok || card < 0 && from.replacement == "" {
 			continue

@@ -41,6 +41,7 @@ func (b *builder) aliasesOf(apart []apartSet) (rows []SetAlias, unknown int) {
 				best[i] = best[i].against(set, shared)
 			}
 		}
+		// Two later sets may be like one earlier set, which is proposed to the likelier one alone.
 		back[best[i].set] = back[best[i].set].against(int32(i), best[i].n)
 	}
 

@@ -26,6 +26,7 @@ type Terms struct {
 
 // Publish makes a snapshot the current one, as snapshot.Dir.Publish does.
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
+	// The guards and the record get the time of publishing: a build may have taken an hour.
 	return snapshot.OpenDir(t.Store).Publish(id, snapshot.Publishing{
 		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.judge, Overrides: t.Overrides, By: t.By,
 		Retention: snapshot.Retention{Keep: t.Keep, Recent: cursor.Lifetime},

@@ -198,6 +198,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	}
 
 	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
+	// Of all that a product may lack, this is what an operator can look up.
 	if n := out.Report.SealedLeftOut["units_per_package"]; n > 0 {
 		fmt.Fprintf(w, "%d of them need to be told how many units a package holds: ninepocket mapping suggest\n", n)
 	}

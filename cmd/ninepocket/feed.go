@@ -136,6 +136,7 @@ func pullFailure(err error, pull *operate.Pull) error {
 func pullAgain(o *feed.Options, config string) string {
 	words := []string{"ninepocket", "feed", "pull", "tcgcsv"}
 	switch {
+	// The file says all that flags would.
 	case config != "":
 		words = append(words, "--config", config)
 	case o.URL == "" || o.URL == feed.DefaultURL:
