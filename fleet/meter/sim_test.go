@@ -1,10 +1,12 @@
 package meter
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"ninepocket/internal/depth"
@@ -29,15 +31,25 @@ func simSeeds(t *testing.T) (seeds int, seconds int64) {
 func TestSimulatedFleet(t *testing.T) {
 	t.Parallel()
 	seeds, seconds := simSeeds(t)
+	var mu sync.Mutex
 	var sum simNotes
-	for seed := range seeds {
-		w := newWorld(t, uint64(seed), seed%2 == 1, seed%8 < 6, flaws{})
-		for _, what := range w.simulate(seconds) {
-			t.Errorf("seed %d: %s (a minute %d, leased %v, acks %v)", seed, what, w.perMinute, w.leased, w.acks)
-		}
-		sum.add(&w.notes)
+	t.Cleanup(func() { t.Logf("%d seeds: %+v", seeds, sum) })
+
+	const parts = 4
+	for part := range parts {
+		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+			t.Parallel()
+			for seed := part; seed < seeds; seed += parts {
+				w := newWorld(t, uint64(seed), seed%2 == 1, seed%8 < 6, flaws{})
+				for _, what := range w.simulate(seconds) {
+					t.Errorf("seed %d: %s (a minute %d, leased %v, acks %v)", seed, what, w.perMinute, w.leased, w.acks)
+				}
+				mu.Lock()
+				sum.add(&w.notes)
+				mu.Unlock()
+			}
+		})
 	}
-	t.Logf("%d seeds: %+v", seeds, sum)
 }
 
 func (sum *simNotes) add(one *simNotes) {
