@@ -56,6 +56,7 @@ const (
 // Trust is what the kernel says of the wall clock.
 type Trust uint8
 
+// The kinds of trust.
 const (
 	Unsure   Trust = iota // it does not say
 	Unsynced              // nobody keeps the clock
