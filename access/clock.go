@@ -58,9 +58,12 @@ type Trust uint8
 
 // The kinds of trust.
 const (
-	Unsure   Trust = iota // it does not say
-	Unsynced              // nobody keeps the clock
-	Synced                // a time service does
+	// Unsure means: it does not say.
+	Unsure Trust = iota
+	// Unsynced means: nobody keeps the clock.
+	Unsynced
+	// Synced means: a time service does.
+	Synced
 )
 
 // sight is one look at the clocks, in milliseconds.

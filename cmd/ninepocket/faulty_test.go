@@ -55,7 +55,7 @@ const askEnv = "FAULTY_NINEPOCKET"
 // newFaulty is one that lets everything pass.
 func newFaulty(t *testing.T) *faulty {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "faulty-") // the name of a socket is short
+	folder, err := os.MkdirTemp("", "faulty-") //nolint:usetesting // the name of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}
