@@ -113,19 +113,19 @@ func (a *account) image() image {
 }
 
 // Write implements [state.Content].
-func (c *content) Write(w *state.Writer) {
+func (c *content) Write(into *state.Writer) {
 	for _, img := range c.taken {
 		tenant := img.of.tenant
-		w.Account(tenant, img.account)
+		into.Account(tenant, img.account)
 		for name, counts := range img.rows {
-			w.Counts(appendRowKey(nil, tenant, name), counts.Calls, counts.Charged)
+			into.Counts(appendRowKey(nil, tenant, name), counts.Calls, counts.Charged)
 		}
 		for name, r := range img.replies {
-			w.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
+			into.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
 		}
 		for _, minute := range img.gone {
 			key := replyKey(tenant, minute, ReplyName{})
-			w.DropReplies(key[:len(key)-len(ReplyName{})])
+			into.DropReplies(key[:len(key)-len(ReplyName{})])
 		}
 	}
 }

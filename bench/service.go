@@ -24,15 +24,15 @@ const (
 // serveMemory serves the store's current snapshot as serve does, with metering in memory: beside
 // serve it shows what keeping the meter on disk costs.
 func (t *Task) serveMemory(ctx context.Context) error {
-	c := settings.Default()
-	c.Store = t.Store
-	c.State = t.State
-	c.Listen = "127.0.0.1:0"
-	c.Admin = "127.0.0.1:0"
-	c.ReadyFile = t.Ready
-	c.Plans = map[string]*settings.Plan{benchPlan: {PerMinute: perMinute, PerDay: perDay}}
+	config := settings.Default()
+	config.Store = t.Store
+	config.State = t.State
+	config.Listen = "127.0.0.1:0"
+	config.Admin = "127.0.0.1:0"
+	config.ReadyFile = t.Ready
+	config.Plans = map[string]*settings.Plan{benchPlan: {PerMinute: perMinute, PerDay: perDay}}
 	return node.Serve(ctx, node.Options{
-		Config: c, Memory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
+		Config: config, Memory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
 	})
 }
 

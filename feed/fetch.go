@@ -41,13 +41,14 @@ type fetcher struct {
 	obeyed            time.Duration // waited because the feed asked for it
 }
 
-func newFetcher(o *Options) fetcher {
-	client := o.Client
+func newFetcher(pulling *Options) fetcher {
+	client := pulling.Client
 	if client == nil {
 		client = &http.Client{Timeout: answerTime}
 	}
 	return fetcher{
-		client: client, base: strings.TrimRight(o.url(), "/"), agent: o.UserAgent, interval: o.Interval, now: o.Now,
+		client: client, base: strings.TrimRight(pulling.url(), "/"), agent: pulling.UserAgent,
+		interval: pulling.Interval, now: pulling.Now,
 	}
 }
 

@@ -164,20 +164,23 @@ func (o *Options) categories() (all []string) {
 
 // Pull brings the feed's tree into a directory. Without anything new it does nothing; what fails
 // half-way leaves current where it was, and is gone on with by the next pull.
-func Pull(ctx context.Context, o Options) (*Result, error) { return pullOn(ctx, o, disk.OS) }
+func Pull(ctx context.Context, pulling Options) (*Result, error) {
+	return pullOn(ctx, pulling, disk.OS)
+}
 
-func pullOn(ctx context.Context, o Options, on disk.FS) (*Result, error) {
-	if err := o.Validate(); err != nil {
+func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
+	if err := pulling.Validate(); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(o.Into)
+	unlock, err := lock(pulling.Into)
 	if err != nil {
-		return nil, fmt.Errorf("cannot pull into %q: %w", o.Into, err)
+		return nil, fmt.Errorf("cannot pull into %q: %w", pulling.Into, err)
 	}
 	defer unlock()
 
 	p := &pull{
-		Options: o, fetcher: newFetcher(&o), disk: on, result: Result{Missing: []Missing{}, Removed: []string{}},
+		Options: pulling, fetcher: newFetcher(&pulling), disk: on,
+		result: Result{Missing: []Missing{}, Removed: []string{}},
 	}
 	err = p.run(ctx)
 	p.result.Requests = p.requests

@@ -170,47 +170,47 @@ const mostLine = 727
 
 // putLine writes the JSON of a line and returns the candidates that it has room for. There is no member
 // that says nothing.
-func (list *valuedList) putLine(out *reply, r *valuation.Line) (shown []uint32) {
+func (list *valuedList) putLine(out *reply, line *valuation.Line) (shown []uint32) {
 	begin := len(out.json)
 
 	// The prices of all cards that fit say more than their range.
-	all := !out.detailed && r.Card < 0 && r.Fitting > 0 && r.Fitting <= list.candidates
-	shown = list.putLineWith(out, r, !all)
-	if all && len(shown) < r.Fitting {
+	all := !out.detailed && line.Card < 0 && line.Fitting > 0 && line.Fitting <= list.candidates
+	shown = list.putLineWith(out, line, !all)
+	if all && len(shown) < line.Fitting {
 		out.json = out.json[:begin]
-		shown = list.putLineWith(out, r, true)
+		shown = list.putLineWith(out, line, true)
 	}
 	return shown
 }
 
 // putLineWith is putLine with the range of what fits or without.
-func (list *valuedList) putLineWith(out *reply, r *valuation.Line, ranged bool) (shown []uint32) {
+func (list *valuedList) putLineWith(out *reply, line *valuation.Line, ranged bool) (shown []uint32) {
 	begin := len(out.json)
-	out.put(`{"line":`, strconv.Itoa(r.N+1), `,"status":"`, valuation.StatusNames[r.Status], `"`)
-	if r.Quantity > 1 {
-		out.put(`,"quantity":`, wire.Decimal(r.Quantity))
+	out.put(`{"line":`, strconv.Itoa(line.N+1), `,"status":"`, valuation.StatusNames[line.Status], `"`)
+	if line.Quantity > 1 {
+		out.put(`,"quantity":`, wire.Decimal(line.Quantity))
 	}
-	if r.Card >= 0 {
+	if line.Card >= 0 {
 		out.put(`,"card":`)
-		out.putCard(r.Card)
-		out.putExtras(r.Card)
+		out.putCard(line.Card)
+		out.putExtras(line.Card)
 		out.put("}")
 	}
 
-	if r.Lane >= 0 {
-		putValue(out, r)
+	if line.Lane >= 0 {
+		putValue(out, line)
 	}
-	putQuestion(out, r, ranged)
-	if r.Note != "" {
-		out.json = wire.AppendText(out.json, `,"message":`, r.Note)
+	putQuestion(out, line, ranged)
+	if line.Note != "" {
+		out.json = wire.AppendText(out.json, `,"message":`, line.Note)
 	}
 
-	if r.Card < 0 {
+	if line.Card < 0 {
 		room := maxResult
 		if !out.detailed {
 			room = mostLine - (len(out.json) - begin)
 		}
-		shown = putCandidates(out, r.Candidates[:min(len(r.Candidates), list.candidates)], room)
+		shown = putCandidates(out, line.Candidates[:min(len(line.Candidates), list.candidates)], room)
 	}
 	out.put("}")
 	return shown
@@ -218,27 +218,27 @@ func (list *valuedList) putLineWith(out *reply, r *valuation.Line, ranged bool) 
 
 // sayLine writes the text of a line. It ends with what a model needs next: the lane and id, or why there
 // is no price.
-func sayLine(out *reply, r *valuation.Line, shown []uint32) {
-	out.sayItem(r.N)
-	out.say(valuation.StatusNames[r.Status], " | ")
-	if r.Lane >= 0 {
-		sayValue(out, r)
+func sayLine(out *reply, line *valuation.Line, shown []uint32) {
+	out.sayItem(line.N)
+	out.say(valuation.StatusNames[line.Status], " | ")
+	if line.Lane >= 0 {
+		sayValue(out, line)
 	}
-	if r.Fitting > 1 {
-		sayFitting(out, r, len(shown))
+	if line.Fitting > 1 {
+		sayFitting(out, line, len(shown))
 	}
 
-	if r.Card >= 0 {
-		out.sayCard(r.Card)
+	if line.Card >= 0 {
+		out.sayCard(line.Card)
 		out.say(" | ")
 	}
 	switch {
-	case r.Lane >= 0:
-		sayLane(out, r)
-	case r.Card >= 0:
-		out.say(r.Note, " | ", out.c.Cards.ID.At(r.Card), "\n")
+	case line.Lane >= 0:
+		sayLane(out, line)
+	case line.Card >= 0:
+		out.say(line.Note, " | ", out.c.Cards.ID.At(line.Card), "\n")
 	default:
-		out.say(r.Note, "\n")
+		out.say(line.Note, "\n")
 	}
 
 	for _, card := range shown {
@@ -249,64 +249,64 @@ func sayLine(out *reply, r *valuation.Line, shown []uint32) {
 }
 
 // putValue writes what a line with a price costs. What was assumed stands there alone.
-func putValue(out *reply, r *valuation.Line) {
-	if !r.Assumes("variant") {
-		out.json = wire.AppendText(out.json, `,"variant":`, r.Variant)
+func putValue(out *reply, line *valuation.Line) {
+	if !line.Assumes("variant") {
+		out.json = wire.AppendText(out.json, `,"variant":`, line.Variant)
 	}
-	if !r.Assumes("condition") {
-		out.put(`,"condition":"`, r.Condition, `"`)
+	if !line.Assumes("condition") {
+		out.put(`,"condition":"`, line.Condition, `"`)
 	}
-	out.put(`,"unit_price_cents":`, wire.Decimal(r.Cents), `,"line_total_cents":`, wire.Decimal(r.Total))
-	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, r.UpdatedAt)
-	if len(r.Assumed) > 0 {
-		out.json = r.AppendAssumed(append(out.json, `,"assumed":`...))
+	out.put(`,"unit_price_cents":`, wire.Decimal(line.Cents), `,"line_total_cents":`, wire.Decimal(line.Total))
+	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, line.UpdatedAt)
+	if len(line.Assumed) > 0 {
+		out.json = line.AppendAssumed(append(out.json, `,"assumed":`...))
 	}
 }
 
 // sayValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
-func sayValue(out *reply, r *valuation.Line) {
-	out.sayMoney(r.Total)
-	if r.Quantity > 1 {
-		out.say(" = ", wire.Decimal(r.Quantity), " × ")
-		out.sayMoney(r.Cents)
+func sayValue(out *reply, line *valuation.Line) {
+	out.sayMoney(line.Total)
+	if line.Quantity > 1 {
+		out.say(" = ", wire.Decimal(line.Quantity), " × ")
+		out.sayMoney(line.Cents)
 	}
 
 	// An old price must not pass for one of today.
-	if !out.detailed && !snapshot.Fresh(r.UpdatedAt, out.c.SnapshotAt) {
+	if !out.detailed && !snapshot.Fresh(line.UpdatedAt, out.c.SnapshotAt) {
 		out.say(" of ")
-		out.sayDay(snapshot.DayOf(r.UpdatedAt))
+		out.sayDay(snapshot.DayOf(line.UpdatedAt))
 	}
 	out.say(" | ")
 }
 
 // putQuestion writes what of a line is open: how many cards fit, what they cost, and what would tell
 // them apart.
-func putQuestion(out *reply, r *valuation.Line, ranged bool) {
-	if r.Fitting > 1 {
-		out.put(`,"fitting":`, strconv.Itoa(r.Fitting))
+func putQuestion(out *reply, line *valuation.Line, ranged bool) {
+	if line.Fitting > 1 {
+		out.put(`,"fitting":`, strconv.Itoa(line.Fitting))
 	}
-	if r.From >= 0 && ranged {
-		out.json = r.AppendRange(append(out.json, `,"range":`...))
+	if line.From >= 0 && ranged {
+		out.json = line.AppendRange(append(out.json, `,"range":`...))
 	}
-	if ask := r.Ask.First(); ask != "" {
+	if ask := line.Ask.First(); ask != "" {
 		out.put(`,"ask":"`, ask, `"`)
 	}
 }
 
 // sayFitting says how many cards fit a line and what they cost.
-func sayFitting(out *reply, r *valuation.Line, shown int) {
-	out.sayCount(r.Fitting, "card")
+func sayFitting(out *reply, line *valuation.Line, shown int) {
+	out.sayCount(line.Fitting, "card")
 	out.say(" fit")
-	if r.From >= 0 {
+	if line.From >= 0 {
 		out.say(", ")
-		out.sayMoney(r.From)
+		out.sayMoney(line.From)
 	}
-	if r.From < r.To {
+	if line.From < line.To {
 		out.say("–")
-		out.sayMoney(r.To)
+		out.sayMoney(line.To)
 	}
 
-	if r.Fitting > shown {
+	if line.Fitting > shown {
 		out.say(", ", strconv.Itoa(shown), " of them ")
 		if shown == 1 {
 			out.say("is a candidate")
@@ -318,15 +318,15 @@ func sayFitting(out *reply, r *valuation.Line, shown int) {
 }
 
 // sayLane ends the text of a line with a price: which lane, and what of it was assumed.
-func sayLane(out *reply, r *valuation.Line) {
-	out.say(r.Variant, ", ", r.Condition)
-	for _, a := range r.Assumed {
+func sayLane(out *reply, line *valuation.Line) {
+	out.say(line.Variant, ", ", line.Condition)
+	for _, a := range line.Assumed {
 		out.say(", assumed for ", readable(a.Given))
 	}
-	if r.Note != "" {
-		out.say(" | ", r.Note)
+	if line.Note != "" {
+		out.say(" | ", line.Note)
 	}
-	out.sayID(r.Card)
+	out.sayID(line.Card)
 }
 
 // putCandidates writes the cards that a line may mean, as many as there is room for, and returns these.

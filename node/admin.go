@@ -137,7 +137,7 @@ func (n *Node) guardAdmin(next http.Handler) http.Handler {
 // namesAdmin reports whether a Host header may name the admin listener: by an address, which no
 // page can have made lead here; by a name without a dot, which no other site has; or by a name that
 // was configured.
-func namesAdmin(c *settings.Config, hostport, listen string) bool {
+func namesAdmin(config *settings.Config, hostport, listen string) bool {
 	// An address of IPv6 alone has colons and no port.
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -153,7 +153,7 @@ func namesAdmin(c *settings.Config, hostport, listen string) bool {
 		return true
 	}
 	return strings.EqualFold(host, listen) ||
-		slices.ContainsFunc(c.AdminHosts, func(name string) bool { return strings.EqualFold(name, host) })
+		slices.ContainsFunc(config.AdminHosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 // served describes the current snapshot to an operator.

@@ -119,8 +119,8 @@ func (n *Node) behindDoors() (api, admin net.Listener, err error) {
 }
 
 // doorOptions are the bounds of the API's connections, where the process has descriptors for room.
-func doorOptions(c *settings.Config, proxies []netip.Prefix, room int, log *slog.Logger) door.Options {
-	most := c.MaxConnections
+func doorOptions(config *settings.Config, proxies []netip.Prefix, room int, log *slog.Logger) door.Options {
+	most := config.MaxConnections
 	if most == 0 {
 		most = room
 	}
@@ -131,7 +131,7 @@ func doorOptions(c *settings.Config, proxies []netip.Prefix, room int, log *slog
 		most = room
 	}
 
-	each := c.MaxConnectionsPerAddress
+	each := config.MaxConnectionsPerAddress
 	if each == 0 {
 		each = max(most/perAddress, 1)
 	}

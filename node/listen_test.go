@@ -20,11 +20,12 @@ func TestDoorOptions(t *testing.T) {
 	f := func(most, each, room, wantMost, wantEach int, warns bool) {
 		t.Helper()
 		log.Reset()
-		c := &settings.Config{MaxConnections: most, MaxConnectionsPerAddress: each}
+		config := &settings.Config{MaxConnections: most, MaxConnectionsPerAddress: each}
 		proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-		o := doorOptions(c, proxies, room, slog.New(slog.NewTextHandler(&log, nil)))
+		o := doorOptions(config, proxies, room, slog.New(slog.NewTextHandler(&log, nil)))
 		if o.Most != wantMost || o.Each != wantEach || (log.Len() > 0) != warns || o.WriteBuffer != writeBuffer {
-			t.Errorf("%+v with room for %d: %d, of an address %d; want %d, %d\n%s", c, room, o.Most, o.Each, wantMost,
+			t.Errorf("%+v with room for %d: %d, of an address %d; want %d, %d\n%s", config, room, o.Most, o.Each,
+				wantMost,
 				wantEach, &log)
 		}
 		if !o.Exempt(netip.MustParseAddr("10.1.1.1")) || o.Exempt(netip.MustParseAddr("11.1.1.1")) {

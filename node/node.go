@@ -294,23 +294,23 @@ func (n *Node) writeAccess() (end func()) {
 
 // newServer makes the server of the API as configured.
 func (n *Node) newServer() (*server.Server, error) {
-	c := &n.Config
+	config := &n.Config
 	base := n.baseURL()
-	proxies, err := c.Proxies()
+	proxies, err := config.Proxies()
 	if err != nil {
 		return nil, err
 	}
 
 	// Live cannot be switched off.
-	preview := slices.Contains(c.Surfaces, "preview")
-	contract, err := server.NewContract(base, c.ProductPrefix, preview)
+	preview := slices.Contains(config.Surfaces, "preview")
+	contract, err := server.NewContract(base, config.ProductPrefix, preview)
 	if err != nil {
 		return nil, err
 	}
 
 	// The reference shows what this server answers.
 	var pages *site.Pages
-	if !c.NoSite {
+	if !config.NoSite {
 		pages, err = site.New(site.Options{BaseURL: base, Version: n.images.Version, Document: contract.Text()})
 	}
 	if err != nil {
@@ -318,7 +318,7 @@ func (n *Node) newServer() (*server.Server, error) {
 	}
 
 	// It was listened on, unless the service manager did.
-	listenHost, _, _ := net.SplitHostPort(c.Listen)
+	listenHost, _, _ := net.SplitHostPort(config.Listen)
 	var told func(server.Entry)
 	if n.access != nil {
 		told = n.access.Add
@@ -328,9 +328,9 @@ func (n *Node) newServer() (*server.Server, error) {
 		Engine: n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
 		Metering:  n.store.Err,
 		BodyRoom:  bodyRoom(memoryLimit()),
-		PackCache: cacheRoom(memoryLimit()), BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
-		Preview: preview, Contract: contract, DefaultPreview: c.DefaultSurface == "preview",
-		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,
+		PackCache: cacheRoom(memoryLimit()), BaseURL: base, ListenHost: listenHost, ProductPrefix: config.ProductPrefix,
+		Preview: preview, Contract: contract, DefaultPreview: config.DefaultSurface == "preview",
+		Origins: config.CORSOrigins, AllowedHosts: config.MCP.AllowedHosts, AllowedOrigins: config.MCP.AllowedOrigins,
 		Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
 	})
 }

@@ -38,22 +38,22 @@ func publish(t *testing.T, store *snapshot.Dir, seed uint64) string {
 func parts(t *testing.T) (o Options, key string) {
 	t.Helper()
 	dir := t.TempDir()
-	c := settings.Default()
-	c.Store = filepath.Join(dir, "store")
-	c.State = filepath.Join(dir, "state")
-	c.Listen = "127.0.0.1:0"
-	c.Admin = "127.0.0.1:0"
-	c.DrainLead = "0s"
+	config := settings.Default()
+	config.Store = filepath.Join(dir, "store")
+	config.State = filepath.Join(dir, "state")
+	config.Listen = "127.0.0.1:0"
+	config.Admin = "127.0.0.1:0"
+	config.DrainLead = "0s"
 
-	publish(t, snapshot.OpenDir(c.Store), 1)
-	err := keys.Update(c.State, func(file *keys.File) (err error) {
+	publish(t, snapshot.OpenDir(config.Store), 1)
+	err := keys.Update(config.State, func(file *keys.File) (err error) {
 		_, key, err = file.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, time.Now())
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Config: c, Log: slog.New(slog.DiscardHandler), Ready: func(*ReadyFile) {}}, key
+	return Options{Config: config, Log: slog.New(slog.DiscardHandler), Ready: func(*ReadyFile) {}}, key
 }
 
 // TestServe serves in this process, metering on disk and in memory: what is opened answers, and all of
@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 		o.Memory = memory
 		ctx, stop := context.WithCancel(t.Context())
 		ready := make(chan ReadyFile, 1)
-		o.Ready = func(r *ReadyFile) { ready <- *r }
+		o.Ready = func(file *ReadyFile) { ready <- *file }
 		ended := make(chan error, 1)
 		go func() { ended <- Serve(ctx, o) }()
 

@@ -121,11 +121,11 @@ func (n *Node) openCertificate(context.Context) (err error) {
 }
 
 // Certificate opens the certificate of the API, nil for plain HTTP.
-func Certificate(c *settings.Config) (*certificate.Certificate, error) {
-	if c.TLSCert == "" {
+func Certificate(config *settings.Config) (*certificate.Certificate, error) {
+	if config.TLSCert == "" {
 		return nil, nil
 	}
-	return certificate.Open(c.TLSCert, c.TLSKey)
+	return certificate.Open(config.TLSCert, config.TLSKey)
 }
 
 func (n *Node) publish(context.Context) error {

@@ -25,12 +25,12 @@ func (e *PullError) Unwrap() error { return e.Err }
 // Run pulls the feed's newest tree. The error is a *PullError.
 func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 	// A second run begins with the same options.
-	o := p.Options
-	if o.UserAgent == "" && strings.TrimRight(cmp.Or(o.URL, feed.DefaultURL), "/") == feed.DefaultURL {
-		o.Note("the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")
+	pulling := p.Options
+	if pulling.UserAgent == "" && strings.TrimRight(cmp.Or(pulling.URL, feed.DefaultURL), "/") == feed.DefaultURL {
+		pulling.Note("the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")
 	}
-	o.UserAgent = cmp.Or(o.UserAgent, p.Agent)
-	result, err := feed.Pull(ctx, o)
+	pulling.UserAgent = cmp.Or(pulling.UserAgent, p.Agent)
+	result, err := feed.Pull(ctx, pulling)
 	if err != nil {
 		return nil, &PullError{err}
 	}
@@ -41,10 +41,10 @@ func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 		if missing.Kept {
 			text += "; those of the tree before stand in"
 		}
-		o.Note(text)
+		pulling.Note(text)
 	}
 	if len(result.Missing) > 0 {
-		o.Note("to ask for them again run: " + p.Again)
+		pulling.Note("to ask for them again run: " + p.Again)
 	}
 	return result, nil
 }

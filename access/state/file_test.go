@@ -36,9 +36,9 @@ func (n *notes) Take() Mark {
 	return Mark{}
 }
 
-func (n *notes) Write(w *Writer) {
+func (n *notes) Write(into *Writer) {
 	for key, value := range n.taken {
-		w.Reply([]byte(key), []byte(value))
+		into.Reply([]byte(key), []byte(value))
 	}
 }
 

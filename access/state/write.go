@@ -170,16 +170,16 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 	next.accounts = before.accounts
 	next.ledger = before.ledger
 	next.answers = before.answers
-	w := &Writer{vaults: next.vaults(tx)}
+	into := &Writer{vaults: next.vaults(tx)}
 	for key, value := range rows {
 		calls, charged, err := DecodeCounts(value)
-		w.err = cmp.Or(w.err, err)
-		w.Counts([]byte(key), calls, charged)
+		into.err = cmp.Or(into.err, err)
+		into.Counts([]byte(key), calls, charged)
 	}
 
-	content.Write(w)
-	if w.err != nil {
-		return w.err
+	content.Write(into)
+	if into.err != nil {
+		return into.err
 	}
 	return tx.Bucket(metaBucket).Put(stateKey, seal(stateKey, next.append(nil)))
 }

@@ -53,26 +53,26 @@ func configCheck() *cobra.Command {
 
 // hintPlans names keys that would be answered 503, and plans that can make more replies than are
 // kept.
-func hintPlans(cmd *cobra.Command, c *settings.Layered) {
-	plans, err := c.PlanTable()
+func hintPlans(cmd *cobra.Command, layered *settings.Layered) {
+	plans, err := layered.PlanTable()
 	if err != nil {
 		return // told before
 	}
 	for _, name := range plans.Names() {
 		// Replies are kept for ten minutes.
-		if n := plans[name].PerMinute * 10; n > c.RepliesMax {
-			if c.Origin("plans."+name+".per_minute") != "" {
+		if n := plans[name].PerMinute * 10; n > layered.RepliesMax {
+			if layered.Origin("plans."+name+".per_minute") != "" {
 				cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
-					"what is beyond gets 503\n", name, n, c.RepliesMax)
+					"what is beyond gets 503\n", name, n, layered.RepliesMax)
 			}
 		}
 	}
 
 	// Those of a fleet are in its database, which `fleet check` looks at.
-	if c.Control != "" {
+	if layered.Control != "" {
 		return
 	}
-	ring, err := keys.OpenRing(c.State, plans)
+	ring, err := keys.OpenRing(layered.State, plans)
 	if errors.Is(err, keys.ErrNoFile) {
 		return // keys may come later
 	}
@@ -168,23 +168,23 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 
 // addFlags defines the flags of the settings with these keys, or of all that have one, on values of
 // c.
-func addFlags(cmd *cobra.Command, c *settings.Config, keys ...string) {
+func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 	f := cmd.Flags()
-	for _, s := range settings.Settings {
-		if !s.Flag || len(keys) > 0 && !slices.Contains(keys, s.Key) {
+	for _, setting := range settings.Settings {
+		if !setting.Flag || len(keys) > 0 && !slices.Contains(keys, setting.Key) {
 			continue
 		}
 
-		switch ptr := s.Pointer(c, "").(type) {
+		switch ptr := setting.Pointer(config, "").(type) {
 		case *string:
-			f.StringVar(ptr, s.FlagName(), *ptr, s.Help)
+			f.StringVar(ptr, setting.FlagName(), *ptr, setting.Help)
 		case *bool:
-			f.BoolVar(ptr, s.FlagName(), *ptr, s.Help)
+			f.BoolVar(ptr, setting.FlagName(), *ptr, setting.Help)
 		case *int:
-			f.IntVar(ptr, s.FlagName(), *ptr, s.Help)
+			f.IntVar(ptr, setting.FlagName(), *ptr, setting.Help)
 		default:
 			// A mistake in the tags.
-			panic("flag of a kind that no flag has: " + s.Key)
+			panic("flag of a kind that no flag has: " + setting.Key)
 		}
 	}
 }
@@ -196,9 +196,9 @@ func (flags *configFlags) read() (settings.Layered, error) {
 	})
 
 	// Flags win over all others, and only those that were given.
-	for _, s := range settings.Settings {
-		if s.Flag && flags.cmd.Flags().Changed(s.FlagName()) {
-			layered.Override(s, &flags.values, "flag --"+s.FlagName())
+	for _, setting := range settings.Settings {
+		if setting.Flag && flags.cmd.Flags().Changed(setting.FlagName()) {
+			layered.Override(setting, &flags.values, "flag --"+setting.FlagName())
 		}
 	}
 	return layered, errors.Join(err, layered.Validate())

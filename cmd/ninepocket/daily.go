@@ -140,16 +140,17 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		progress.Stop()
 		d.cmd.PrintErrln("note: " + text)
 	}
-	c := &d.c
+	layered := &d.c
 	work = &operate.Day{
-		Tree: operate.Tree(c.Feed.Into), Note: note,
+		Tree: operate.Tree(layered.Feed.Into), Note: note,
 		Build: operate.Build{Store: d.store, Options: loader.Options{
-			Mapping: c.Daily.Mapping, Images: cmp.Or(c.Images, c.Feed.Images), KeepUnmatched: c.Daily.KeepUnmatched,
-			Guards: c.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
+			Mapping: layered.Daily.Mapping, Images: cmp.Or(layered.Images, layered.Feed.Images),
+			KeepUnmatched: layered.Daily.KeepUnmatched,
+			Guards:        layered.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
 		}},
 		Terms: operate.Terms{
-			Store: d.store, Guards: c.GuardLimits(), ProductPrefix: c.ProductPrefix, Keep: c.Daily.Keep, By: who(),
-			Now: time.Now,
+			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
+			Keep: layered.Daily.Keep, By: who(), Now: time.Now,
 		},
 	}
 	b := &work.Build
@@ -160,18 +161,18 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 	}
 
 	var wrong settings.Problems
-	sources := slices.Clone(c.Daily.Sources)
+	sources := slices.Clone(layered.Daily.Sources)
 	for i, given := range sources {
 		if given == settings.PulledFeed {
 			sources[i] = source.KindTCGCSV + ":" + work.Tree
 		}
 	}
 	b.Sources = wrong.Inputs(sources)
-	b.Prices = wrong.Inputs(c.Daily.Prices)
-	if !d.noPull && c.Feed.Into != "" {
-		o, err := c.Pulling()
+	b.Prices = wrong.Inputs(layered.Daily.Prices)
+	if !d.noPull && layered.Feed.Into != "" {
+		pulling, err := layered.Pulling()
 		wrong.Add(err)
-		work.Pull = newPull(o, d.config, note, progress)
+		work.Pull = newPull(pulling, d.config, note, progress)
 	}
 	return work, progress.Stop, fail(exitUsage, "", wrong.Err())
 }

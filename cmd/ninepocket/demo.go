@@ -20,7 +20,7 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	c := settings.Default()
+	config := settings.Default()
 	cards := 20_000
 	seed := uint64(1)
 	date := ""
@@ -39,10 +39,10 @@ func demoCommand() *cobra.Command {
 
 			at, err := demoInstant(date, time.Now())
 			catalog := synth.Options{Cards: cards, Seed: seed, SnapshotAt: at}
-			if err := errors.Join(err, c.Validate(), catalog.Validate()); err != nil {
+			if err := errors.Join(err, config.Validate(), catalog.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
-			return asFailure(demo(cmd, c, catalog), nil, "")
+			return asFailure(demo(cmd, config, catalog), nil, "")
 		},
 	}
 
@@ -50,7 +50,7 @@ func demoCommand() *cobra.Command {
 	f.IntVar(&cards, "cards", cards, "how many cards")
 	f.Uint64Var(&seed, "seed", seed, "seed of the catalog")
 	f.StringVar(&date, "date", date, "`YYYY-MM-DD`, the last day with prices (default today in UTC)")
-	addFlags(cmd, &c, "listen", "admin", "ready_file")
+	addFlags(cmd, &config, "listen", "admin", "ready_file")
 	return cmd
 }
 
@@ -71,7 +71,7 @@ func demoInstant(date string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), demoHour, 0, 0, 0, time.UTC), nil
 }
 
-func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
+func demo(cmd *cobra.Command, config settings.Config, catalog synth.Options) error {
 	folder, err := os.MkdirTemp("", "ninepocket-demo-")
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
@@ -92,17 +92,17 @@ func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 		return err
 	}
 
-	c.Store = filepath.Join(folder, "store")
-	c.State = folder
-	o := nodeOptions(cmd, c)
+	config.Store = filepath.Join(folder, "store")
+	config.State = folder
+	o := nodeOptions(cmd, config)
 	o.Memory = true
 	o.Keys = ring
 	// A port that is taken is found out before a catalog is built.
-	o.Publish = func() error { return buildDemo(cmd, folder, c.Store, catalog) }
-	o.Ready = func(r *node.ReadyFile) {
+	o.Publish = func() error { return buildDemo(cmd, folder, config.Store, catalog) }
+	o.Ready = func(ready *node.ReadyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
-		r.Keys = texts
-		printDemo(cmd, r)
+		ready.Keys = texts
+		printDemo(cmd, ready)
 	}
 
 	err = node.Serve(cmd.Context(), o)
@@ -110,7 +110,7 @@ func demo(cmd *cobra.Command, c settings.Config, catalog synth.Options) error {
 	if failed, ok := errors.AsType[*node.StartError](err); ok && failed.Stage == node.StagePorts {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
 	}
-	return serveFailure(err, &c)
+	return serveFailure(err, &config)
 }
 
 // buildDemo generates the catalog and takes it through the real loader and store.
@@ -127,7 +127,7 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 	build := operate.Build{Store: store, Options: loader.Options{
 		Sources: []loader.Input{{Kind: "native", Path: raw}}, Progress: progress.Update,
 	}}
-	m, err := build.Run(cmd.Context())
+	made, err := build.Run(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -138,14 +138,14 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 
 	// The demo makes its own catalog, so nothing has to be found out about it.
 	unchecked := func(*snapshot.Catalog) error { return nil }
-	_, err = snapshot.OpenDir(store).Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked})
+	_, err = snapshot.OpenDir(store).Publish(made.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked})
 	if err != nil {
 		return err
 	}
 
 	progress.Stop()
 	cmd.PrintErrf("built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
-		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
+		made.Counts.Sets, made.Counts.Cards, made.Counts.Products, made.Counts.Lanes, time.Since(start).Seconds())
 	return nil
 }
 
@@ -187,7 +187,7 @@ func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
 	return file, texts, nil
 }
 
-func printDemo(cmd *cobra.Command, r *node.ReadyFile) {
+func printDemo(cmd *cobra.Command, ready *node.ReadyFile) {
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), `
 API      %[1]s
 Admin    %[2]s
@@ -201,5 +201,5 @@ Try:     curl -s -H 'X-API-Key: %[3]s' '%[1]s/v1/cards?q=charizard&limit=3'
 MCP:     claude mcp add --transport http ninepocket %[4]s --header "Authorization: Bearer %[3]s"
 
 Ctrl-C stops; nothing is kept.
-`, r.API, r.Admin, r.Keys["pro"], r.MCP, r.Keys["preview"])
+`, ready.API, ready.Admin, ready.Keys["pro"], ready.MCP, ready.Keys["preview"])
 }

@@ -159,7 +159,7 @@ func (d *desk) pastes(block string, swaps ...string) string {
 
 // starts pastes commands of which the line that begins with the words runs a server. The test goes on with
 // it in the background, and stop ends it, at the latest with the test.
-func (d *desk) starts(block, words string, swaps ...string) (r node.ReadyFile, stop func()) {
+func (d *desk) starts(block, words string, swaps ...string) (serving node.ReadyFile, stop func()) {
 	d.t.Helper()
 	folder := d.t.TempDir()
 	ready := filepath.Join(folder, "ready.json")
@@ -206,15 +206,15 @@ func (d *desk) stops(pid, ended, log string) {
 }
 
 // ready waits for the ready file of a server.
-func (d *desk) ready(name, log string) (r node.ReadyFile) {
+func (d *desk) ready(name, log string) (ready node.ReadyFile) {
 	d.t.Helper()
 	for range 600 {
-		if b, err := os.ReadFile(name); err == nil && json.Unmarshal(bytes.TrimSpace(b), &r) == nil {
-			return r
+		if b, err := os.ReadFile(name); err == nil && json.Unmarshal(bytes.TrimSpace(b), &ready) == nil {
+			return ready
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	said, _ := os.ReadFile(log)
 	d.t.Fatalf("the server was not ready within a minute\n%s", said)
-	return r
+	return ready
 }

@@ -73,38 +73,39 @@ func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 	if err != nil {
 		return feed.Options{}, err
 	}
-	o, err := layered.Pulling()
+	pulling, err := layered.Pulling()
 	if err != nil {
-		return o, fmt.Errorf("cannot use [feed]: %w", err)
+		return pulling, fmt.Errorf("cannot use [feed]: %w", err)
 	}
 
 	// What a flag has by default must not win over the file.
 	given := flags.Options
 	for name, take := range map[string]func(){
-		"into": func() { o.Into = given.Into }, "url": func() { o.URL = given.URL },
-		"games": func() { o.Games = given.Games }, "images": func() { o.Images = given.Images },
-		"interval":       func() { o.Interval = given.Interval },
-		"image-interval": func() { o.ImageInterval = given.ImageInterval },
-		"user-agent":     func() { o.UserAgent = given.UserAgent }, "keep-days": func() { o.KeepDays = given.KeepDays },
+		"into": func() { pulling.Into = given.Into }, "url": func() { pulling.URL = given.URL },
+		"games": func() { pulling.Games = given.Games }, "images": func() { pulling.Images = given.Images },
+		"interval":       func() { pulling.Interval = given.Interval },
+		"image-interval": func() { pulling.ImageInterval = given.ImageInterval },
+		"user-agent":     func() { pulling.UserAgent = given.UserAgent },
+		"keep-days":      func() { pulling.KeepDays = given.KeepDays },
 	} {
 		if cmd.Flags().Changed(name) {
 			take()
 		}
 	}
-	return o, nil
+	return pulling, nil
 }
 
 func (flags *pullFlags) run(cmd *cobra.Command) error {
-	o, err := flags.merged(cmd)
+	pulling, err := flags.merged(cmd)
 	if err == nil {
-		err = o.Validate()
+		err = pulling.Validate()
 	}
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
 
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
-	pull := newPull(o, flags.config, func(text string) {
+	pull := newPull(pulling, flags.config, func(text string) {
 		progress.Stop()
 		cmd.PrintErrln("note: " + text)
 	}, progress)
@@ -117,11 +118,11 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 }
 
 // newPull is a pull that tells what was lost, also when stdout is JSON, and how far it is.
-func newPull(o feed.Options, config string, note func(string), progress *term.Progress) *operate.Pull {
-	o.Now = time.Now
-	o.Note = note
-	o.Progress = progress.Update
-	return &operate.Pull{Options: o, Agent: "ninepocket/" + version, Again: pullAgain(&o, config)}
+func newPull(pulling feed.Options, config string, note func(string), progress *term.Progress) *operate.Pull {
+	pulling.Now = time.Now
+	pulling.Note = note
+	pulling.Progress = progress.Update
+	return &operate.Pull{Options: pulling, Agent: "ninepocket/" + version, Again: pullAgain(&pulling, config)}
 }
 
 // pullFailure gives the error of a pull its hint.
@@ -133,16 +134,16 @@ func pullFailure(err error, pull *operate.Pull) error {
 }
 
 // pullAgain spells the command that pulls the same.
-func pullAgain(o *feed.Options, config string) string {
+func pullAgain(pulling *feed.Options, config string) string {
 	words := []string{"ninepocket", "feed", "pull", "tcgcsv"}
 	switch {
 	// The file says all that flags would.
 	case config != "":
 		words = append(words, "--config", config)
-	case o.URL == "" || o.URL == feed.DefaultURL:
-		words = append(words, "--into", o.Into)
+	case pulling.URL == "" || pulling.URL == feed.DefaultURL:
+		words = append(words, "--into", pulling.Into)
 	default:
-		words = append(words, "--into", o.Into, "--url", o.URL)
+		words = append(words, "--into", pulling.Into, "--url", pulling.URL)
 	}
 	return shellWords(words)
 }

@@ -111,13 +111,13 @@ func watchedServer(t *testing.T) *watched {
 		}
 	})
 
-	var r node.ReadyFile
+	var file node.ReadyFile
 	w.eventually("the server is ready", func() bool {
 		b, err := os.ReadFile(ready)
-		return err == nil && json.Unmarshal(b, &r) == nil
+		return err == nil && json.Unmarshal(b, &file) == nil
 	})
-	w.api = r.API
-	w.admin = r.Admin
+	w.api = file.API
+	w.admin = file.Admin
 	return w
 }
 

@@ -46,9 +46,10 @@ func requestCommand() *cobra.Command {
 	return cmd
 }
 
-func requestCells(l accesslog.Line) []any {
+func requestCells(line accesslog.Line) []any {
 	return []any{
-		l.Time.Format(time.RFC3339Nano), l.Tenant, l.Key, l.Surface, l.Operation, l.Status, l.Snapshot, l.Bytes,
-		time.Duration(l.Micros) * time.Microsecond,
+		line.Time.Format(time.RFC3339Nano), line.Tenant, line.Key, line.Surface, line.Operation, line.Status,
+		line.Snapshot, line.Bytes,
+		time.Duration(line.Micros) * time.Microsecond,
 	}
 }

@@ -217,11 +217,11 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 
 	for range 600 {
 		if b, err := os.ReadFile(ready); err == nil {
-			var r node.ReadyFile
-			ts.Check(json.Unmarshal(b, &r))
-			ts.Setenv("API", r.API)
-			ts.Setenv("ADMIN", r.Admin)
-			for name, key := range r.Keys {
+			var ready node.ReadyFile
+			ts.Check(json.Unmarshal(b, &ready))
+			ts.Setenv("API", ready.API)
+			ts.Setenv("ADMIN", ready.Admin)
+			for name, key := range ready.Keys {
 				ts.Setenv("KEY_"+name, key)
 			}
 			return
@@ -264,11 +264,11 @@ func getScript(ts *testscript.TestScript, _ bool, args []string) {
 // requestID sets REQUEST to the id of the first line of an access log that has an operation and a
 // tenant: requestid games_list access.log
 func requestID(ts *testscript.TestScript, _ bool, args []string) {
-	for line := range strings.Lines(ts.ReadFile(args[1])) {
-		var l accesslog.Line
-		ts.Check(json.Unmarshal([]byte(line), &l))
-		if l.Operation == args[0] && l.Tenant != "" {
-			ts.Setenv("REQUEST", l.RequestID)
+	for text := range strings.Lines(ts.ReadFile(args[1])) {
+		var line accesslog.Line
+		ts.Check(json.Unmarshal([]byte(text), &line))
+		if line.Operation == args[0] && line.Tenant != "" {
+			ts.Setenv("REQUEST", line.RequestID)
 			return
 		}
 	}

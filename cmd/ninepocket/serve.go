@@ -56,37 +56,37 @@ func serveCommand() *cobra.Command {
 }
 
 // serve runs until the command is done; flags give the configuration as it is then.
-func serve(cmd *cobra.Command, flags *configFlags, c settings.Config) error {
+func serve(cmd *cobra.Command, flags *configFlags, config settings.Config) error {
 	node.PrepareProcess()
-	o := nodeOptions(cmd, c)
+	o := nodeOptions(cmd, config)
 	o.Reread = func() (settings.Config, error) {
 		layered, err := flags.read()
 		return layered.Config, err
 	}
-	o.Ready = func(r *node.ReadyFile) {
-		o.Log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
-			slog.String("snapshot_id", r.SnapshotID))
+	o.Ready = func(ready *node.ReadyFile) {
+		o.Log.Info("serving", slog.String("api", ready.API), slog.String("admin", ready.Admin),
+			slog.String("snapshot_id", ready.SnapshotID))
 	}
 	node.LogMemory(o.Log)
-	return serveFailure(node.Serve(cmd.Context(), o), &c)
+	return serveFailure(node.Serve(cmd.Context(), o), &config)
 }
 
 // nodeOptions are what a server of this program has in common: it logs where the command does, and
 // the command's notes take the same way.
-func nodeOptions(cmd *cobra.Command, c settings.Config) node.Options {
+func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	w := cmd.ErrOrStderr()
 	lines := accesslog.NewPatient(w)
-	log := term.NewLog(lines, c.LogFormat, term.Colourful(w))
+	log := term.NewLog(lines, config.LogFormat, term.Colourful(w))
 	lines.Back = func(dropped uint64) {
 		log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
 	// Notes of the command wait for nobody, either.
 	cmd.SetErr(lines)
-	return node.Options{Config: c, Version: version, Log: log, Lines: lines, Stdout: cmd.OutOrStdout()}
+	return node.Options{Config: config, Version: version, Log: log, Lines: lines, Stdout: cmd.OutOrStdout()}
 }
 
 // serveFailure gives an error of a server its exit code and its hint, by the stage of the start.
-func serveFailure(err error, c *settings.Config) error {
+func serveFailure(err error, config *settings.Config) error {
 	failed, atStart := errors.AsType[*node.StartError](err)
 	if !atStart {
 		if err != nil {
@@ -97,23 +97,23 @@ func serveFailure(err error, c *settings.Config) error {
 
 	switch failed.Stage {
 	case node.StageControl, node.StageKeys:
-		return keysFailure(err, c)
+		return keysFailure(err, config)
 	case node.StagePorts, node.StageAdmin:
 		return asFailure(err, portRemedies, "")
 	case node.StageAccessLog:
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
 	case node.StageMirror:
-		return notReady(asMirrorFailure(err, c.Store))
+		return notReady(asMirrorFailure(err, config.Store))
 	case node.StageSnapshot:
-		return noSnapshot(c, err)
+		return noSnapshot(config, err)
 	case node.StageCursors:
 		if errors.Is(err, access.ErrCorrupt) {
-			return fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+c.State+
+			return fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+config.State+
 				", which removes it: the next start makes another, and clients begin their walks anew", err)
 		}
-		return stateFailure(err, c)
+		return stateFailure(err, config)
 	case node.StageJournal, node.StageExport:
-		return stateFailure(err, c)
+		return stateFailure(err, config)
 	case node.StageMeter:
 		return fail(exitNotReady, "run: ninepocket fleet check --metering URL", err)
 	case node.StageCertificate, node.StagePublish, node.StageImages:
@@ -123,9 +123,9 @@ func serveFailure(err error, c *settings.Config) error {
 
 // keysFailure is how a start ends that has no keys. A directory whose disk is not mounted yet looks
 // like one that was never used, so the hint speaks of both.
-func keysFailure(err error, c *settings.Config) error {
-	failed := stateFailure(err, c)
-	none := c.Control != ""
+func keysFailure(err error, config *settings.Config) error {
+	failed := stateFailure(err, config)
+	none := config.Control != ""
 	for _, known := range []error{node.ErrNoKeys, keys.ErrNoFile, keys.ErrShared} {
 		none = none || errors.Is(err, known)
 	}
@@ -136,17 +136,17 @@ func keysFailure(err error, c *settings.Config) error {
 }
 
 // stateFailure gives an error of the state directory its remedy, or of the database of the fleet.
-func stateFailure(err error, c *settings.Config) error {
+func stateFailure(err error, config *settings.Config) error {
 	if slices.ContainsFunc(controlRemedies, func(known remedy) bool { return known.fits(err) }) {
-		return asFailure(err, controlRemedies, settings.Redact(c.Control))
+		return asFailure(err, controlRemedies, settings.Redact(config.Control))
 	}
-	return asFailure(err, stateRemedies, c.State)
+	return asFailure(err, stateRemedies, config.State)
 }
 
 // noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
 // refused to read the store, which is a failure.
-func noSnapshot(c *settings.Config, err error) error {
-	folder := c.StoreFolder()
+func noSnapshot(config *settings.Config, err error) error {
+	folder := config.StoreFolder()
 	hint := "run: ninepocket snapshot build --store " + folder + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
 	if !errors.Is(err, snapshot.ErrNoCurrent) {

@@ -100,7 +100,7 @@ type link struct {
 type dialer interface {
 	// dial makes connections to one process of Redis that may be used, and names it. What it returns with an
 	// error is closed all the same; it may be nil.
-	dial(ctx context.Context) (w wire, run string, err error)
+	dial(ctx context.Context) (conn wire, run string, err error)
 	// String is what messages call it.
 	String() string
 }

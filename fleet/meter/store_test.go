@@ -78,8 +78,8 @@ func (g *givenRedis) see(now access.Instant) {
 func (g *givenRedis) now() access.Instant { return *g.seen.Load() }
 
 func (g *givenRedis) dial(ctx context.Context) (wire, string, error) {
-	w, run, err := g.redis.dial(ctx)
-	return givenWire{wire: w, of: g}, run, err
+	conn, run, err := g.redis.dial(ctx)
+	return givenWire{wire: conn, of: g}, run, err
 }
 
 // givenWire gives each script the time.

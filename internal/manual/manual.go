@@ -87,10 +87,10 @@ func description(cmd *cobra.Command) string {
 	case "serve":
 		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
 			"that win over them:\n\n")
-		for _, s := range settings.Settings {
-			help := strings.ReplaceAll(s.Help, "`", "")
+		for _, setting := range settings.Settings {
+			help := strings.ReplaceAll(setting.Help, "`", "")
 			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n",
-				markdown.Replace(s.Key), markdown.Replace(s.EnvName()), markdown.Replace(help))
+				markdown.Replace(setting.Key), markdown.Replace(setting.EnvName()), markdown.Replace(help))
 		}
 	}
 	return b.String()

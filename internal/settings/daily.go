@@ -12,9 +12,9 @@ import (
 func (c *Config) CheckDaily() error {
 	var wrong Problems
 	if c.Feed.Into != "" {
-		o, err := c.Pulling()
+		pulling, err := c.Pulling()
 		if err == nil {
-			err = o.Validate()
+			err = pulling.Validate()
 		}
 		wrong.When(err != nil, "cannot use [feed]: %w", err)
 	}
@@ -31,17 +31,17 @@ func (c *Config) CheckDaily() error {
 }
 
 // Pulling are the options of a pull as configured; the error joins every problem.
-func (c *Config) Pulling() (o feed.Options, err error) {
+func (c *Config) Pulling() (pulling feed.Options, err error) {
 	var wrong Problems
 	duration := func(key, text string) time.Duration {
 		d, err := time.ParseDuration(text)
 		wrong.When(err != nil, "%s %q is no time such as 100ms", key, text)
 		return d
 	}
-	o = feed.Options{
+	pulling = feed.Options{
 		Into: c.Feed.Into, URL: c.Feed.URL, Games: c.Feed.Games, UserAgent: c.Feed.UserAgent, KeepDays: c.Feed.KeepDays,
 		Images: c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
 		ImageInterval: duration("image_interval", c.Feed.ImageInterval),
 	}
-	return o, wrong.Err()
+	return pulling, wrong.Err()
 }

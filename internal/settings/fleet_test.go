@@ -12,13 +12,13 @@ import (
 )
 
 func TestFleetSettings(t *testing.T) {
-	c := Default()
-	c.Fleet.Lease = "0"
-	c.Metering = "redis://cache"
-	got, export, err := c.Sharing()
+	config := Default()
+	config.Fleet.Lease = "0"
+	config.Metering = "redis://cache"
+	got, export, err := config.Sharing()
 	want := meter.Options{
 		URL: "redis://cache", Acks: meter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
-		RepliesMax: c.RepliesMax,
+		RepliesMax: config.RepliesMax,
 	}
 	diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(meter.Options{}))
 	if err != nil || diff != "" || export != 5*time.Second {
@@ -26,8 +26,8 @@ func TestFleetSettings(t *testing.T) {
 	}
 
 	// Every problem is named, not the first one.
-	c.Fleet = Fleet{Acks: "all", Replicas: 0, Timeout: "1ms", Lease: "-1s", Export: "soon", Prefix: "a b"}
-	_, _, err = c.Sharing()
+	config.Fleet = Fleet{Acks: "all", Replicas: 0, Timeout: "1ms", Lease: "-1s", Export: "soon", Prefix: "a b"}
+	_, _, err = config.Sharing()
 	if err == nil {
 		t.Fatal("nonsense is taken")
 	}
@@ -44,10 +44,10 @@ func TestFleetSettings(t *testing.T) {
 func TestFleetAddresses(t *testing.T) {
 	f := func(metering, control, want string) {
 		t.Helper()
-		c := Default()
-		c.Metering = metering
-		c.Control = control
-		err := c.Validate()
+		config := Default()
+		config.Metering = metering
+		config.Control = control
+		err := config.Validate()
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%q and %q: %v", metering, control, err)

@@ -22,26 +22,26 @@ type Row struct {
 
 // Rows are all settings of the effective configuration, in the order of the file.
 func (c *Layered) Rows() (rows []Row) {
-	c.each(func(s *Setting, name string, whole *Config) {
-		key := dotted(s.path(name))
-		rows = append(rows, Row{key, redacted(s.value(whole, name)), cmp.Or(c.from[key], "default")})
+	c.each(func(setting *Setting, name string, whole *Config) {
+		key := dotted(setting.path(name))
+		rows = append(rows, Row{key, redacted(setting.value(whole, name)), cmp.Or(c.from[key], "default")})
 	})
 	return rows
 }
 
 // each calls visit with every setting of the effective configuration, those of a table one after the
 // other.
-func (c *Config) each(visit func(s *Setting, name string, whole *Config)) {
+func (c *Config) each(visit func(setting *Setting, name string, whole *Config)) {
 	whole := c.effective()
 	// Plans are the last tables: each is printed whole.
 	plans := slices.IndexFunc(Settings, (*Setting).named)
-	for _, s := range Settings[:plans] {
-		visit(s, "", &whole)
+	for _, setting := range Settings[:plans] {
+		visit(setting, "", &whole)
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(whole.Plans)) {
-		for _, s := range Settings[plans:] {
-			visit(s, name, &whole)
+		for _, setting := range Settings[plans:] {
+			visit(setting, name, &whole)
 		}
 	}
 }
@@ -92,25 +92,25 @@ func Example() []byte {
 		"a key to change it.\n# Flags win over the environment, the environment over this file. Check it with: " +
 		"ninepocket config check --config FILE\n")
 
-	c := Default()
+	config := Default()
 	table := ""
 	explained := map[string]bool{}
-	c.each(func(s *Setting, name string, whole *Config) {
-		header, key := splitKey(dotted(s.path(name)))
+	config.each(func(setting *Setting, name string, whole *Config) {
+		header, key := splitKey(dotted(setting.path(name)))
 		if header != table {
 			table = header
 			fmt.Fprintf(&b, "\n[%s]\n", table)
-			if s.named() && !explained[s.Key] {
+			if setting.named() && !explained[setting.Key] {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
 		// The second plan needs no explanation.
-		if !explained[s.Key] {
-			explained[s.Key] = true
-			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.Help, "`", ""), s.EnvName())
+		if !explained[setting.Key] {
+			explained[setting.Key] = true
+			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(setting.Help, "`", ""), setting.EnvName())
 		}
 
-		fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
+		fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(setting.value(whole, name)))
 	})
 	return b.Bytes()
 }

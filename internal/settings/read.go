@@ -33,9 +33,9 @@ type Layered struct {
 func (c *Layered) Origin(key string) string { return c.from[key] }
 
 // Override takes over the value of one setting, and where it came from.
-func (c *Layered) Override(s *Setting, from *Config, origin string) {
-	reflect.ValueOf(s.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(s.Pointer(from, "")).Elem())
-	c.from[s.Key] = origin
+func (c *Layered) Override(setting *Setting, from *Config, origin string) {
+	reflect.ValueOf(setting.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(setting.Pointer(from, "")).Elem())
+	c.from[setting.Key] = origin
 }
 
 // File is the configuration file: the one that is given, else the one that the environment names; ""
@@ -73,16 +73,16 @@ func Read(path string, environ []string, warn func(name string)) (Layered, error
 			continue
 		}
 
-		s, chosen, whole := find(strings.Split(strings.ToLower(rest), "__"))
+		setting, chosen, whole := find(strings.Split(strings.ToLower(rest), "__"))
 		if !whole {
 			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
 			// from its cluster.
 			warn(name)
 			continue
 		}
-		err := setText(s.Pointer(&out.Config, chosen), value)
+		err := setText(setting.Pointer(&out.Config, chosen), value)
 		wrong.When(err != nil, "cannot use environment variable %s: %w", name, err)
-		out.from[dotted(s.path(chosen))] = "environment " + name
+		out.from[dotted(setting.path(chosen))] = "environment " + name
 	}
 	wrong.Add(out.noZeros())
 	return out, wrong.Err()
@@ -92,15 +92,15 @@ func Read(path string, environ []string, warn func(name string)) (Layered, error
 // plan that admits nothing is none.
 func (c *Layered) noZeros() error {
 	var wrong Problems
-	for _, s := range Settings {
+	for _, setting := range Settings {
 		// Elsewhere 0 is a value of its own.
-		if !s.named() {
+		if !setting.named() {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
-			key := dotted(s.path(name))
+			key := dotted(setting.path(name))
 			from, given := c.from[key]
-			n := reflect.ValueOf(s.Pointer(&c.Config, name)).Elem()
+			n := reflect.ValueOf(setting.Pointer(&c.Config, name)).Elem()
 			wrong.When(given && n.CanInt() && n.Int() == 0,
 				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
 		}
@@ -142,7 +142,7 @@ func (c *Layered) readTOML(path string, text []byte) error {
 
 // take sets the setting that one entry of a file means.
 func (c *Layered) take(entry tomlEntry, file string) error {
-	s, name, whole := find(entry.path)
+	setting, name, whole := find(entry.path)
 	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(entry.path))
 	}
@@ -152,11 +152,11 @@ func (c *Layered) take(entry tomlEntry, file string) error {
 	}
 
 	// A key may be spelt in two ways, which TOML takes for two keys.
-	key := dotted(s.path(name))
+	key := dotted(setting.path(name))
 	if before, twice := c.from[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(entry.path), before)
 	}
-	if err := setTOML(s.Pointer(&c.Config, name), entry.value); err != nil {
+	if err := setTOML(setting.Pointer(&c.Config, name), entry.value); err != nil {
 		return fmt.Errorf("cannot use %s: %w", dotted(entry.path), err)
 	}
 
@@ -188,7 +188,7 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 
 			// A table of no setting is one problem, whatever is in it and wherever it goes on.
 			inner, isTable := value.(map[string]any)
-			if s, _, whole := find(path); !isTable || s == nil || whole {
+			if setting, _, whole := find(path); !isTable || setting == nil || whole {
 				if !seen[dotted(path)] {
 					seen[dotted(path)] = true
 					entries = append(entries, tomlEntry{path, parser.Shape(level.Raw).Start.Line, value})

@@ -30,7 +30,7 @@ func TestLayersOfConfiguration(t *testing.T) {
 	path := writeConfig(t, "listen = \":1\"\nadmin = \":2\"\nbase-url = \"https://a.example\"\n"+
 		"mcp = { allowed_hosts = [\"x\", \"y\"] }\n[plans.free]\nper_minute = 5\n[plans.\"a.b\"]\nper_day = 7\n"+
 		"stats_window = \"7d\"\n")
-	c, err := Read(path, []string{
+	layered, err := Read(path, []string{
 		"NINEPOCKET_ADMIN=:3", "NINEPOCKET_PLANS__FREE__PER_DAY=9", "NINEPOCKET_SURFACES=live, preview,", "HOME=/",
 	}, noWarning(t))
 	if err != nil {
@@ -43,7 +43,7 @@ func TestLayersOfConfiguration(t *testing.T) {
 	want.BaseURL = "https://a.example"
 	want.MCP.AllowedHosts = []string{"x", "y"}
 	want.Plans = map[string]*Plan{"free": {PerMinute: 5, PerDay: 9}, "a.b": {PerDay: 7, StatsWindow: "7d"}}
-	if diff := cmp.Diff(want, c.Config); diff != "" {
+	if diff := cmp.Diff(want, layered.Config); diff != "" {
 		t.Error(diff)
 	}
 
@@ -54,7 +54,7 @@ func TestLayersOfConfiguration(t *testing.T) {
 		`plans."a.b".per_day`: path + ":8", `plans."a.b".stats_window`: path +
 			":9", "surfaces": "environment NINEPOCKET_SURFACES",
 	}
-	if diff := cmp.Diff(from, c.from); diff != "" {
+	if diff := cmp.Diff(from, layered.from); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -117,8 +117,8 @@ func TestUnknownEnvironmentIsANote(t *testing.T) {
 // and with every key uncommented it says the defaults.
 func TestExampleConfigRoundTrips(t *testing.T) {
 	text := string(Example())
-	c, err := Read(writeConfig(t, text), nil, noWarning(t))
-	if diff := cmp.Diff(Default(), c.Config); err != nil || diff != "" {
+	layered, err := Read(writeConfig(t, text), nil, noWarning(t))
+	if diff := cmp.Diff(Default(), layered.Config); err != nil || diff != "" {
 		t.Errorf("as written: %v %s", err, diff)
 	}
 
@@ -129,9 +129,9 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 		}
 	}
 
-	c, err = Read(writeConfig(t, strings.Join(lines, "\n")), nil, noWarning(t))
+	layered, err = Read(writeConfig(t, strings.Join(lines, "\n")), nil, noWarning(t))
 	if err == nil {
-		err = c.Validate()
+		err = layered.Validate()
 	}
 	if err != nil {
 		t.Fatalf("uncommented: %v", err)
@@ -139,13 +139,13 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 
 	plain := Default()
 	var want, got []string
-	plain.each(func(s *Setting, name string, whole *Config) {
-		want = append(want, dotted(s.path(name))+" = "+tomlValue(s.value(whole, name)))
+	plain.each(func(setting *Setting, name string, whole *Config) {
+		want = append(want, dotted(setting.path(name))+" = "+tomlValue(setting.value(whole, name)))
 	})
-	c.each(func(s *Setting, name string, whole *Config) {
-		got = append(got, dotted(s.path(name))+" = "+tomlValue(s.value(whole, name)))
-		if c.from[dotted(s.path(name))] == "" {
-			t.Errorf("%s is not in the file", dotted(s.path(name)))
+	layered.each(func(setting *Setting, name string, whole *Config) {
+		got = append(got, dotted(setting.path(name))+" = "+tomlValue(setting.value(whole, name)))
+		if layered.from[dotted(setting.path(name))] == "" {
+			t.Errorf("%s is not in the file", dotted(setting.path(name)))
 		}
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -153,11 +153,11 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	}
 }
 
-func printConfig(t *testing.T, c *Layered) string {
+func printConfig(t *testing.T, layered *Layered) string {
 	t.Helper()
 	var text strings.Builder
 	out := bufio.NewWriter(&text)
-	c.Print(out)
+	layered.Print(out)
 	if err := out.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,12 +168,12 @@ func printConfig(t *testing.T, c *Layered) string {
 func TestPrintedConfigRoundTrips(t *testing.T) {
 	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = "+
 		"[\"https://a\", \"https://b\"]\n[plans.x]\nper_day = 4\n")
-	c, err := Read(path, nil, noWarning(t))
+	layered, err := Read(path, nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	out := printConfig(t, &c)
+	out := printConfig(t, &layered)
 	if strings.Contains(out, "hidden") {
 		t.Errorf("a password was printed:\n%s", out)
 	}
@@ -193,10 +193,10 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 // TestEveryFieldIsASetting finds fields of the configuration that the table of settings forgot.
 func TestEveryFieldIsASetting(t *testing.T) {
 	// A map with a value a guard.
-	c := Config{Guards: defaultGuards()}
+	config := Config{Guards: defaultGuards()}
 	reached := map[uintptr]bool{}
 	for i := range Settings {
-		reached[reflect.ValueOf(Settings[i].Pointer(&c, "x")).Pointer()] = true
+		reached[reflect.ValueOf(Settings[i].Pointer(&config, "x")).Pointer()] = true
 	}
 
 	if len(reached) != len(Settings) {
@@ -217,7 +217,7 @@ func TestEveryFieldIsASetting(t *testing.T) {
 			t.Errorf("config%s has no setting", name)
 		}
 	}
-	visit(reflect.ValueOf(&c).Elem(), "")
+	visit(reflect.ValueOf(&config).Elem(), "")
 }
 
 // FuzzConfigFile reads any file: it is taken whole or refused with its name, and what was taken
@@ -232,19 +232,19 @@ func FuzzConfigFile(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := Layered{Config: Default(), from: map[string]string{}}
-		if err := c.readTOML("x.toml", text); err != nil {
+		layered := Layered{Config: Default(), from: map[string]string{}}
+		if err := layered.readTOML("x.toml", text); err != nil {
 			if !strings.Contains(err.Error(), `"x.toml"`) {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
 		}
-		if c.Validate() != nil {
+		if layered.Validate() != nil {
 			// A plan that is out of bounds prints as it comes out.
 			return
 		}
 
-		out := printConfig(t, &c)
+		out := printConfig(t, &layered)
 		again := Layered{Config: Default(), from: map[string]string{}}
 		if err := again.readTOML("x.toml", []byte(out)); err != nil {
 			t.Errorf("%q prints as %s: %v", text, out, err)

@@ -25,17 +25,17 @@ type Setting struct {
 	Flag bool // also a flag of serve, spelt with dashes
 	// Pointer returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
 	// operator chose name.
-	Pointer func(c *Config, name string) any
+	Pointer func(config *Config, name string) any
 }
 
 // Settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
 // They are the fields of Config by their tags, the guards by their names, and the fields of a plan.
 var Settings = slices.Concat(
-	fields[Config]("", func(c *Config, _ string) *Config { return c }),
-	fields[Feed]("feed.", func(c *Config, _ string) *Feed { return &c.Feed }),
-	fields[Daily]("daily.", func(c *Config, _ string) *Daily { return &c.Daily }),
-	fields[Fleet]("fleet.", func(c *Config, _ string) *Fleet { return &c.Fleet }),
-	fields[MCP]("mcp.", func(c *Config, _ string) *MCP { return &c.MCP }),
+	fields[Config]("", func(config *Config, _ string) *Config { return config }),
+	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
+	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
+	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
+	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
 	guardSettings(),
 	fields[Plan]("plans.NAME.", (*Config).plan),
 )
@@ -43,7 +43,7 @@ var Settings = slices.Concat(
 // fields are the tagged fields of a struct, which find finds in a configuration. The tag toml is
 // the key. The tag help says what the setting is; a setting that is also a flag has the tag flag
 // instead. In either one, < and > stand around the name of the value.
-func fields[T any](prefix string, find func(c *Config, name string) *T) (all []*Setting) {
+func fields[T any](prefix string, find func(config *Config, name string) *T) (all []*Setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
 		if key == "" {
@@ -54,8 +54,8 @@ func fields[T any](prefix string, find func(c *Config, name string) *T) (all []*
 		help = cmp.Or(help, field.Tag.Get("help"))
 		all = append(all, &Setting{
 			Key: prefix + key, Help: strings.NewReplacer("<", "`", ">", "`").Replace(help), Flag: isFlag,
-			Pointer: func(c *Config, name string) any {
-				return reflect.ValueOf(find(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
+			Pointer: func(config *Config, name string) any {
+				return reflect.ValueOf(find(config, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
 			},
 		})
 	}
@@ -67,7 +67,7 @@ func guardSettings() (all []*Setting) {
 	for _, g := range guard.Describe() {
 		all = append(all, &Setting{
 			Key: "guards." + g.Name, Help: g.Help,
-			Pointer: func(c *Config, _ string) any { return c.Guards[g.Name] },
+			Pointer: func(config *Config, _ string) any { return config.Guards[g.Name] },
 		})
 	}
 	return all
@@ -113,8 +113,8 @@ func chosen(level string) bool { return level == strings.ToUpper(level) }
 // find returns the setting that path means and the name chosen in it. Whole is false for the
 // beginning of one, such as a table's header.
 func find(path []string) (found *Setting, name string, whole bool) {
-	for _, s := range Settings {
-		levels := s.levels()
+	for _, setting := range Settings {
+		levels := setting.levels()
 		if len(path) > len(levels) {
 			continue
 		}
@@ -131,18 +131,18 @@ func find(path []string) (found *Setting, name string, whole bool) {
 			return strings.ReplaceAll(given, "-", "_") == level
 		})
 		if matches && len(path) == len(levels) {
-			return s, picked, true
+			return setting, picked, true
 		}
 		if matches {
-			found = s
+			found = setting
 		}
 	}
 	return found, "", false
 }
 
 // value is the setting's value, as TOML and JSON have it.
-func (s *Setting) value(c *Config, name string) any {
-	v := reflect.ValueOf(s.Pointer(c, name)).Elem().Interface()
+func (s *Setting) value(config *Config, name string) any {
+	v := reflect.ValueOf(s.Pointer(config, name)).Elem().Interface()
 	if list, ok := v.([]string); ok {
 		return append([]string{}, list...)
 	}
@@ -152,13 +152,13 @@ func (s *Setting) value(c *Config, name string) any {
 // FixedChanges are the keys that differ in another configuration and that a running server cannot
 // take over. It takes over plans, and it does not ask what is for building and publishing.
 func (c *Config) FixedChanges(other *Config) (keys []string) {
-	for _, s := range Settings {
-		table := s.levels()[0]
-		if s.named() || table == "guards" || table == "feed" || table == "daily" {
+	for _, setting := range Settings {
+		table := setting.levels()[0]
+		if setting.named() || table == "guards" || table == "feed" || table == "daily" {
 			continue
 		}
-		if tomlValue(s.value(c, "")) != tomlValue(s.value(other, "")) {
-			keys = append(keys, s.Key)
+		if tomlValue(setting.value(c, "")) != tomlValue(setting.value(other, "")) {
+			keys = append(keys, setting.Key)
 		}
 	}
 	return keys
