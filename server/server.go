@@ -71,6 +71,7 @@ type Options struct {
 // Server answers HTTP requests.
 type Server struct {
 	Options
+	lists    atomic.Int64 // that are being read as streams
 	http     *fasthttp.Server
 	router   *router.Router
 	card     methods          // cardPattern's

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -61,7 +62,17 @@ const (
 	mostParts   = 2*site.ValueLines + 8
 	// mostField bounds every field but the list.
 	mostField = 512
+	// mostStreams is how many lists are read as streams at the same time. Each holds two of 64 KiB, that of
+	// the box and that of the file, and as much again while they grow: 16 MiB for all visitors together,
+	// apart from the room of clients with keys.
+	mostStreams = 64
 )
+
+// tooManyLists is what a visitor is told while others' lists take all the places.
+var tooManyLists = &wire.Fault{
+	Code: wire.TemporarilyUnavailable, RetryAfter: noRoom.RetryAfter,
+	Detail: "Too many long lists are being read right now. Send this one again in a few seconds.",
+}
 
 // takesList reports whether a request is a list to value, which is read by itself.
 func (s *Server) takesList(ctx *fasthttp.RequestCtx) bool {
@@ -69,29 +80,40 @@ func (s *Server) takesList(ctx *fasthttp.RequestCtx) bool {
 }
 
 // form is the body of the request. A longer one comes as a stream, so that a list that is too long is counted
-// and never held.
-func (v *visit) form() (io.Reader, *wire.Fault) {
+// and never held; close is called when it was read.
+func (v *visit) form() (form io.Reader, closed func(), f *wire.Fault) {
+	header := &v.x.Ctx.Request.Header
+	if coding := header.Peek(fasthttp.HeaderContentEncoding); len(coding) > 0 && string(coding) != "identity" {
+		return nil, nil, problem(wire.UnsupportedMediaType, "This list is compressed. Send it as it is.")
+	}
 	body, isStream := v.x.Ctx.UserValue(unread{}).(unreadBody)
 	if !isStream {
-		return bytes.NewReader(v.x.Ctx.PostBody()), nil
+		return bytes.NewReader(v.x.Ctx.PostBody()), func() {}, nil
 	}
 	if body.Reader == nil {
-		return nil, problem(wire.PayloadTooLarge, "This list comes without its length. Send its length first.")
+		return nil, nil, problem(wire.PayloadTooLarge, "This list comes without its length. Send its length first.")
 	}
 
-	conn, guarded := v.x.Ctx.Conn().(*front.Conn)
-	if guarded && !conn.TakeRoom(site.ValueText) {
-		return nil, noRoom
+	reading := &v.x.s.lists
+	if reading.Add(1) > mostStreams {
+		reading.Add(-1)
+		return nil, nil, tooManyLists
 	}
-	return io.LimitReader(body, mostCounted), nil
+
+	// Nobody else tells the client that its list is wanted: the body was refused at first.
+	if v.x.Ctx.Request.MayContinue() {
+		_, _ = io.WriteString(v.x.Ctx.Conn(), "HTTP/1.1 100 Continue\r\n\r\n") // who is gone sends no list
+	}
+	return io.LimitReader(body, mostCounted), func() { reading.Add(-1) }, nil
 }
 
 // readList reads the form. What it does not know counts as absent, as everywhere on the pages.
 func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
-	form, f := v.form()
+	form, closed, f := v.form()
 	if f != nil {
 		return asked, false, f
 	}
+	defer closed()
 
 	length := v.x.Ctx.Request.Header.ContentLength()
 	var box, file site.List
@@ -116,8 +138,16 @@ func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 	}
 
 	var late net.Error
-	if err := v.readFields(form, take); errors.As(err, &late) {
+	err := v.readFields(form, take)
+	switch {
+	case errors.As(err, &late):
 		return asked, false, problem(wire.RequestTimeout, "This list did not arrive in time.")
+	case errors.Is(err, errNoForm):
+		return asked, false, problem(wire.UnsupportedMediaType, "This is no form. Send the list as one: "+
+			"multipart/form-data, or application/x-www-form-urlencoded.")
+	// A list that is too long is refused for that, and its end was not read.
+	case err != nil && length <= mostCounted:
+		return asked, false, problem(wire.InvalidRequest, "This list was cut short. Send it again.")
 	}
 
 	// A file that is given goes before what is still in the box.
@@ -129,32 +159,38 @@ func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 	return asked, csv, nil
 }
 
-// readFields hands the fields of a form on, one after the other. It ends where the form does, or is no form.
+// errNoForm means: the body is of no type that a form has.
+var errNoForm = errors.New("no form")
+
+// readFields hands the fields of a form on, one after the other. An error is of a form that ends before its
+// end, or is none.
 func (v *visit) readFields(form io.Reader, take func(name string, value io.Reader) error) error {
-	header := &v.x.Ctx.Request.Header
-	if boundary := string(header.MultipartFormBoundary()); boundary != "" {
-		parts := multipart.NewReader(form, boundary)
-		for range mostParts {
-			part, err := parts.NextPart()
-			if err == nil {
-				err = take(part.FormName(), part)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if !bytes.HasPrefix(header.ContentType(), []byte("application/x-www-form-urlencoded")) {
-		return nil
+	text := bufio.NewReader(form)
+	if _, err := text.Peek(1); errors.Is(err, io.EOF) {
+		return nil // an empty body has no type and no end
 	}
 
-	text := bufio.NewReader(form)
+	header := &v.x.Ctx.Request.Header
+	boundary := string(header.MultipartFormBoundary())
+	kind, _, _ := bytes.Cut(header.ContentType(), []byte(";"))
+	switch {
+	case boundary != "":
+		return readParts(multipart.NewReader(text, boundary), take)
+	case !bytes.EqualFold(bytes.TrimSpace(kind), []byte("application/x-www-form-urlencoded")):
+		return errNoForm
+	}
+	return readEscaped(text, header.ContentLength(), take)
+}
+
+// readParts reads a multipart form. Parts beyond those that a page sends are not looked at.
+func readParts(parts *multipart.Reader, take func(name string, value io.Reader) error) error {
 	for range mostParts {
-		name, err := io.ReadAll(io.LimitReader(&escaped{from: text, end: '='}, mostField))
+		part, err := parts.NextPart()
+		if err == io.EOF { //nolint:errorlint // a form that is cut short wraps it
+			return nil
+		}
 		if err == nil {
-			value := &escaped{from: text, end: '&'}
-			err = errors.Join(take(string(name), value), value.skip())
+			err = take(part.FormName(), part)
 		}
 		if err != nil {
 			return err
@@ -163,18 +199,47 @@ func (v *visit) readFields(form io.Reader, take func(name string, value io.Reade
 	return nil
 }
 
+// readEscaped reads a url-encoded form. A name without a value is passed over.
+func readEscaped(text *bufio.Reader, length int, take func(name string, value io.Reader) error) error {
+	fields := &escaped{from: text}
+	for range mostParts {
+		fields.begin("=&")
+		name, err := io.ReadAll(io.LimitReader(fields, mostField))
+		if err == nil && fields.by == '=' {
+			fields.begin("&")
+			err = take(string(name), fields)
+		}
+
+		if err == nil {
+			_, err = io.Copy(io.Discard, fields) // what nobody read of it
+		}
+		if err != nil || fields.by == 0 {
+			return fields.cut(err, length)
+		}
+	}
+	return nil
+}
+
 // escaped reads a name or a value of a url-encoded form up to what ends it.
 type escaped struct {
 	from *bufio.Reader
-	end  byte
+	ends string
+	by   byte  // what ended it, 0 for the end of the form
+	read int   // bytes of the form
 	err  error // io.EOF once it is over
 }
 
-// skip passes over what nobody read of it.
-func (e *escaped) skip() error {
-	_, err := io.Copy(io.Discard, e)
-	if err == nil {
-		_, err = e.from.Peek(1) // io.EOF where this was the last one
+// begin begins a name or a value, which one of some bytes ends.
+func (e *escaped) begin(ends string) {
+	e.ends = ends
+	e.by = 0
+	e.err = nil
+}
+
+// cut is the error of a form that has fewer bytes than it said.
+func (e *escaped) cut(err error, length int) error {
+	if err == nil && e.read < min(length, mostCounted) {
+		return io.ErrUnexpectedEOF
 	}
 	return err
 }
@@ -184,10 +249,13 @@ func (e *escaped) Read(p []byte) (n int, _ error) {
 	for n < len(p) && e.err == nil {
 		var b byte
 		b, e.err = e.from.ReadByte()
-		if b == e.end {
-			e.err = io.EOF
-		}
 		if e.err != nil {
+			break
+		}
+		e.read++
+		if strings.IndexByte(e.ends, b) >= 0 {
+			e.by = b
+			e.err = io.EOF
 			break
 		}
 
@@ -199,6 +267,7 @@ func (e *escaped) Read(p []byte) (n int, _ error) {
 			if code, err := strconv.ParseUint(string(digits), 16, 8); err == nil && len(digits) == 2 {
 				b = byte(code)
 				_, _ = e.from.Discard(2) // they were there
+				e.read += 2
 			}
 		}
 		p[n] = b

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"ninepocket/server/front"
 )
 
 // post sends a form of the page that values a list.
@@ -75,15 +73,33 @@ func TestValueListForms(t *testing.T) {
 		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" +
 		"\xef\xbb\xbf2x Charizard Kanto Classic 4/102\r\n--b--\r\n"
 	for body, want := range map[string]string{
-		file: "1 line of 1 priced, 2 copies", file[:len(file)-20]: "What is this list worth?",
-		"--b\r\nContent-Disposition: nonsense\r\n\r\nx": "What is this list worth?", "": "What is this list worth?",
+		file: "1 line of 1 priced, 2 copies", "": "What is this list worth?",
+		file[:len(file)-20]: "This list was cut short", "--b\r\nContent-Disposition: nonsense\r\n\r\nx": "cut short",
 	} {
 		r, err := w.send(request{
 			method: "POST", target: "/value", body: body,
 			header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
 		})
-		if err != nil || r.status != http.StatusOK || !strings.Contains(string(r.body), want) {
+		good := strings.Contains(want, "cut short") == (r.status == http.StatusBadRequest)
+		if err != nil || !good || !strings.Contains(string(r.body), want) {
 			t.Errorf("%.60q: status %d without %q, %v", body, r.status, want, err)
+		}
+	}
+
+	for _, c := range []struct{ header, body, want string }{
+		{"Content-Type: application/x-www-form-urlencoded", "&&lines=Charizard+Kanto+Classic+4/102", "1 line of 1"},
+		{"Content-Type: Application/X-WWW-Form-URLEncoded; charset=utf-8",
+			"flag&lines=Charizard+Kanto+Classic+4/102&", "1 line of 1"},
+		{"Content-Type: application/x-www-form-urlencoded", "lines=Charizard+Kanto+Classic+4/102&&as=csv", "450.00"},
+		{"Content-Type: application/x-www-form-urlencoded", "lines=%EF%BB%BF%00", "What is this list worth?"},
+		{"Content-Type: text/csv", "lines=Umbreon", "This is no form"},
+		{"Content-Type: application/x-www-form-urlencoded\r\nContent-Encoding: gzip", "lines=x", "is compressed"},
+	} {
+		r, err := w.send(request{
+			method: "POST", target: "/value", body: c.body, header: []string{anybody(), c.header},
+		})
+		if err != nil || !strings.Contains(string(r.body), c.want) {
+			t.Errorf("%s, %q: status %d without %q, %v", c.header, c.body, r.status, c.want, err)
 		}
 	}
 
@@ -208,11 +224,6 @@ func thousands(n int) string {
 func TestValueListOfStrangers(t *testing.T) {
 	w := siteWorld(t, func(s *setup) {
 		s.still = true // nobody's allowance grows again meanwhile
-		usual := s.options
-		s.options = func(o *Options) {
-			usual(o)
-			o.BodyRoom = 100 << 10 // one list
-		}
 	})
 	post := func(visitor, body string) reply {
 		t.Helper()
@@ -251,28 +262,40 @@ func TestValueListOfStrangers(t *testing.T) {
 		t.Errorf("a list in chunks: status %d, %v", r.status, err)
 	}
 
-	// One that takes its time holds the room there is.
-	slow, err := w.dial()
-	if err != nil {
-		t.Fatal(err)
+	// Those that take their time hold the places that there are for lists, and none of a client with a key.
+	for range mostStreams {
+		half := request{
+			method: "POST", target: "/value", body: list,
+			header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
+		}
+		slow, err := w.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer slow.Close()
+		if _, err := slow.Write(half.bytes()[:40_000]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer slow.Close()
-	half := request{
-		method: "POST", target: "/value", body: list,
-		header: []string{anybody(), "Content-Type: multipart/form-data; boundary=b"},
-	}
-	if _, err := slow.Write(half.bytes()[:40_000]); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(time.Minute); w.open.Taken() == 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); w.Server.lists.Load() < mostStreams; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("a list that is being read takes no room")
+			t.Fatalf("%d lists are being read", w.Server.lists.Load())
 		}
 	}
 	if r := post(anybody(), list); r.status != http.StatusServiceUnavailable {
-		t.Errorf("status %d without room", r.status)
+		t.Errorf("status %d without a place", r.status)
 	}
-	if r := post(anybody(), list[:front.MaxUnasked]); r.status != http.StatusOK {
+	batch := request{
+		method: "POST", target: "/v1/cards/batch", body: `{"ids":["` + strings.Repeat("x", 9<<10) + `"]}`,
+		header: []string{"X-API-Key: " + w.keys["pro"]},
+	}
+	if r, err := w.send(batch); err != nil || r.status == http.StatusServiceUnavailable {
+		t.Errorf("status %d for a key, %v", r.status, err)
+	}
+	if w.open.Taken() != 0 {
+		t.Errorf("lists take %d bytes of the room for keys", w.open.Taken())
+	}
+	if r := post(anybody(), multipartOf("Umbreon VMAX", "")); r.status != http.StatusOK {
 		t.Errorf("status %d of a short one", r.status)
 	}
 }

@@ -1,17 +1,18 @@
 package site
 
 import (
+	"slices"
 	"strings"
 
 	"ninepocket/valuation"
 )
 
 // List is a list on its way in, written to as it comes. As much of it is kept as may be valued, and all of it
-// is counted.
+// is counted. Of one that is too long only its beginning is kept.
 type List struct {
-	kept  []byte
-	bytes int // in all
-	ends  int // of them the CR of line ends, which browsers add and which do not count
+	kept  []byte // without the CR of line ends, which browsers add and which do not count
+	bytes int    // in all
+	long  bool   // it is too long to be kept
 
 	lines, records int  // that say something: of a list, and of an export, whose cells may have several lines
 	line, record   bool // the last one of each says something
@@ -19,19 +20,17 @@ type List struct {
 	before         byte // the byte before this one
 }
 
+// headBytes is what is kept of a list that is too long: its header and first row, which tell an export.
+const headBytes = 4 << 10
+
 // Write takes the next part. It never fails.
 func (l *List) Write(p []byte) (int, error) {
-	const atMost = 2 * ValueText // with all line ends of the smallest lines
-	l.kept = append(l.kept, p[:min(len(p), atMost-len(l.kept))]...)
 	l.bytes += len(p)
-
 	for _, b := range p {
 		switch b {
 		case '\n':
 			l.endLine()
-		case '\r':
-			l.ends++
-		case ' ', '\t':
+		case '\r', ' ', '\t', 0:
 		case '"':
 			// A cell is quoted from its beginning, and a quote within is written twice.
 			l.quoted = !l.quoted && strings.IndexByte(",;\t\n\"\x00", l.before) >= 0
@@ -42,9 +41,28 @@ func (l *List) Write(p []byte) (int, error) {
 			l.line = true
 			l.record = true
 		}
+
+		l.keep(b)
 		l.before = b
 	}
 	return len(p), nil
+}
+
+// keep keeps a byte, while the list may be valued.
+func (l *List) keep(b byte) {
+	if l.long {
+		return
+	}
+	if b == '\n' && l.before == '\r' {
+		l.kept = l.kept[:len(l.kept)-1]
+	}
+	l.kept = append(l.kept, b)
+
+	// A CR at the end may yet be that of a line end.
+	if len(l.kept) > ValueText+1 || len(l.kept) > ValueText && b != '\r' {
+		l.long = true
+		l.kept = slices.Clone(l.kept[:headBytes])
+	}
 }
 
 // endLine counts the line that is over.
@@ -61,11 +79,11 @@ func (l *List) endLine() {
 }
 
 // Empty reports whether the list says nothing.
-func (l *List) Empty() bool { return !l.line && l.lines == 0 }
+func (l *List) Empty() bool { return !l.long && strings.TrimSpace(l.Text()) == "" }
 
 // Text is the list as it is shown and valued; "" of one that is too long to be kept.
 func (l *List) Text() string {
-	if l.bytes-l.ends > ValueText || l.bytes > len(l.kept) {
+	if l.long {
 		return ""
 	}
 	return cleaned(string(l.kept))

@@ -98,6 +98,9 @@ var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{16}$`)
 // the store's folder.
 func ValidID(id string) bool { return idPattern.MatchString(id) }
 
+// idTime is how an id spells the instant that its snapshot describes.
+const idTime = "20060102T150405Z"
+
 // identify derives the id from the instant and the content (docs/SNAPSHOT.md, The id). Equal
 // content has an equal id.
 func (m *Manifest) identify() {
@@ -107,7 +110,7 @@ func (m *Manifest) identify() {
 		_, _ = fmt.Fprintf(h, "%s %s\n", s.Name, s.SHA256)
 	}
 
-	m.ID = m.SnapshotAt.Format("20060102T150405Z") + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+	m.ID = m.SnapshotAt.Format(idTime) + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // sealJSON spells v as JSON and adds a last line, the checksum of all lines before it. So a change

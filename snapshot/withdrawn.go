@@ -2,8 +2,10 @@ package snapshot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,8 +18,8 @@ type Withdrawal struct {
 }
 
 // Withdrawn are the whole snapshots that describe a later instant than the current one, were taken
-// off the air, and were not published since. A damaged one was not withdrawn for its content and is
-// left out.
+// off the air, and were not published since, also those that are no longer in the store. A damaged
+// one was not withdrawn for its content and is left out.
 //
 // CURRENT alone tells the last withdrawal. The journal tells those before. When the journal does not
 // record the current publication, lost says so, and every later snapshot of the store counts as
@@ -32,7 +34,8 @@ func (d *Dir) Withdrawn() (all []Withdrawal, lost error) {
 	served := map[time.Time]bool{}
 	take := func(by Publication) {
 		of := d.instant(by.Previous)
-		if of.After(newest) && !served[of] && d.Verify(by.Previous) == nil {
+		err := d.Verify(by.Previous)
+		if of.After(newest) && !served[of] && (err == nil || errors.Is(err, ErrNotFound)) {
 			all = append(all, Withdrawal{by, of})
 			served[of] = true // told once
 		}
@@ -66,11 +69,18 @@ func (d *Dir) Withdrawn() (all []Withdrawal, lost error) {
 	return all, lost
 }
 
-// instant is the instant that a stored snapshot describes, the zero time for one that is not there.
+// instant is the instant that a snapshot describes. Its id tells that of one that was removed; the zero
+// time is of what is no snapshot.
 func (d *Dir) instant(id string) time.Time {
 	m, err := d.Manifest(id)
+	if err == nil {
+		return m.SnapshotAt
+	}
+
+	told, _, _ := strings.Cut(id, "-")
+	at, err := time.Parse(idTime, told)
 	if err != nil {
 		return time.Time{}
 	}
-	return m.SnapshotAt
+	return at
 }

@@ -308,6 +308,33 @@ func TestDailyAfterALostJournal(t *testing.T) {
 	}
 }
 
+// TestDailyAfterARemovedSnapshot wants a day that was rolled back, and whose snapshot was then removed, to
+// stay off the air when it is built again.
+func TestDailyAfterARemovedSnapshot(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 20, 50)
+	file := h.configures("")
+	for day := range 2 {
+		h.evening(day, feedtest.Weather{})
+		h.days(exitOK, file)
+	}
+	bad := h.current()
+	h.does(exitOK, "snapshot", "rollback", "--reason", "a wrong Umbreon")
+	if err := os.RemoveAll(filepath.Join(h.store, "snapshots", bad)); err != nil {
+		t.Fatal(err)
+	}
+
+	served := h.current()
+	out, stderr := h.days(exitRefused, file, "--no-pull")
+	says(t, out+stderr, "is not published: the day was rolled back", "a wrong Umbreon")
+	if h.current() != served {
+		t.Errorf("%s is on the air, %s was", h.current(), served)
+	}
+
+	h.evening(3, feedtest.Weather{})
+	h.days(exitOK, file)
+}
+
 // damages changes a byte of a snapshot.
 func (h *house) damages(id string) {
 	h.t.Helper()
