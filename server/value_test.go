@@ -88,8 +88,10 @@ func TestValueListForms(t *testing.T) {
 
 	for _, c := range []struct{ header, body, want string }{
 		{"Content-Type: application/x-www-form-urlencoded", "&&lines=Charizard+Kanto+Classic+4/102", "1 line of 1"},
-		{"Content-Type: Application/X-WWW-Form-URLEncoded; charset=utf-8",
-			"flag&lines=Charizard+Kanto+Classic+4/102&", "1 line of 1"},
+		{
+			"Content-Type: Application/X-WWW-Form-URLEncoded; charset=utf-8",
+			"flag&lines=Charizard+Kanto+Classic+4/102&", "1 line of 1",
+		},
 		{"Content-Type: application/x-www-form-urlencoded", "lines=Charizard+Kanto+Classic+4/102&&as=csv", "450.00"},
 		{"Content-Type: application/x-www-form-urlencoded", "lines=%EF%BB%BF%00", "What is this list worth?"},
 		{"Content-Type: text/csv", "lines=Umbreon", "This is no form"},
