@@ -128,7 +128,7 @@ type Column struct {
 // Of are the rows of a key, in the order in which they were given. Do not change them.
 func (col *Column) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
 
-// NewColumn groups n entries by key: entry i files rowOf(i) under keyOf(i), ^uint32(0) for nowhere.
+// NewColumn groups n entries by key: entry i files rowOf(i) under keyOf(i), or nowhere where that is ^uint32(0).
 func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
 	start, next := places(keys, n, keyOf)
 	col := Column{start: start, rows: make([]uint32, start[keys])}
