@@ -100,7 +100,7 @@ type Node struct {
 // An error of the opening is a StartError.
 func Serve(ctx context.Context, o Options) error {
 	// The clock of all requests begins here, so that limits count in one time.
-	n := &Node{Options: o, clock: access.StartClock(time.Now())}
+	n := &Node{Options: o, clock: access.StartMachineClock()}
 	err := n.open(ctx)
 	if err == nil {
 		err = n.run(ctx)
