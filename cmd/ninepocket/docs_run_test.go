@@ -193,7 +193,7 @@ func (d *desk) watches(admin string) {
 	}
 }
 
-// demonstrates pastes what the README shows of the demo, and a client of MCP by hand.
+// demonstrates pastes what the README and the API page show of the demo, and a client of MCP by hand.
 func (d *desk) demonstrates() {
 	d.t.Helper()
 	// What make demo runs; make test is what runs here.
@@ -212,6 +212,8 @@ func (d *desk) demonstrates() {
 		`"not_found":[]`, `"total_cents":90000`)
 	said = d.pastes(use+strings.ReplaceAll(d.block("README.md", "export PREVIEW"), "curl -s ", "curl -sSf "), key...)
 	says(d.t, said, `"product_id":"prd_`, `"condition":"near_mint"`)
+	said = d.pastes(strings.ReplaceAll(d.block("docs/API.md", "charizrd"), "curl -s ", "curl -sSf "), key...)
+	says(d.t, said, `"name":"Charizard"`, `"market_price_cents":45000`)
 
 	mcp := []string{"https://cards.example", server.API, "YOUR_KEY", server.Keys["pro"]}
 	says(d.t, d.pastes(d.block("docs/MCP.md", "tools/call"), mcp...), "Charizard")
