@@ -82,7 +82,10 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 		reading: reading, item: item, words: f.words[:0], beside: f.beside[:0], game: -1,
 		variant: item.Variant, condition: item.Condition, another: item.another, doubt: item.doubt,
 	}
-	f.readGame(a, item.Game)
+	if item.Game != "" {
+		f.game = a.View.Index.Facts().Game(item.Game)
+		f.noGame = f.game < 0
+	}
 
 	f.words, f.plain = readWords(f.words, strings.TrimSpace(item.Name))
 	f.readCells(item.aside)
@@ -165,12 +168,6 @@ func (f *facts) readVariant(a *Appraiser) {
 	f.variant = strings.Join(fields[from:], " ")
 }
 
-// forgetVariant undoes readVariant: no card is described so.
-func (f *facts) forgetVariant() {
-	f.words = f.words[:f.extra]
-	f.variant = f.item.Variant
-}
-
 // isVariant reports whether some card is priced in a variant of this name.
 func (cs cards) isVariant(name string) bool {
 	variants := &cs.view.Catalog.Variants
@@ -180,15 +177,6 @@ func (cs cards) isVariant(name string) bool {
 		}
 	}
 	return false
-}
-
-func (f *facts) readGame(a *Appraiser, game string) {
-	if game == "" {
-		return
-	}
-
-	f.game = a.View.Index.Facts().Game(game)
-	f.noGame = f.game < 0
 }
 
 // readNumber reads the number that was given. One behind the code of a set is that of a card of the
@@ -542,12 +530,8 @@ func (f *facts) standsAlone(i int) bool {
 func (cs cards) isNameOfOthers(f *facts, numbered []uint32) bool {
 	name := collector.Fold(f.item.Name)
 	for _, card := range cs.view.Index.Facts().Cored(f.core) {
-		if _, ok := slices.BinarySearch(numbered, card); ok {
-			continue
-		}
-
 		other := cs.view.Catalog.Cards.Name.At(int(card))
-		if len(other) >= len(name) && collector.Fold(other) == name {
+		if !holds(numbered, card) && len(other) >= len(name) && collector.Fold(other) == name {
 			return true
 		}
 	}

@@ -19,7 +19,7 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 	f.near = false
 	for {
 		for _, card := range a.View.Index.Facts().Cored(f.core) {
-			if a.cards.passes(f, card) && a.cards.explains(f, card) {
+			if a.cards.passes(f, card) && a.cards.leftover(f, f.words, card, nil) < 0 {
 				a.fits = append(a.fits, card)
 			}
 		}
@@ -42,17 +42,7 @@ func (cs cards) passes(f *facts, card uint32) bool {
 		return false
 	}
 
-	if f.hasNumber() {
-		if _, ok := slices.BinarySearch(f.numbered, card); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// explains reports whether each word beside the core is something of the card.
-func (cs cards) explains(f *facts, card uint32) bool {
-	return cs.leftover(f, f.words, card, nil) < 0
+	return !f.hasNumber() || holds(f.numbered, card)
 }
 
 // leftover is the place of the first word that is nothing of a card: not of its name, its set, its
@@ -90,8 +80,7 @@ func (cs cards) leftover(f *facts, words []word, card uint32, sp *spelling) int 
 
 // isOf reports whether word i of a line is a word of a card.
 func (cs cards) isOf(w *word, card uint32, sp *spelling, i int) bool {
-	named := sp != nil && sp.has(i)
-	return named || cs.says(w, card)
+	return sp != nil && sp.has(i) || cs.says(w, card)
 }
 
 // isPrinted reports whether a line has exactly the name and number that are printed of a card, signs

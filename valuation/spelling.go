@@ -1,7 +1,10 @@
 package valuation
 
 import (
+	"iter"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"ninepocket/collector"
 )
@@ -25,18 +28,17 @@ func (cs cards) spellingOf(words []word, card uint32, andSet bool) spelling {
 
 // foldedWords appends the folded words of a text.
 func foldedWords(dst []string, text string) []string {
-	for begin := 0; begin < len(text); {
-		end := begin
-		for end < len(text) && !divides(text[end]) {
-			end++
-		}
-
-		if w := collector.Fold(text[begin:end]); w != "" && w != "and" {
+	for part := range dividedText(text) {
+		if w := collector.Fold(part); w != "" && w != "and" {
 			dst = append(dst, w)
 		}
-		begin = end + 1
 	}
 	return dst
+}
+
+// dividedText are the words of a text as they are written.
+func dividedText(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && divides(byte(r)) })
 }
 
 // longestSuffix is how many letters a word has that says too little by itself: every second card is an
