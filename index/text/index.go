@@ -16,18 +16,16 @@ type Corpus struct {
 	Name    func(i int) string
 	Number  func(i int) string // as printed, with or without its "/total"
 	SetName func(i int) string
-	SetCode func(i int) string // the set's short code ("OBF", "OP05"); may be nil
-	// Printing is the art or edition where the name does not tell ("Alternate Art"); may be nil.
+	SetCode func(i int) string // the set's short code ("OBF", "OP05")
+	// Printing is the art or edition where the name does not tell ("Alternate Art").
 	Printing func(i int) string
 	// Total is the total printed behind the card's number (102 of "58/102"), for catalogs whose
-	// numbers leave it out. Where it is unknown (0, or nil), the highest number of the set stands
-	// in for it.
+	// numbers leave it out. Where it is unknown (0), the highest number of the set stands in for it.
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
 	// Rarity is as printed; Finishes calls each with what the card's prices are kept of ("holofoil",
-	// "1st_edition"); SetAliases calls each with other names and codes of the card's set. Each of these
-	// may be nil.
+	// "1st_edition"); SetAliases calls each with other names and codes of the card's set.
 	Rarity     func(i int) string
 	Finishes   func(i int, each func(finish string))
 	SetAliases func(i int, each func(alias string))
@@ -70,11 +68,11 @@ type Index struct {
 	totalOf    []uint16
 	gameOf     []uint8
 	traits     []collector.Traits // by card
-	phrasebook
-	wholes  vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
-	aliases map[string]alias // by folded phrase
-	weights []uint8          // by word: what it costs where it is missing
-	sounds  sounds
+	phrases    phrasebook
+	wholes     vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
+	aliases    map[string]alias // by folded phrase
+	weights    []uint8          // by word: what it costs where it is missing
+	sounds     sounds
 
 	expander expander
 	setWord  uint32 // the word "set"
@@ -175,6 +173,9 @@ type postings struct {
 }
 
 func (ps *postings) of(word uint32) (lo, hi uint32) { return ps.start[word], ps.start[word+1] }
+
+// holders are those of one word.
+func (ps *postings) holders(word uint32) []uint32 { return ps.holder[ps.start[word]:ps.start[word+1]] }
 
 // size returns how many holders the words from lo up to hi have, those that hold several counted
 // for each.

@@ -34,6 +34,16 @@ type normaliser struct {
 
 func (norm *normaliser) word(tok token) []byte { return norm.text[tok.start:tok.end] }
 
+// words are the normalised words of a text.
+func (norm *normaliser) words(text string) []string {
+	norm.read(text, 0)
+	words := make([]string, len(norm.tokens))
+	for i, tok := range norm.tokens {
+		words[i] = string(norm.word(tok))
+	}
+	return words
+}
+
 // read splits a text into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
 // marks and apostrophes, lower case, divided at every other sign, the word "and" left out. It stops
 // after limit words, or 400 folded bytes; 0 means no limit.

@@ -77,21 +77,11 @@ type query struct {
 	known    uint8 // the units that are words of the catalog
 }
 
-func (q *query) parse(ix *Index, text string) {
+// parse takes a text apart; typed with the words that it has, and no others.
+func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
 	q.separate(ix)
-	q.readAliases(ix)
-	q.readUnits(ix)
-}
-
-// parseAsTyped takes the text apart with the words that it has, and no others.
-func (q *query) parseAsTyped(ix *Index, text string) {
-	q.norm.read(text, maxTokens)
-	q.separate(ix)
-	q.card = none
-	q.rewrote = false
-	q.stands = q.stands[:0]
-	q.aliased = ^uint64(0)
+	q.readAliases(ix, typed)
 	q.readUnits(ix)
 }
 

@@ -96,16 +96,14 @@ func (ix *Index) ofOneSet(q *query, units uint8) bool {
 		return false
 	}
 
-	lo, hi := ix.sets.of(first)
-	for _, set := range ix.sets.holder[lo:hi] {
+	for _, set := range ix.sets.holders(first) {
 		all := true
 		for rest := units; rest != 0 && all; rest &= rest - 1 {
 			id := q.units[bits.TrailingZeros8(rest)].id
 			if id == none {
 				return false
 			}
-			lo, hi := ix.sets.of(id)
-			all = slices.Contains(ix.sets.holder[lo:hi], set)
+			all = slices.Contains(ix.sets.holders(id), set)
 		}
 		if all {
 			return true
@@ -241,11 +239,6 @@ func (ix *Index) findOwnWords() {
 // part of, the more.
 func (ix *Index) weighWords(step func()) {
 	ix.weights = make([]uint8, ix.words.len())
-	suffix := map[string]bool{}
-	for _, text := range suffixes {
-		suffix[text] = true
-	}
-
 	for w := range uint32(ix.words.len()) {
 		Every(step, int(w))
 		core := 0
@@ -271,7 +264,7 @@ func (ix *Index) weighWords(step func()) {
 		}
 
 		switch {
-		case suffix[string(word)]:
+		case slices.Contains(suffixes, string(word)):
 			ix.weights[w] = weightSuffix
 		case noises[string(word)] != telling:
 			ix.weights[w] = weightEveryday
@@ -282,7 +275,7 @@ func (ix *Index) weighWords(step func()) {
 			ix.weights[w] = weightCommonest
 		case core > 0 && 3*core >= aside:
 			ix.weights[w] = uint8(max(weightCommonest, weightRarest-math.Round(0.55*math.Log2(float64(core)))))
-		case ix.sets.start[w] < ix.sets.start[w+1], ix.codes.start[w] < ix.codes.start[w+1]:
+		case len(ix.sets.holders(w)) > 0, len(ix.codes.holders(w)) > 0:
 			ix.weights[w] = weightSet
 		case aside > 0:
 			ix.weights[w] = weightBeside
