@@ -42,13 +42,14 @@ func (d *Dir) Hold(id string) error {
 	}
 
 	folder := filepath.Join(d.root, holds)
-	if err := disk.MkdirAll(d.disk, folder, 0o755); err != nil {
-		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
+	err = disk.MkdirAll(d.disk, folder, 0o755)
+	if err == nil {
+		err = disk.Create(d.disk, filepath.Join(folder, id), nil, 0o644)
 	}
-	if err := disk.Create(d.disk, filepath.Join(folder, id), nil, 0o644); err != nil {
-		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
+	if err == nil {
+		err = errors.Join(d.disk.SyncDir(folder), d.disk.SyncDir(d.root))
 	}
-	if err := errors.Join(d.disk.SyncDir(folder), d.disk.SyncDir(d.root)); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
 	}
 
