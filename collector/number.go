@@ -31,15 +31,11 @@ func NumberTotal(number string) string {
 func TrimParallel(number string) string {
 	number = strings.TrimSpace(number)
 	i := strings.LastIndexByte(number, '_')
-	if i < 0 || i+2 >= len(number) {
-		return number
-	}
-
 	// The kind and a number of its own, to the end.
-	if kind := number[i+1] | 0x20; kind != 'p' && kind != 'r' || !IsInteger(number[i+2:]) {
-		return number
+	if i >= 0 && i+2 < len(number) && strings.IndexByte("pPrR", number[i+1]) >= 0 && IsInteger(number[i+2:]) {
+		return number[:i]
 	}
-	return number[:i]
+	return number
 }
 
 // appendNumberKey appends NumberKey(number). A "-" is kept between two runs of digits, and only

@@ -83,11 +83,10 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 		}
 	}
 
-	if first {
-		return dst
+	if !first {
+		dst = wire.AppendPointEnd(dst)
 	}
-
-	return wire.AppendPointEnd(dst)
+	return dst
 }
 
 // dates are the days that a lane keeps prices of, as text, the newest last. Every history writes
@@ -141,22 +140,19 @@ func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 		if days < asked {
 			// The plan's range cuts the window short, so the stored statistics do not fit it.
 			points := c.History.AppendPoints(nil, lane, from, c.Date())
-			if len(points) > 0 {
+			ok = len(points) > 0
+			if ok {
 				sum = snapshot.Summarize(points)
 			}
-			ok = len(points) > 0
 		}
 
-		if !ok {
-			return
-		}
-
-		if !first {
+		if ok && !first {
 			dst = append(dst, ',')
 		}
-
-		first = false
-		dst = wire.AppendSummary(dst, code, sum)
+		if ok {
+			first = false
+			dst = wire.AppendSummary(dst, code, sum)
+		}
 	})
 
 	return append(dst, ']', '}', '}')
