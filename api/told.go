@@ -45,7 +45,7 @@ func (out *Reply) tellSets(v *engine.View, ref string, sets []uint32, respelt bo
 	switch {
 	case len(sets) == 0:
 		note = "nearest-set"
-		sets = v.Index.SetNames().Nearest(nil, ref)
+		sets = v.Index.SetNames().Nearest(ref)
 	case !respelt:
 		return
 	}

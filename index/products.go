@@ -62,8 +62,8 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 
 // isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
 func isPartner(c *snapshot.Catalog, namespace string) bool {
-	for feed := range c.Feeds.Partner.Len() {
-		if c.Feeds.Partner.At(feed) == namespace {
+	for partner := range c.Feeds.Partner.All() {
+		if partner == namespace {
 			return true
 		}
 	}

@@ -38,8 +38,9 @@ type setKey struct {
 // character may be eighteen letters.
 const maxRef = 400
 
-// isTooLong says whether a reference folds to more than maxRef bytes, so that it names nothing.
-func isTooLong(ref string) bool {
+// IsTooLong says whether a reference folds to more than maxRef bytes, which no card or set is called
+// (docs/SEARCH.md, Cost).
+func IsTooLong(ref string) bool {
 	// No character folds to more than eighteen letters.
 	if len(ref) <= maxRef/18 {
 		return false
@@ -138,7 +139,7 @@ func (sn *SetNames) Read(ref string) (sets []uint32, respelt bool) {
 	if set, ok := sn.sets.find(ref); ok {
 		return []uint32{uint32(set)}, false
 	}
-	if isTooLong(ref) {
+	if IsTooLong(ref) {
 		return nil, false
 	}
 	if folded := collector.Fold(ref); folded != "" {
@@ -174,7 +175,7 @@ var idleSetWords = []string{
 // Like are the sets that have every word of a name that tells something, ascending: "Pokémon
 // Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
 func (sn *SetNames) Like(ref string) []uint32 {
-	if isTooLong(ref) {
+	if IsTooLong(ref) {
 		return nil
 	}
 
@@ -448,16 +449,16 @@ func (sn *SetNames) misspelt(words []string) []uint32 {
 	return best
 }
 
-// Nearest appends at most three sets whose names are most like one that no set has: those that have
-// all of its words come first, then those whose letters are most alike.
-func (sn *SetNames) Nearest(dst []uint32, ref string) []uint32 {
-	if isTooLong(ref) {
-		return dst
+// Nearest are at most three sets whose names are most like one that no set has: those that have all of
+// its words come first, then those whose letters are most alike.
+func (sn *SetNames) Nearest(ref string) []uint32 {
+	if IsTooLong(ref) {
+		return nil
 	}
 	words := setWords(ref)
 	folded := strings.Join(words, "")
 	if folded == "" {
-		return dst
+		return nil
 	}
 
 	wanted := pairsOf(folded)
@@ -481,7 +482,7 @@ func (sn *SetNames) Nearest(dst []uint32, ref string) []uint32 {
 	sets := slices.SortedFunc(maps.Keys(best), func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(a, b))
 	})
-	return append(dst, sets[:min(len(sets), nearestSets)]...)
+	return sets[:min(len(sets), nearestSets)]
 }
 
 // leastAlike is the share of pairs of letters, in hundredths, from which names are alike; fullyAlike
@@ -531,7 +532,7 @@ func alike(a, b []uint16) int {
 // Asked are the sets that the words of a list of sets ask for, ascending: all that have every
 // word, else those that are called so. respelt is as in Read.
 func (sn *SetNames) Asked(query string) (sets []uint32, respelt bool) {
-	if isTooLong(query) {
+	if IsTooLong(query) {
 		return nil, false
 	}
 	if sets := sn.with(setWords(query)); len(sets) > 0 {
@@ -541,9 +542,4 @@ func (sn *SetNames) Asked(query string) (sets []uint32, respelt bool) {
 }
 
 // SetName is the name of the set of a card, "" without one.
-func (ix *Index) SetName(card uint32) string {
-	if set := ix.c.Cards.Set[card]; set != snapshot.NoSet {
-		return ix.c.Sets.Name.At(int(set))
-	}
-	return ""
-}
+func (ix *Index) SetName(card uint32) string { return ix.c.OfSet(&ix.c.Sets.Name, int(card)) }

@@ -227,7 +227,7 @@ func sayNoSet(in *request, out *reply, found string) bool {
 // such set.
 func nearestSets(in *request, ref string) string {
 	var names []string
-	for _, set := range in.View.Index.SetNames().Nearest(nil, ref) {
+	for _, set := range in.View.Index.SetNames().Nearest(ref) {
 		names = append(names, `"`+in.View.Catalog.Sets.Name.At(int(set))+`"`)
 	}
 

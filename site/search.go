@@ -177,11 +177,13 @@ func (n *names) of(v *engine.View) *collector.Lexicon {
 	if n.known == nil || n.snapshot != v.ID {
 		c := v.Catalog
 		n.snapshot = v.ID
-		n.known = collector.NewLexicon(func(each func(string)) {
+		n.known = collector.NewLexicon(func(yield func(string) bool) {
 			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
-				for i := range all.Len() {
+				for name := range all.All() {
 					// The catalog goes when the next one comes, and the names with it.
-					each(strings.Clone(index.PlainName(all.At(i))))
+					if !yield(strings.Clone(index.PlainName(name))) {
+						return
+					}
 				}
 			}
 		})

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"iter"
 	"slices"
 	"unsafe"
 )
@@ -14,6 +15,15 @@ type Strings struct {
 
 // Len is the number of strings.
 func (s *Strings) Len() int { return len(s.ends) }
+
+// All yields the strings in order.
+func (s *Strings) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < s.Len() && yield(s.At(i)); {
+			i++
+		}
+	}
+}
 
 // Size is the number of bytes in the arena.
 func (s *Strings) Size() int { return len(s.arena) }

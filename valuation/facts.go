@@ -170,9 +170,8 @@ func (f *facts) readVariant(a *Appraiser) {
 
 // isVariant reports whether some card is priced in a variant of this name.
 func (cs cards) isVariant(name string) bool {
-	variants := &cs.view.Catalog.Variants
-	for i := range variants.Len() {
-		if engine.SameVariant(variants.At(i), name) {
+	for variant := range cs.view.Catalog.Variants.All() {
+		if engine.SameVariant(variant, name) {
 			return true
 		}
 	}

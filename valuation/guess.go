@@ -270,7 +270,7 @@ func (a *Appraiser) nearestSets(name string) string {
 	}
 
 	perhaps := ""
-	for _, set := range a.View.Index.SetNames().Nearest(nil, name) {
+	for _, set := range a.View.Index.SetNames().Nearest(name) {
 		text := `, "` + a.View.Catalog.Sets.Name.At(int(set)) + `"`
 		if perhaps != "" && len(perhaps)+len(text) > longestNearest {
 			break
