@@ -88,11 +88,8 @@ func (o *orders) byFit(step func()) {
 	}
 
 	o.likely = slices.Clone(o.newest)
-	compared := 0
-	slices.SortStableFunc(o.likely, func(a, b uint32) int {
-		compared++
-		text.Every(step, compared)
-		return cmp.Compare(fit[b], fit[a])
+	text.Sort(step, o.likely, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(fit[b], fit[a]), cmp.Compare(o.c.Cards.Order[a], o.c.Cards.Order[b]))
 	})
 
 	o.rankFit = make([]uint32, len(o.likely))

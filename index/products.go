@@ -1,7 +1,6 @@
 package index
 
 import (
-	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -41,10 +40,7 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 		products.sealed.add(uint32(row))
 	}
 
-	compared := 0
-	slices.SortFunc(products.items, func(a, b uint32) int {
-		compared++
-		text.Every(step, compared)
+	text.Sort(step, products.items, func(a, b uint32) int {
 		return strings.Compare(products.tail(a), products.tail(b))
 	})
 

@@ -242,38 +242,36 @@ func (d *discovery) sort(step func()) (v vocabulary, rank []uint32) {
 
 // addSets files every set under the words of its name and under its codes.
 func (b *builder) addSets() {
-	// By set: a card of it, plus one. Any card describes its set.
-	first := []int{}
+	ix := b.index
+	sets := 0
 	for i := range b.corpus.Len {
 		Every(b.step, i)
-		set := b.corpus.Set(i)
-		b.index.setOf[i] = set
-		for int(set) >= len(first) {
-			first = append(first, 0)
-		}
-		if set >= 0 && first[set] == 0 {
-			first[set] = i + 1
-		}
+		ix.setOf[i] = b.corpus.Set(i)
+		sets = max(sets, int(ix.setOf[i])+1)
 	}
 
-	b.index.setWords = make([]wordCover, len(first))
-	b.index.setYear = make([]uint16, len(first))
-	for set, card := range first {
-		if card == 0 {
+	ix.setCard = NewColumn(sets, b.corpus.Len, func(card int) uint32 { return uint32(ix.setOf[card]) }, Itself)
+	ix.setWords = make([]wordCover, sets)
+	ix.setYear = make([]uint16, sets)
+	for set := range sets {
+		cards := ix.setCard.Of(uint32(set))
+		if len(cards) == 0 {
 			continue
 		}
 
-		parsed := b.reader.readSet(b.corpus.SetName(card-1), b.corpus.SetCode(card-1))
-		b.index.setWords[set] = coverOf(len(parsed.words), len(parsed.words))
-		b.index.setWords[set].core &^= spareWords(parsed.words)
-		b.index.setYear[set] = uint16(max(0, b.corpus.Year(card-1)))
+		// Any card describes its set.
+		card := int(cards[0])
+		parsed := b.reader.readSet(b.corpus.SetName(card), b.corpus.SetCode(card))
+		ix.setWords[set] = coverOf(len(parsed.words), len(parsed.words))
+		ix.setWords[set].core &^= spareWords(parsed.words)
+		ix.setYear[set] = uint16(max(0, b.corpus.Year(card)))
 		b.sets = b.addWords(b.sets, uint32(set), parsed.words, len(parsed.words))
 		b.addWhole(parsed.words)
 		for _, code := range parsed.codes {
 			b.addCode(uint32(set), code)
 		}
-		b.corpus.SetAliases(card-1, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
-		b.addSetWords(uint32(set), parsed, b.reader.words(b.corpus.Series(card-1)))
+		b.corpus.SetAliases(card, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
+		b.addSetWords(uint32(set), parsed, b.reader.words(b.corpus.Series(card)))
 	}
 }
 
@@ -434,7 +432,6 @@ func (b *builder) finish() *Index {
 	b.step()
 	cards := len(ix.titleOf)
 	ix.titleCard = NewColumn(len(ix.titles), cards, func(card int) uint32 { return ix.titleOf[card] }, Itself)
-	ix.setCard = NewColumn(len(ix.setWords), cards, func(card int) uint32 { return uint32(ix.setOf[card]) }, Itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number

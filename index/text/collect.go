@@ -225,7 +225,7 @@ func (s *search) hitNames(r *reading) {
 		// Few titles were found: to go through their words is less than all titles of the word.
 		for _, t := range s.touched {
 			for i := held.start[t]; i < held.start[t+1]; i++ {
-				if w := held.word[i]; w >= r.lo && w < r.hi {
+				if w := held.holder[i]; w >= r.lo && w < r.hi {
 					s.hitName(t, r, held.mask[i])
 				}
 			}

@@ -47,7 +47,7 @@ type Index struct {
 	sets  postings // by word: the sets that hold it
 	codes postings // by word: the sets that are called so
 
-	held      forward // by title: the words it holds, the names turned round
+	held      postings // by title: the words it holds, the names turned round
 	titles    []title
 	titleCard Column // by title: its cards
 	titleOf   []uint32
@@ -207,23 +207,16 @@ func (ps *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 	}
 }
 
-// A forward list is, for each holder, its words in ascending order and their masks.
-type forward struct {
-	start []uint32
-	word  []uint32
-	mask  []uint32
-}
-
-// turn makes the forward list of postings.
-func (ps *postings) turn(holders int) forward {
+// turn is postings turned round: for each holder its words, in ascending order, and their masks.
+func (ps *postings) turn(holders int) postings {
 	start, next := places(holders, len(ps.holder), func(i int) uint32 { return ps.holder[i] })
-	fwd := forward{start: start, word: make([]uint32, len(ps.holder)), mask: make([]uint32, len(ps.holder))}
+	fwd := postings{start: start, holder: make([]uint32, len(ps.holder)), mask: make([]uint32, len(ps.holder))}
 
 	// Words are visited in order, and so they lie in each holder's list.
 	for w := range uint32(len(ps.start) - 1) {
 		for i := ps.start[w]; i < ps.start[w+1]; i++ {
 			at := &next[ps.holder[i]]
-			fwd.word[*at] = w
+			fwd.holder[*at] = w
 			fwd.mask[*at] = ps.mask[i]
 			*at++
 		}

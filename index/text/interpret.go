@@ -186,8 +186,7 @@ func (cs costs) heard() (units uint8) {
 
 // Names says whether a card's name, or what qualifies it, has a word.
 func (ix *Index) Names(card, word uint32) bool {
-	t := ix.titleOf[card]
-	return word != none && slices.Contains(ix.held.word[ix.held.start[t]:ix.held.start[t+1]], word)
+	return word != none && slices.Contains(ix.held.holders(ix.titleOf[card]), word)
 }
 
 // IsOfSet says whether a card's set is called by a word, among others: of its name, or a code.

@@ -278,7 +278,7 @@ func (q *query) numberKey(i, til int) []byte {
 			q.key = append(q.key, b)
 			// The key grows as NumberKey would make it of the whole.
 			mark := len(q.key) - 1
-			q.key = collector.ExtendKey(q.key, 0, mark, at == 0 && k > i)
+			q.key = collector.ExtendKey(q.key, mark, at == 0 && k > i)
 		}
 	}
 
