@@ -93,8 +93,9 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	sn.everyday = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) { everydayNames(name, add) })
 	})
-	for set := range n {
-		sn.heads = append(sn.heads, setHead(c.Sets.Name.At(set)))
+	for name := range c.Sets.Name.All() {
+		// A name of signs alone begins with nothing.
+		sn.heads = append(sn.heads, append(setWords(name), "")[0])
 	}
 	sn.words = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) {
@@ -221,21 +222,14 @@ func everydayNames(name string, add func(string)) {
 // setWords are the folded words of a name, without "and".
 func setWords(name string) []string {
 	var words []string
-	for _, field := range strings.FieldsFunc(collector.Unescape(name), func(r rune) bool {
-		return r != '\'' && r != '’' && !collector.IsWordRune(lowerRune(r)) && r < 0x80 || r == '–' || r == '—'
+	for field := range strings.FieldsFuncSeq(collector.Unescape(name), func(r rune) bool {
+		return r < utf8.RuneSelf && r != '\'' && !collector.IsWordByte(collector.Lower(byte(r))) || r == '–' || r == '—'
 	}) {
 		if w := collector.Fold(field); w != "" && w != "and" {
 			words = append(words, w)
 		}
 	}
 	return words
-}
-
-func lowerRune(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
 }
 
 // spareEnd is a name without "set" or "base set" at its end, which nobody says.
@@ -346,14 +340,6 @@ func (sn *SetNames) either(words []string) []uint32 {
 		return sets
 	}
 	return sn.Spelt(strings.Join(words, ""))
-}
-
-// setHead is the first word of a set's name, folded.
-func setHead(name string) string {
-	if words := setWords(name); len(words) > 0 {
-		return words[0]
-	}
-	return ""
 }
 
 // ofEveryday are the sets that have exactly these words as a code or an everyday name, ascending.

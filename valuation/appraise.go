@@ -47,11 +47,9 @@ func (a *Appraiser) Reset(view *engine.View) {
 	a.item = Item{}
 	clear(a.parts[:cap(a.parts)])
 
-	words := a.facts.words[:cap(a.facts.words)]
-	beside := a.facts.beside[:cap(a.facts.beside)]
-	clear(words)
-	clear(beside)
-	a.facts = facts{words: words[:0], beside: beside[:0]}
+	clear(a.facts.words[:cap(a.facts.words)])
+	clear(a.facts.beside[:cap(a.facts.beside)])
+	a.facts = facts{words: a.facts.words[:0], beside: a.facts.beside[:0]}
 }
 
 // Value finds out what a line means and costs.

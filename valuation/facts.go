@@ -178,11 +178,11 @@ func (cs cards) isVariant(name string) bool {
 	return false
 }
 
-// readNumber reads the number that was given. One behind the code of a set is that of a card of the
-// set: "svp 085".
+// readNumber reads the number that was given, or else one that stands in the name. One behind the code of a
+// set is that of a card of the set: "svp 085".
 func (f *facts) readNumber(a *Appraiser, number string) {
 	number = strings.TrimSpace(number)
-	if number == "" {
+	if number == "" || f.hasNumber() {
 		return
 	}
 
@@ -202,13 +202,6 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 				f.sets = sets
 			}
 		}
-	}
-}
-
-// readOnlyNumber reads a number that stands in the name, unless one was given.
-func (f *facts) readOnlyNumber(a *Appraiser, number string) {
-	if !f.hasNumber() {
-		f.readNumber(a, number)
 	}
 }
 
@@ -281,7 +274,7 @@ func (f *facts) readCode(a *Appraiser) {
 		code.kind = idle
 		code.suffix = true
 		number.suffix = true
-		f.readOnlyNumber(a, number.raw)
+		f.readNumber(a, number.raw)
 
 		// A set that was given tells the card, and a code of another one contradicts it.
 		if f.item.Set != "" || f.hasSet() {
@@ -323,7 +316,7 @@ func (f *facts) readDeckCode(a *Appraiser) {
 			number.suffix = true
 			f.takeSet(sets, run)
 			f.deck = true
-			f.readOnlyNumber(a, number.raw)
+			f.readNumber(a, number.raw)
 			return
 		}
 	}
@@ -346,7 +339,7 @@ func (f *facts) readGluedCode(a *Appraiser, at int) bool {
 	w.suffix = true
 	f.takeSet(sets, f.words[at:at+1])
 	f.deck = true
-	f.readOnlyNumber(a, number)
+	f.readNumber(a, number)
 	return true
 }
 

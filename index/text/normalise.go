@@ -87,13 +87,10 @@ func (sc *scanner) full() bool {
 
 func (sc *scanner) rune(c string, char rune) {
 	// Most characters are plain letters and digits, and are themselves in lower case.
-	letter := char
-	if 'A' <= char && char <= 'Z' {
-		letter += 'a' - 'A'
-	}
-	if 'a' <= letter && letter <= 'z' || '0' <= letter && letter <= '9' {
+	plain := collector.Lower(byte(char))
+	if char < utf8.RuneSelf && collector.IsWordByte(plain) {
 		sc.beginWord()
-		sc.norm.text = append(sc.norm.text, byte(letter))
+		sc.norm.text = append(sc.norm.text, plain)
 		return
 	}
 
@@ -160,10 +157,6 @@ func (sc *scanner) plain(c []byte, char rune) {
 		sc.hash = true
 	}
 
-	sc.separate(char)
-}
-
-func (sc *scanner) separate(char rune) {
 	switch char {
 	case ' ', '\t', '\n', '\r':
 		if sc.pending && sc.depth == 0 {
