@@ -208,7 +208,10 @@ func (e *Engine) live(now time.Time) []retiree {
 // affordable keeps the Views that fit into the budget; the oldest go first. It also drops Views of
 // the snapshot that becomes current: Retained finds that one as the current View.
 func (e *Engine) affordable(all []retiree, current *View) []retiree {
-	kept := slices.DeleteFunc(slices.Clone(all), func(retired retiree) bool { return retired.view.Hash == current.Hash })
+	kept := slices.DeleteFunc(slices.Clone(all), func(retired retiree) bool {
+		return retired.view.Hash == current.Hash
+	})
+
 	var size int64
 	for i, retired := range kept {
 		size += retired.view.Size()

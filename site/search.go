@@ -177,6 +177,7 @@ func (n *names) of(v *engine.View) *collector.Lexicon {
 	if n.known == nil || n.snapshot != v.ID {
 		c := v.Catalog
 		n.snapshot = v.ID
+
 		n.known = collector.NewLexicon(func(yield func(string) bool) {
 			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
 				for name := range all.All() {

@@ -231,6 +231,7 @@ func (d *decoder) column(name string, data any) {
 		d.column(name, &data.ends)
 	case *PackedPoints:
 		*data = d.bin(name, 1)
+
 	default:
 		column := integers(data)
 		width := int(column.Type().Elem().Size())

@@ -85,6 +85,7 @@ func (d *Dir) Current() (Current, error) {
 	var cur Current
 	err := d.open("CURRENT", &cur)
 	_, noFile := errors.AsType[*disk.NoFileError](err)
+
 	switch {
 	case noFile:
 		err = &DamageError{"CURRENT", "is not a regular file"}

@@ -102,6 +102,7 @@ func complete(corpus Corpus) Corpus {
 			*text = nothing
 		}
 	}
+
 	for _, number := range []*func(int) int{&corpus.Total, &corpus.Year} {
 		if *number == nil {
 			*number = func(int) int { return 0 }
