@@ -19,14 +19,11 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 			continue
 		}
 
-		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || SameVariant(code, variant) {
+		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || collector.SameVariant(code, variant) {
 			each(lane, code)
 		}
 	}
 }
-
-// SameVariant compares variants as every filter by variant does; see collector.SameVariant.
-func SameVariant(a, b string) bool { return collector.SameVariant(a, b) }
 
 // series is one variant's points while a history is being written.
 type series struct {

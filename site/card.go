@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"ninepocket/collector"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -173,7 +174,7 @@ func historyOf(v *engine.View, query CardQuery) (h history) {
 	// A link's variant wins over the display price's, wherever the two stand.
 	h.chosen = h.variants[0]
 	for _, one := range h.variants {
-		if query.Variant != "" && engine.SameVariant(one.code, query.Variant) {
+		if query.Variant != "" && collector.SameVariant(one.code, query.Variant) {
 			h.chosen = one
 			h.asked = one.code
 		} else if h.asked == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {

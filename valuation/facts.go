@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"ninepocket/collector"
-	"ninepocket/engine"
 	"ninepocket/index"
 )
 
@@ -171,7 +170,7 @@ func (f *facts) readVariant(a *Appraiser) {
 // isVariant reports whether some card is priced in a variant of this name.
 func (cs cards) isVariant(name string) bool {
 	for variant := range cs.view.Catalog.Variants.All() {
-		if engine.SameVariant(variant, name) {
+		if collector.SameVariant(variant, name) {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func wantedOf(f *facts) wanted {
 // ParseCondition reads a condition's text or code, or what people and shops write for it.
 func ParseCondition(s string) (snapshot.Condition, bool) {
 	for cond := range snapshot.FactorySealed {
-		if engine.SameVariant(cond.Code(), s) {
+		if collector.SameVariant(cond.Code(), s) {
 			return cond, true
 		}
 	}
@@ -63,7 +63,7 @@ func (p *pricer) finishOf(variant uint16) collector.Traits {
 // suits reports whether a variant is one that a line may mean: nothing that the line says of finish
 // and edition is otherwise. Shadowless cards are cards of their own.
 func (p *pricer) suits(wanted *wanted, variant uint16) bool {
-	if engine.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
+	if collector.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
 	}
 
@@ -179,7 +179,7 @@ func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed b
 		v := l.Variant[lane]
 		switch {
 		case int(v) == variant || !p.suits(wanted, v):
-		case engine.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
+		case collector.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
 			return int(v), false
 		case variant < 0:
 			variant = int(v)

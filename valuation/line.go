@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"ninepocket/collector"
-	"ninepocket/engine"
 )
 
 // A layout is the header row of an app's export: which column has which field.
@@ -263,7 +262,7 @@ func (item *Item) fill(from *Item) {
 	item.Identifier = cmp.Or(item.Identifier, from.Identifier)
 	item.Game = cmp.Or(item.Game, from.Game)
 	item.Condition = cmp.Or(item.Condition, from.Condition)
-	if item.Variant != "" && from.Variant != "" && !engine.SameVariant(item.Variant, from.Variant) {
+	if item.Variant != "" && from.Variant != "" && !collector.SameVariant(item.Variant, from.Variant) {
 		item.tell(`variant "` + clip(item.Variant) + `" was given; the line says "` + clip(from.Variant) + `"`)
 	}
 	item.Variant = cmp.Or(item.Variant, from.Variant)

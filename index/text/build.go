@@ -414,12 +414,13 @@ func (b *builder) finish() *Index {
 		}
 	}
 
+	number := func(word uint32) uint32 { return rank[word] }
 	b.step()
-	ix.names = newPostings(ix.words.len(), b.names, rank)
+	ix.names = newPostings(ix.words.len(), b.names, number)
 	b.step()
 	ix.held = ix.names.turn(len(ix.titles))
-	ix.sets = newPostings(ix.words.len(), b.sets, rank)
-	ix.codes = newPostings(ix.words.len(), b.codes, rank)
+	ix.sets = newPostings(ix.words.len(), b.sets, number)
+	ix.codes = newPostings(ix.words.len(), b.codes, number)
 	ix.setWord = ix.words.findString("set")
 	ix.findOwnWords()
 	ix.wholes = newVocabulary(b.wholes, b.step)

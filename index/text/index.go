@@ -128,7 +128,19 @@ func (col *Column) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.
 
 // NewColumn groups n entries by key: entry i files rowOf(i) under keyOf(i), or nowhere where that is ^uint32(0).
 func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
-	start, next := places(keys, n, keyOf)
+	start := make([]uint32, keys+1)
+	for i := range n {
+		if k := keyOf(i); k != none {
+			start[k+1]++
+		}
+	}
+
+	for k := range keys {
+		start[k+1] += start[k]
+	}
+
+	// Where the next row of each key goes.
+	next := slices.Clone(start[:keys])
 	col := Column{start: start, rows: make([]uint32, start[keys])}
 	for i := range n {
 		if k := keyOf(i); k != none {
@@ -142,23 +154,6 @@ func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
 
 // Itself is the row of an entry where entry i is row i.
 func Itself(i int) uint32 { return uint32(i) }
-
-// places lays out n rows by key: the rows of key k begin at start[k], and next[k] is where the next
-// one goes. Rows of key none have no place.
-func places(keys, n int, keyOf func(i int) uint32) (start, next []uint32) {
-	start = make([]uint32, keys+1)
-	for i := range n {
-		if k := keyOf(i); k != none {
-			start[k+1]++
-		}
-	}
-
-	for k := range keys {
-		start[k+1] += start[k]
-	}
-
-	return start, slices.Clone(start[:keys])
-}
 
 // beside is the bit in a posting's mask that marks a word which does not belong to the name but
 // only qualifies it.
@@ -209,20 +204,13 @@ func (ps *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 
 // turn is postings turned round: for each holder its words, in ascending order, and their masks.
 func (ps *postings) turn(holders int) postings {
-	start, next := places(holders, len(ps.holder), func(i int) uint32 { return ps.holder[i] })
-	fwd := postings{start: start, holder: make([]uint32, len(ps.holder)), mask: make([]uint32, len(ps.holder))}
-
-	// Words are visited in order, and so they lie in each holder's list.
+	entries := make([]posting, len(ps.holder))
 	for w := range uint32(len(ps.start) - 1) {
 		for i := ps.start[w]; i < ps.start[w+1]; i++ {
-			at := &next[ps.holder[i]]
-			fwd.holder[*at] = w
-			fwd.mask[*at] = ps.mask[i]
-			*at++
+			entries[i] = posting{ps.holder[i], w, ps.mask[i]}
 		}
 	}
-
-	return fwd
+	return newPostings(holders, entries, func(holder uint32) uint32 { return holder })
 }
 
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
@@ -230,17 +218,10 @@ type posting struct{ word, holder, mask uint32 }
 
 // newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word
 // numbers. A holder that has a word twice ("Muk & Alolan Muk") is listed twice.
-func newPostings(words int, entries []posting, rank []uint32) postings {
-	start, next := places(words, len(entries), func(i int) uint32 { return rank[entries[i].word] })
-	ps := postings{start: start, holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries))}
-
+func newPostings(words int, entries []posting, rank func(word uint32) uint32) postings {
 	// Holders come in ascending order, and stay so.
-	for _, entry := range entries {
-		at := &next[rank[entry.word]]
-		ps.holder[*at] = entry.holder
-		ps.mask[*at] = entry.mask
-		*at++
-	}
-
-	return ps
+	word := func(i int) uint32 { return rank(entries[i].word) }
+	col := NewColumn(words, len(entries), word, func(i int) uint32 { return entries[i].holder })
+	masks := NewColumn(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
+	return postings{col.start, col.rows, masks.rows}
 }

@@ -30,12 +30,6 @@ const (
 	markYear
 )
 
-// A wish is a preference that a query told, and the words that told it.
-type wish struct {
-	collector.Wish
-	start, end int // among the normalised query
-}
-
 // maxWishes is how many preferences of a query count.
 const maxWishes = 7
 
@@ -302,8 +296,7 @@ func (q *query) noteMarks() {
 			q.leftOut = true
 		case markWish:
 			if m.wish.Have != 0 && len(q.wishes) < maxWishes {
-				tok := q.norm.tokens[i]
-				q.wishes = append(q.wishes, wish{m.wish, tok.start, tok.end})
+				q.wishes = append(q.wishes, m.wish)
 			}
 		case markPlain, markQuiet, markYear:
 		}

@@ -56,16 +56,16 @@ type query struct {
 
 	// What the words say beside what is looked for: marks.go.
 	marks    []mark
-	wishes   []wish
-	games    uint64   // the games that are meant
-	card     uint32   // the card that the whole query is another name of, or none
-	aliased  uint64   // the games in which other names mean what they were read as
-	stands   []string // what other names were read as, each by itself
-	rewrote  bool     // another name was read as what it stands for
-	wholly   bool     // it was all there is
-	leftOut  bool     // words were left out that say which copy is meant
-	optional uint8    // the units that may be missing for nothing
-	unpriced bool     // prices do not say which of several cards is meant
+	wishes   []collector.Wish // the preferences that it tells
+	games    uint64           // the games that are meant
+	card     uint32           // the card that the whole query is another name of, or none
+	aliased  uint64           // the games in which other names mean what they were read as
+	stands   []string         // what other names were read as, each by itself
+	rewrote  bool             // another name was read as what it stands for
+	wholly   bool             // it was all there is
+	leftOut  bool             // words were left out that say which copy is meant
+	optional uint8            // the units that may be missing for nothing
+	unpriced bool             // prices do not say which of several cards is meant
 
 	// What a missing word costs: weigh.
 	weight   [maxUnits]uint8

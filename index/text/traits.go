@@ -92,7 +92,7 @@ func (s *search) unmet(card uint32) (sum uint64) {
 	for _, wish := range s.query.wishes {
 		switch {
 		case s.ix.traits[card]&wish.Have != 0:
-		case s.ix.comesNear(card, wish.Wish):
+		case s.ix.comesNear(card, wish):
 			sum++
 		default:
 			sum += 2

@@ -91,26 +91,18 @@ func (q *query) codes(ix *Index) (codes uint8) {
 
 // ofOneSet says whether some units are all words of the name of one set.
 func (ix *Index) ofOneSet(q *query, units uint8) bool {
-	first := q.units[bits.TrailingZeros8(units)].id
-	if first == none {
-		return false
-	}
-
-	for _, set := range ix.sets.holders(first) {
-		all := true
-		for rest := units; rest != 0 && all; rest &= rest - 1 {
+	hasAll := func(set uint32) bool {
+		for rest := units; rest != 0; rest &= rest - 1 {
 			id := q.units[bits.TrailingZeros8(rest)].id
-			if id == none {
+			if id == none || !slices.Contains(ix.sets.holders(id), set) {
 				return false
 			}
-			all = slices.Contains(ix.sets.holders(id), set)
 		}
-		if all {
-			return true
-		}
+		return true
 	}
 
-	return false
+	first := q.units[bits.TrailingZeros8(units)].id
+	return first != none && slices.ContainsFunc(ix.sets.holders(first), hasAll)
 }
 
 // weightOf returns what a unit costs where it is missing, and whether it is a word of the catalog.
@@ -174,17 +166,14 @@ func (q *query) lackTable() (lacks [1 << maxUnits]int) {
 
 // notes are the units that are known and mostly qualify names; none where there are no others.
 func (q *query) notes(ix *Index) (notes uint8) {
-	others := false
 	for i := range q.units {
 		u := &q.units[i]
 		if u.id != none && !u.number && !collector.IsInteger(u.text) && ix.isUsed(u.id, asNote) {
 			notes |= 1 << i
-		} else {
-			others = true
 		}
 	}
 
-	if !others {
+	if bits.OnesCount8(notes) == len(q.units) {
 		return 0
 	}
 	return notes
