@@ -31,6 +31,10 @@ type guard struct {
 	todo  string // what to do when it refuses; CURRENT and NEXT stand for the snapshots' ids
 }
 
+func row(name string, limit float64, kind kind, judge func(*day) finding, help, todo string) guard {
+	return guard{name, limit, kind, judge, help, todo}
+}
+
 // kind is how a guard judges.
 type kind uint8
 
@@ -65,57 +69,57 @@ const compareHint = "ninepocket snapshot diff CURRENT NEXT --store STORE"
 
 // guards are judged and shown in this order.
 var guards = []guard{
-	{"schema", 0, atMost, (*day).schema,
-		"Records that break a bound of the published formats.", "this is a mistake of the program: report it"},
-	{"minimum_cards", 1, atLeast, (*day).minimumCards,
-		"Cards in the snapshot.", "look at the sources and the quarantine report of the build"},
-	{"minimum_prices", 0, atLeast, (*day).minimumPrices,
-		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"},
-	{"older", 0, compared, (*day).older,
+	row("schema", 0, atMost, (*day).schema,
+		"Records that break a bound of the published formats.", "this is a mistake of the program: report it"),
+	row("minimum_cards", 1, atLeast, (*day).minimumCards,
+		"Cards in the snapshot.", "look at the sources and the quarantine report of the build"),
+	row("minimum_prices", 0, atLeast, (*day).minimumPrices,
+		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"),
+	row("older", 0, compared, (*day).older,
 		"Seconds by which the snapshot describes an earlier time than the current one.",
-		"pull today's feed and build again; to go back on purpose run: " +
-			"ninepocket snapshot rollback NEXT --store STORE"},
-	{"future", 86_400, compared, (*day).future,
+		"pull today's feed and build again; to go back on purpose run: "+
+			"ninepocket snapshot rollback NEXT --store STORE"),
+	row("future", 86_400, compared, (*day).future,
 		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.",
-		"look at the dates of the feed's files, or set the clock"},
-	{repeatedFeedName, 0, compared, (*day).repeatedFeed,
+		"look at the dates of the feed's files, or set the clock"),
+	row(repeatedFeedName, 0, compared, (*day).repeatedFeed,
 		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
-		"pull today's feed and build again"},
-	{"duplicate_keys", 0, compared, (*day).duplicateKeys,
+		"pull today's feed and build again"),
+	row("duplicate_keys", 0, compared, (*day).duplicateKeys,
 		"Identities that two records claim, beyond those of the current snapshot.",
-		"give the records identities of their own, or an alias, and build again; " +
-			"the quarantine report names the lines"},
-	{"cards_removed", 0.05, compared, (*day).cardsRemoved,
+		"give the records identities of their own, or an alias, and build again; "+
+			"the quarantine report names the lines"),
+	row("cards_removed", 0.05, compared, (*day).cardsRemoved,
 		"Share of the current snapshot's cards that are gone.",
-		"look for missing files in the catalog feed: " + compareHint},
-	{"cards_added", 0.5, compared, (*day).cardsAdded,
+		"look for missing files in the catalog feed: "+compareHint),
+	row("cards_added", 0.5, compared, (*day).cardsAdded,
 		"Cards that are new, as a share of the current snapshot's.",
-		"were identities lost, or a game added on purpose? Look at: " + compareHint},
-	{"cards_changed", 0.1, compared, (*day).cardsChanged,
+		"were identities lost, or a game added on purpose? Look at: "+compareHint),
+	row("cards_changed", 0.1, compared, (*day).cardsChanged,
 		"Share of the cards in both snapshots whose name, number or set is another.",
-		"look whether columns of the feed were swapped: " + compareHint},
-	{"sets_emptied", 0, compared, (*day).setsEmptied,
+		"look whether columns of the feed were swapped: "+compareHint),
+	row("sets_emptied", 0, compared, (*day).setsEmptied,
 		"Sets that lost most of their cards or all of their prices.",
-		"pull the files of these sets again and build again"},
-	{"prices_lost", 0.1, compared, (*day).pricesLost,
+		"pull the files of these sets again and build again"),
+	row("prices_lost", 0.1, compared, (*day).pricesLost,
 		"Share of the current snapshot's prices that are gone.",
-		"look for missing or empty price files and at the quarantine report of the build"},
-	{pricesMovedName, 0.05, compared, (*day).pricesMoved,
+		"look for missing or empty price files and at the quarantine report of the build"),
+	row(pricesMovedName, 0.05, compared, (*day).pricesMoved,
 		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.",
-		"were cents read as dollars, or columns swapped? Look at: " + compareHint},
-	{setsRepricedName, 10, compared, (*day).setsRepriced,
+		"were cents read as dollars, or columns swapped? Look at: "+compareHint),
+	row(setsRepricedName, 10, compared, (*day).setsRepriced,
 		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
-		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: " +
-			compareHint},
-	{"groups_missing", 0.05, atMost, (*day).groupsMissing,
+		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
+			compareHint),
+	row("groups_missing", 0.05, atMost, (*day).groupsMissing,
 		"Share of the sets whose prices the feed lacks on the snapshot's day, when it is more than one.",
-		"pull the feed again and build again"},
-	{"unpriced", 0.5, first, (*day).unpriced,
+		"pull the feed again and build again"),
+	row("unpriced", 0.5, first, (*day).unpriced,
 		"Share of the cards without a price, of a first snapshot that has price feeds.",
-		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"},
-	{"quarantined", 0.05, atMost, (*day).quarantined,
+		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"),
+	row("quarantined", 0.05, atMost, (*day).quarantined,
 		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
-		"look at the reasons: ninepocket snapshot inspect NEXT --store STORE"},
+		"look at the reasons: ninepocket snapshot inspect NEXT --store STORE"),
 }
 
 // Names are the guards' names in order.
