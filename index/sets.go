@@ -35,11 +35,7 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		return dst, -1
 	}
 
-	var series []uint32
-	if filter.Series != "" {
-		series = ix.series.find(collector.Fold(filter.Series))
-	}
-
+	series := ix.series.find(collector.Fold(filter.Series))
 	var asked []uint32
 	if filter.Query != "" {
 		asked, _ = ix.setNames.Asked(filter.Query)
