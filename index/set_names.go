@@ -423,14 +423,9 @@ func (sn *SetNames) misspelt(words []string) []uint32 {
 		}
 	}
 
-	if len(best) != 1 {
+	isOther := func(w string) bool { return len(w) <= longestCode && !slices.Contains(sn.with([]string{w}), best[0]) }
+	if len(best) != 1 || slices.ContainsFunc(words, isOther) {
 		return nil
-	}
-
-	for _, w := range words {
-		if len(w) <= longestCode && !slices.Contains(sn.with([]string{w}), best[0]) {
-			return nil
-		}
 	}
 	return best
 }

@@ -61,14 +61,7 @@ func (sp *spelling) has(i int) bool {
 // isNear reports whether a word is one of the name with a mistake or two. Short words are all a letter
 // or two from one another.
 func (sp *spelling) isNear(w string) bool {
-	most := 0
-	switch {
-	case len(w) >= 8:
-		most = 2
-	case len(w) >= 4:
-		most = 1
-	}
-
+	most := min(len(w)/4, 2)
 	return most > 0 && slices.ContainsFunc(sp.name, func(one string) bool {
 		return collector.Distance(one, w, most+1) <= most
 	})
