@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -142,19 +143,23 @@ func (f *facts) isCore() bool {
 
 // likeness is how likely it is that a card is meant by a line that it fits.
 type likeness struct {
-	card  uint32
-	plain bool // nothing qualifies its name
-	home  bool // it is of the set that its number names
-	spare int  // how much its name says beside its core, where the line has a number
+	card uint32
+	// rank is, the most telling first and the least value likeliest: 1 where something qualifies the
+	// card's name, 1 where it is not of the set that its number names, and how much its name says beside
+	// its core, where the line has a number.
+	rank [3]int
 }
 
 func (cs cards) likenessOf(f *facts, card uint32) likeness {
 	spare := cs.spare(card)
-	like := likeness{card: card, plain: spare == 0, home: cs.view.Index.Facts().IsHome(card)}
+	like := likeness{card: card, rank: [3]int{min(spare, 1)}}
+	if !cs.view.Index.Facts().IsHome(card) {
+		like.rank[1] = 1
+	}
 
 	// Among cards of one number the plainest is likeliest; of others search knows better.
 	if f.hasNumber() {
-		like.spare = spare
+		like.rank[2] = spare
 	}
 	return like
 }
@@ -162,13 +167,5 @@ func (cs cards) likenessOf(f *facts, card uint32) likeness {
 // isLikelier orders cards: plain ones first, then those of the set that their number names, with the
 // plainest name, then as search does.
 func (cs cards) isLikelier(x, y likeness) bool {
-	switch {
-	case x.plain != y.plain:
-		return x.plain
-	case x.home != y.home:
-		return x.home
-	case x.spare != y.spare:
-		return x.spare < y.spare
-	}
-	return cs.view.Index.Facts().CompareLikely(x.card, y.card) < 0
+	return cmp.Or(slices.Compare(x.rank[:], y.rank[:]), cs.view.Index.Facts().CompareLikely(x.card, y.card)) < 0
 }
