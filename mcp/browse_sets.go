@@ -168,16 +168,13 @@ func writeSet(out *reply, set int) {
 		out.say(" | ", series)
 	}
 
-	out.say(" | ")
 	if sets.Release[set] == snapshot.NoDay {
-		out.say("no date")
+		out.say(" | no date")
 	} else {
-		out.sayDay(sets.Release[set])
+		out.say(" | ", sets.Release[set])
 	}
 
-	out.say(" | ")
-	out.sayCount(int(sets.Cards[set]), "card")
-	out.say(" | ", out.c.Games.Slug.At(int(sets.Game[set])))
+	out.say(" | ", count{int(sets.Cards[set]), "card"}, " | ", out.c.Games.Slug.At(int(sets.Game[set])))
 	if out.detailed {
 		out.sayPage("/sets/", sets.Slug.At(set))
 	}
@@ -223,8 +220,7 @@ func browseSet(in *request, out *reply, ref string) refusal {
 
 // chooseSet refuses a name that several sets have, and lists them.
 func chooseSet(out *reply, sets []uint32, ref string) refusal {
-	out.sayCount(len(sets), "set")
-	out.say(` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
+	out.say(count{len(sets), "set"}, ` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
 	for _, set := range sets[:min(len(sets), 10)] {
 		out.say("- ")
 		writeSet(out, int(set))
