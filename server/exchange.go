@@ -35,7 +35,6 @@ type exchange struct {
 	request api.Request
 	reply   api.Reply
 	policy  policy
-	text    []byte // scratch
 }
 
 // current is what an exchange has of one request alone.

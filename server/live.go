@@ -1,8 +1,6 @@
 package server
 
 import (
-	"strconv"
-
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/wire"
@@ -72,8 +70,7 @@ func (p *policy) of(minute, day access.Policy) []byte {
 		p.minute = minute.Limit
 		p.day = day.Limit
 		p.lines = appendRateLimitPolicy(p.lines[:0], minute, day)
-		p.lines = append(p.lines, "\r\nX-RateLimit-Limit: "...)
-		p.lines = strconv.AppendInt(p.lines, minute.Limit, 10)
+		p.lines = wire.AppendInt(p.lines, "\r\nX-RateLimit-Limit: ", minute.Limit)
 	}
 	return p.lines
 }
