@@ -97,9 +97,7 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 	if len(r.cards) == 0 {
 		out.noteUnknownCards(r.View.Index, &filter)
 	}
-	if filter.Set != "" {
-		out.tellSet(r.View, filter.Set)
-	}
+	out.tellSets(r.View, filter.Set, r.View.Index.SetNames().Read)
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)
 	out.Body = append(out.Body, `],"direction":"`...)
