@@ -51,7 +51,7 @@ func (x *exchange) tell(f *wire.Fault, on string) {
 	x.Head.Send(&resp.Header)
 
 	x.reply.Body = x.surface.spell(x.reply.Body[:0], x.s.BaseURL, *f, string(x.id))
-	x.SendCopy(x.reply.Body)
+	resp.SetBody(x.reply.Body)
 }
 
 // beginHead begins the head of an answer with what all answers of a surface have.

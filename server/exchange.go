@@ -389,8 +389,8 @@ func (x *exchange) panicked(p any) {
 	x.Ctx.Response.Header.DisableNormalizing()
 	x.Encoded = ""
 	x.allowOrigin()
-	if x.surface.outside != nil {
-		x.surface = x.surface.outside
+	if x.surface == &toolSurface {
+		x.surface = &gateSurface // outside of a tool there is no result to tell it in
 	}
 	x.refuse(somethingWrong)
 }

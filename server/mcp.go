@@ -33,9 +33,8 @@ var toolSurface = surface{
 	private:   "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
-	limits:  addRateLimits,
-	tell:    tellAgent,
-	outside: &gateSurface,
+	limits: addRateLimits,
+	tell:   tellAgent,
 }
 
 // mcpServer is the gate of package mcp: who may call from where, and the tools as operations.

@@ -78,7 +78,7 @@ func (s *Server) withPages(table []*path) []*path {
 	add("/sitemaps/{id}", "text", paged((*visit).sitemap))
 	add(assetsPath, "asset", visited((*visit).asset))
 	for _, asset := range s.Pages.Assets() {
-		s.assets[asset.Name] = newAsset(asset)
+		s.assets[asset.Name] = newDocument(asset.Type, asset.Content)
 	}
 	return table
 }

@@ -1,10 +1,6 @@
 package server
 
-import (
-	"github.com/valyala/fasthttp"
-
-	"ninepocket/site"
-)
+import "github.com/valyala/fasthttp"
 
 const referencePath = "/docs"
 
@@ -14,22 +10,12 @@ const (
 	imagePolicy = "default-src 'none'; sandbox"
 )
 
-// asset is a file of the site with its encodings, made once.
-type asset struct {
-	document
-	mediaType string
-}
-
-func newAsset(a *site.Asset) *asset {
-	return &asset{document: newDocument(a.Content), mediaType: a.Type}
-}
-
 // asset answers GET /assets/{name}. A name holds a hash of the content, so that it is its own
 // validator.
 func (v *visit) asset() {
 	name, _ := v.x.request.PathID()
-	a := v.x.s.assets[name]
-	if a == nil {
+	a, known := v.x.s.assets[name]
+	if !known {
 		v.lost()
 		return
 	}

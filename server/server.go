@@ -83,7 +83,7 @@ type Server struct {
 	instant  func(time.Time) (time.Time, access.Instant)
 	tools    *mcpServer
 	counts   *counts
-	assets   map[string]*asset // by name
+	assets   map[string]document // files of the site, by name
 	visitors *visitors
 	packs    *front.Packs
 	service  api.Service
@@ -113,7 +113,7 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, assets: map[string]*asset{}, visitors: newVisitors(),
+		Options: options, assets: map[string]document{}, visitors: newVisitors(),
 		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience

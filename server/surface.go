@@ -31,9 +31,6 @@ type surface struct {
 	noCatalog *wire.Fault     // what is told before the first catalog
 	limits    func(*exchange) // adds the lines that show limits to the head of an answer
 	tell      func(x *exchange, f *wire.Fault)
-	// outside is the surface that tells what went wrong outside of an operation; nil for the
-	// surface itself.
-	outside *surface
 }
 
 // keyFault is what a request is told whose key was not recognised.

@@ -163,9 +163,6 @@ func AppendETag(dst []byte, tag uint64, encoding string) []byte {
 // SendShared sends bytes that belong to somebody else and are never written to.
 func (c *Call) SendShared(content []byte) { c.Ctx.Response.SetBodyRaw(content) }
 
-// SendCopy sends a copy of content.
-func (c *Call) SendCopy(content []byte) { c.Ctx.Response.SetBody(content) }
-
 // SendOwned sends content and returns a buffer in its place: the two change owners instead of being
 // copied.
 func (c *Call) SendOwned(content []byte) (spare []byte) {
@@ -190,12 +187,7 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	begin := content[:tail]
 
 	var sum uint32
-	if keep {
-		c.packed, sum = c.packs.append(c.packed[:0], begin, encoding)
-	} else {
-		c.packed = appendPacked(c.packed[:0], begin, encoding)
-		sum = checksum(begin, encoding)
-	}
+	c.packed, sum = c.packs.append(c.packed[:0], begin, encoding, keep)
 	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
 
 	c.packed = c.SendOwned(c.packed)
