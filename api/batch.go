@@ -284,19 +284,17 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 			continue
 		}
 
-		if !isID {
-			if !r.appendCalled(out, ref, entry) {
-				missing = append(missing, uint32(i))
-			}
-			continue
+		var card int
+		var found bool
+		if isID {
+			card, found = r.View.Index.Card(ref)
 		}
-
-		card, ok := r.View.Index.Card(ref)
-		if !ok {
+		switch {
+		case found:
+			out.Body = append(wire.Comma(out.Body), entry(card)...)
+		case isID || !r.appendCalled(out, ref, entry):
 			missing = append(missing, uint32(i))
-			continue
 		}
-		out.Body = append(wire.Comma(out.Body), entry(card)...)
 	}
 
 	// What is not there is named, so that a client need not compare the lists.

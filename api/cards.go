@@ -72,12 +72,9 @@ func (r *Request) cardQuery() index.Query {
 
 // getCard answers GET /v1/cards/{id}.
 func getCard(r *Request, out *Reply) *wire.Fault {
-	if f := r.invalid(); f != nil {
+	card, f := r.card()
+	if f != nil {
 		return f
-	}
-	card, ok := r.Card()
-	if !ok {
-		return r.noCard()
 	}
 
 	// Spelt when the View was made.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/access/keys"
 	"ninepocket/server/front"
 	"ninepocket/server/strict"
 	"ninepocket/wire"
@@ -119,7 +120,7 @@ func (x *exchange) answerHead(encoding string) {
 	x.beginHead()
 
 	// Not on preview: a replay is of another snapshot, and its meta tells the instant.
-	if x.surface.validates {
+	if x.surface.kind == keys.Live {
 		head.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	x.ignoredHead()
@@ -144,7 +145,7 @@ func (x *exchange) answerHead(encoding string) {
 // ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be why.
 func (x *exchange) ignoredHead() {
 	unknown := x.request.Args.Unknown()
-	if len(unknown) > 0 && !x.surface.strict {
+	if len(unknown) > 0 && x.surface.kind == keys.Live {
 		x.Head.Set("X-Ignored-Params", strings.Join(unknown, ", "))
 	}
 }

@@ -198,7 +198,7 @@ func (x *exchange) recognise() *wire.Fault {
 		return x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
 		return x.surface.keyFault(err)
-	case !x.surface.bearer && x.keys.header == nil:
+	case x.surface.kind == keys.Preview && x.keys.header == nil:
 		return x.surface.badKey
 	}
 
@@ -230,7 +230,7 @@ func (x *exchange) admit() *wire.Fault {
 	request.Tenant = x.charge.principal.Tenant
 	request.Plan = x.charge.principal.Plan
 	request.ID = x.id
-	request.Strict = x.surface.strict
+	request.Strict = x.surface.kind == keys.Preview
 	return nil
 }
 
@@ -298,7 +298,7 @@ func (x *exchange) runOnce() *wire.Fault {
 
 // validate compares the caller's validators with the answer's (decision 9).
 func (x *exchange) validate() {
-	if !x.surface.validates || !x.op.Cacheable {
+	if x.surface.kind == keys.Preview || !x.op.Cacheable {
 		return
 	}
 

@@ -10,8 +10,6 @@ import (
 var liveSurface = surface{
 	name:      onLive,
 	kind:      keys.Live,
-	bearer:    true,
-	validates: true,
 	cacheable: "private, max-age=60",
 	private:   "no-store",
 	challenge: `Bearer realm="ninepocket"`,

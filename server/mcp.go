@@ -27,10 +27,9 @@ var gateSurface = func() surface {
 // toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a
 // result that an agent can act on.
 var toolSurface = surface{
-	name:      onMCP,
-	kind:      keys.Live,
-	validates: true,
-	private:   "no-store",
+	name:    onMCP,
+	kind:    keys.Live,
+	private: "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
 	limits: addRateLimits,

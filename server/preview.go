@@ -9,7 +9,6 @@ import (
 var previewSurface = surface{
 	name:      onPreview,
 	kind:      keys.Preview,
-	strict:    true,
 	cacheable: "private, no-store",
 	private:   "private, no-store",
 	challenge: `ApiKey realm="ninepocket"`,

@@ -47,29 +47,18 @@ const (
 
 func (r *request) has(s single) bool { return r.seen&s != 0 }
 
-// singles are the names of those headers, in lower case.
-var singles = [...]struct {
-	name string
-	is   single
-}{
-	{"host", host},
-	{"origin", origin},
-	{"expect", expect},
-	{"x-api-key", apiKey},
-	{"content-type", contentType},
-	{"authorization", authorization},
-	{"content-length", contentLength},
-	{"idempotency-key", idempotencyKey},
-	{"transfer-encoding", transferEncoding},
-	{"mcp-protocol-version", protocolVersion},
+// singles are the names of those headers in the order of their bits, in lower case.
+var singles = [...]string{
+	"host", "content-length", "transfer-encoding", "content-type", "authorization", "x-api-key", "idempotency-key",
+	"mcp-protocol-version", "origin", "expect",
 }
 
 // singleOf is the header that a name means, 0 for one that may come more than once or does not
 // matter here.
 func singleOf(name []byte) single {
-	for i := range singles {
-		if isFold(name, singles[i].name) {
-			return singles[i].is
+	for bit, one := range singles {
+		if isFold(name, one) {
+			return 1 << bit
 		}
 	}
 	return 0
