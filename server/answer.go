@@ -105,12 +105,12 @@ func (x *exchange) answer() {
 	resp.Header.SetContentType("application/json")
 
 	switch {
+	case out.Stored == nil:
+		out.Body = x.Send(content, out.Tail, encoding, x.op.Cacheable)
 	case encoding != "":
-		x.SendPacked(content, out.Tail, encoding, x.op.Cacheable)
-	case out.Stored != nil:
-		x.SendShared(content) // the View's own bytes
+		x.Send(content, out.Tail, encoding, x.op.Cacheable)
 	default:
-		out.Body = x.SendOwned(content)
+		x.SendShared(content) // the View's own bytes
 	}
 }
 

@@ -230,10 +230,5 @@ func (x *exchange) answerMCP(status int) {
 	x.Head.Send(&resp.Header)
 	resp.Header.SetContentType("application/json")
 
-	body := x.reply.Body
-	if encoding := x.Encoding(len(body)); encoding != "" {
-		x.SendPacked(body, 0, encoding, false)
-		return
-	}
-	x.reply.Body = x.SendOwned(body)
+	x.reply.Body = x.Send(x.reply.Body, 0, x.Encoding(len(x.reply.Body)), false)
 }

@@ -148,11 +148,7 @@ func (v *visit) send(status int, cache string) {
 	head.Send(&resp.Header)
 	resp.SetStatusCode(status)
 	resp.Header.SetContentType(v.mediaType)
-	if encoding != "" {
-		v.x.SendPacked(v.x.reply.Body, 0, encoding, status == fasthttp.StatusOK)
-		return
-	}
-	v.x.reply.Body = v.x.SendOwned(v.x.reply.Body)
+	v.x.reply.Body = v.x.Send(v.x.reply.Body, 0, encoding, status == fasthttp.StatusOK)
 }
 
 // fileHead begins the head of a file.

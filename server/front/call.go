@@ -174,10 +174,13 @@ func (c *Call) SendOwned(content []byte) (spare []byte) {
 	return conn.lend(content)
 }
 
-// SendPacked sends content in an encoding. tail is where the part begins that is new each time, 0
-// when there is none. keep lets the part before it be remembered compressed: it is the same for
-// everybody.
-func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) {
+// Send sends content that belongs to the caller in an encoding, "" for plain, and returns memory that
+// the caller may have for the next answer. tail is where the part begins that is new each time, 0 when
+// there is none. keep lets the part before it be remembered compressed: it is the same for everybody.
+func (c *Call) Send(content []byte, tail int, encoding string, keep bool) (spare []byte) {
+	if encoding == "" {
+		return c.SendOwned(content)
+	}
 	c.Encode(encoding)
 
 	// A tail beyond the length of a stored block is compressed like the rest.
@@ -191,6 +194,7 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
 
 	c.packed = c.SendOwned(c.packed)
+	return content
 }
 
 // Encode notes that the answer's body is in an encoding.

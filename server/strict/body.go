@@ -108,7 +108,7 @@ func (b *body) sizeByte(c byte) (state, *Fault) {
 	case c == '\r' && b.digits > 0:
 		return afterSize, nil
 	case c == ';' && b.digits > 0:
-		return inSize, errExtension
+		return inSize, malformed("chunks must not have extensions")
 	case digit < 0 || b.digits == maxSizeDigits:
 		return inSize, errBadChunk
 	default:
