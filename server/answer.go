@@ -175,8 +175,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		x.path = s.rowOf(string(front.Path(ctx)))
-		if x.path != nil {
+		if all := s.find(x); all != nil {
+			x.path = all.siblings[0]
 			x.choose() // the headers tell the surface
 		}
 	}

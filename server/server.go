@@ -74,8 +74,7 @@ type Server struct {
 	lists    atomic.Int64 // that are being read as streams
 	http     *fasthttp.Server
 	router   *router.Router
-	card     methods          // cardPattern's
-	literal  map[string]*path // a row of each pattern
+	card     methods // cardPattern's
 	draining atomic.Bool
 	open     front.Connections
 	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
