@@ -118,21 +118,21 @@ func (v *visit) homePage(dst []byte) ([]byte, error) {
 	return v.pages.Home(dst, v.view, v.time), nil
 }
 
-// card is the card whose page is asked for below a path. One address a page, for links and search engines: that of
-// the card's slug.
-func (v *visit) card(kind string) (int, error) {
-	card, ok := v.x.request.Card()
+// found is the card or set whose page is asked for below a path. One address a page, for links and search engines:
+// that of its slug.
+func (v *visit) found(kind string, find func() (int, bool), slug func(int) string) (int, error) {
+	one, ok := find()
 	switch {
 	case !ok:
 		return 0, errNoPage
-	case v.moved(kind, v.view.Catalog.Cards.Slug.At(card)):
+	case v.moved(kind, slug(one)):
 		return 0, errMoved
 	}
-	return card, nil
+	return one, nil
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
-	card, err := v.card("/cards/")
+	card, err := v.found("/cards/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -144,7 +144,7 @@ func (v *visit) cardPage(dst []byte) ([]byte, error) {
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
 func (v *visit) embedPage(dst []byte) ([]byte, error) {
-	card, err := v.card("/embed/")
+	card, err := v.found("/embed/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -174,12 +174,9 @@ func (v *visit) favicon() {
 }
 
 func (v *visit) setPage(dst []byte) ([]byte, error) {
-	set, ok := v.x.request.Set()
-	if !ok {
-		return dst, errNoPage
-	}
-	if v.moved("/sets/", v.view.Catalog.Sets.Slug.At(set)) {
-		return dst, errMoved
+	set, err := v.found("/sets/", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
+	if err != nil {
+		return dst, err
 	}
 
 	v.pageArgs("sort", "view", "page")

@@ -88,22 +88,14 @@ func (c *Call) Encoding(n int) string {
 	}
 	// Asked for twice at most, for the validator and for the body.
 	if !c.asked {
-		c.picked = c.pick()
+		accept := c.Fields.Accept
+		if c.Fields.repeated&repeatedAccept != 0 {
+			accept = c.Field(fasthttp.HeaderAcceptEncoding)
+		}
+		c.picked = pickEncoding(accept)
 		c.asked = true
 	}
 	return c.picked
-}
-
-// pick reads Accept-Encoding.
-func (c *Call) pick() string {
-	accept := c.Fields.Accept
-	if c.Fields.repeated&repeatedAccept != 0 {
-		accept = c.Field(fasthttp.HeaderAcceptEncoding)
-	}
-	if len(accept) == 0 {
-		return ""
-	}
-	return pickEncoding(accept)
 }
 
 // Conditional reports whether there is an If-None-Match.
