@@ -88,8 +88,8 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, last func(d
 
 // linkNext makes the Link header: the same request with the next cursor.
 func (r *Request) linkNext(out *Reply, token []byte) {
-	link := append(out.Link[:0], '<')
-	link = append(link, r.Service.BaseURL...)
+	link := out.Link[:0]
+	link = append(append(link, '<'), r.Service.BaseURL...)
 	link = append(append(link, r.Op.Path...), '?')
 
 	// Unknown parameters are ignored, and do not travel along.
@@ -101,7 +101,8 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 	}
 
 	link = append(append(link, "cursor="...), token...)
-	out.Link = append(link, `>; rel="next"`...)
+	link = append(link, `>; rel="next"`...)
+	out.Link = link
 }
 
 // tagPage makes the validator of a page whose body holds a cursor, which is different each time: it

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/jsonwalk"
 	"ninepocket/valuation"
 )
 
@@ -24,12 +23,6 @@ type request struct {
 
 func (in *request) reset(e *Endpoint, t *tool, by Caller) {
 	*in = request{Caller: by, endpoint: e, tool: t, cards: in.cards[:0], appraiser: in.appraiser}
-}
-
-// bind reads the arguments of the call, an object or nil.
-func (in *request) bind(arguments jsonwalk.Value) refusal {
-	in.args = bind(in.tool.fields, arguments, "", &in.problems)
-	return in.refusal()
 }
 
 // refusal names the problems that were noted. It is "" when there are none.

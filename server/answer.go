@@ -184,7 +184,7 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 
 	// fasthttp sees to it only for what a handler answers.
 	ctx.Response.SkipBody = guarded && conn.IsHead()
-	s.counts.unread(x.shard, ctx.Response.StatusCode())
+	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
 	ctx.SetConnectionClose()
 }
 

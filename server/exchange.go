@@ -59,7 +59,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) { s.handleAt(ctx, ctx.Time()) 
 func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	x, _ := exchanges.Get().(*exchange)
 	x.start(s, ctx, at)
-	s.counts.begun(x.shard)
+	s.counts.total(x.shard, totalBegun, 1)
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -373,7 +373,7 @@ func (l *seldom) due(now time.Time) (held uint64, due bool) {
 
 // panicked turns a panic into a 500 of the surface; the process lives on.
 func (x *exchange) panicked(p any) {
-	x.s.counts.panicked(x.shard)
+	x.s.counts.total(x.shard, totalPanics, 1)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
 		slog.Bool("charged", x.charge.ticket == settled && x.charge.receipt.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
