@@ -73,8 +73,8 @@ func (r *Request) sample() string {
 	return `{"ids":["card_…"]}`
 }
 
-// object is the body, checked once as a whole, so that walking it needs no errors; nil for one that is no JSON object: what is wrong with
-// it is noted, and what to send.
+// object is the body, checked once as a whole, so that walking it needs no errors; nil for one that is
+// no JSON object: what is wrong with it is noted, and what to send.
 func (r *Request) object() jsonwalk.Value {
 	const tooDeep = "the body is nested more than 16 levels deep"
 	value, err := jsonwalk.Parse(r.Body)

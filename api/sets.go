@@ -30,7 +30,8 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 		out.tellSets(r.View, filter.Query, r.View.Index.SetNames().Asked)
 	}
 	if len(sets) == 0 {
-		out.noteUnknownSets(r.View.Index, &filter)
+		out.noteValue(r.View.Index, "game", index.GameKind, filter.Game)
+		out.noteValue(r.View.Index, "series", index.SeriesKind, filter.Series)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSets(out.Body, sets)

@@ -187,7 +187,9 @@ func browseSet(in *request, out *reply, ref string) refusal {
 	// Several sets may have one name. When they are of different games, the game decides.
 	sets := in.View.Index.SetNames().Named(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
-		sets = setsOfGame(out.c, sets, game)
+		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
+			return out.c.Games.Slug.At(int(out.c.Sets.Game[set])) != game
+		})
 	}
 
 	if len(sets) == 0 {
@@ -253,11 +255,4 @@ func sayInSet(out *reply, card int) {
 
 	out.say(" | ")
 	out.sayPrice(c.DisplayPrice(card))
-}
-
-// setsOfGame are the sets of one game among others.
-func setsOfGame(c *snapshot.Catalog, sets []uint32, game string) []uint32 {
-	return slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
-		return c.Games.Slug.At(int(c.Sets.Game[set])) != game
-	})
 }

@@ -30,6 +30,8 @@ type (
 // the compiler sees that no part outlives the call, and none needs memory of its own.
 func (text *prose) say(parts ...any) {
 	dst := *text
+
+	// A part of another type is a mistake of a tool, and says nothing.
 	for _, part := range parts {
 		switch part := part.(type) {
 		case string:
@@ -63,6 +65,7 @@ func (text *prose) say(parts ...any) {
 			}
 		}
 	}
+
 	*text = dst
 }
 

@@ -176,7 +176,11 @@ const maxNearest = 3
 // that may be meant.
 func noSuchCard(in *request, out *reply, ref string) refusal {
 	if cards := in.View.Index.Called(ref); len(cards) > 1 {
-		return sharedIdentifier(out, ref, cards)
+		out.say(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
+		for _, card := range cards {
+			out.sayMeant(int(card))
+		}
+		return refusal(out.prose)
 	}
 
 	out.say(`No card has the id, slug or identifier "`, readable(ref), `". `)
@@ -199,15 +203,6 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 	}
 
 	out.say("Otherwise find ids with catalog_search_cards.")
-	return refusal(out.prose)
-}
-
-// sharedIdentifier refuses an identifier that several cards have, and names them.
-func sharedIdentifier(out *reply, ref string, cards []uint32) refusal {
-	out.say(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
-	for _, card := range cards {
-		out.sayMeant(int(card))
-	}
 	return refusal(out.prose)
 }
 

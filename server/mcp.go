@@ -65,13 +65,6 @@ func newMCPServer(o *Options) *mcpServer {
 	return m
 }
 
-// listenOn notes where the server listens, unless the options said so.
-func (m *mcpServer) listenOn(addr net.Addr) {
-	if m.listen == "" {
-		m.listen = hostOf(addr.String())
-	}
-}
-
 // hostOf is the host of host[:port]; an IPv6 address loses its brackets.
 func hostOf(hostport string) string {
 	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && strings.IndexByte(hostport[i:], ']') < 0 {

@@ -24,7 +24,10 @@ func (v *visit) asset() {
 
 	resp := &v.x.Ctx.Response
 	v.fileHead(assetCache, filePolicy)
-	v.x.Head.Set(fasthttp.HeaderETag, assetTag(name, encoding))
+	if encoding != "" {
+		name += "-" + encoding // each encoding of a body has its own validator (decision 9)
+	}
+	v.x.Head.Set(fasthttp.HeaderETag, `"`+name+`"`)
 	v.x.vary(fasthttp.HeaderAcceptEncoding)
 	v.x.Head.Send(&resp.Header)
 
@@ -33,14 +36,6 @@ func (v *visit) asset() {
 		resp.Header.Set(fasthttp.HeaderContentEncoding, encoding) // what is compressed already is not counted
 	}
 	v.x.SendShared(a.in[encoding])
-}
-
-// assetTag is an asset's validator: each encoding of a body has its own (decision 9).
-func assetTag(name, encoding string) string {
-	if encoding == "" {
-		return `"` + name + `"`
-	}
-	return `"` + name + "-" + encoding + `"`
 }
 
 // reference answers GET /docs, also while no catalog is loaded.

@@ -147,7 +147,9 @@ func (s *Server) find(x *exchange) *methods {
 
 	// The router only compares, and keeps the parameter no longer than the request's memory lives.
 	handler, _ := s.router.Lookup(router.MethodWild, spelt, x.Ctx)
-	if handler == nil || emptySegment(raw) {
+	// No path of the document has an empty segment; the router takes one for a parameter.
+	empty := bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
+	if handler == nil || empty {
 		return nil
 	}
 
@@ -156,12 +158,6 @@ func (s *Server) find(x *exchange) *methods {
 	all, _ := x.Ctx.UserValue(foundKey{}).(*methods)
 	x.Ctx.RemoveUserValue(foundKey{})
 	return all
-}
-
-// emptySegment reports whether a segment of a path after the first is empty, which no path of the
-// document has; the router takes one for a parameter.
-func emptySegment(raw []byte) bool {
-	return bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
 }
 
 // methodFault says which methods a path has instead of one that it has not.

@@ -152,7 +152,9 @@ func (quiet) Printf(string, ...any) {}
 
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
-	s.tools.listenOn(l.Addr())
+	if s.tools.listen == "" { // the options did not say so
+		s.tools.listen = hostOf(l.Addr().String())
+	}
 	return s.http.Serve(s.open.Listen(l))
 }
 

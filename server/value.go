@@ -100,7 +100,8 @@ func (v *visit) form() (form io.Reader, closed func(), f *wire.Fault) {
 	return io.LimitReader(body, mostCounted), func() { reading.Add(-1) }, nil
 }
 
-// readList reads the form, and refuses a list that is too long. What it does not know counts as absent, as everywhere on the pages.
+// readList reads the form, and refuses a list that is too long. What it does not know counts as absent, as
+// everywhere on the pages.
 func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 	form, closed, f := v.form()
 	if f != nil {

@@ -104,6 +104,8 @@ func (b *body) begin(c byte, most int) (state, *Fault) {
 // sizeByte takes one byte of a line that has a chunk's size and nothing else.
 func (b *body) sizeByte(c byte) (state, *Fault) {
 	const digits = "0123456789abcdefABCDEF"
+
+	// No sign, no space and no 0x, which some parsers take and others do not.
 	switch digit := strings.IndexByte(digits, c); {
 	case c == '\r' && b.digits > 0:
 		return afterSize, nil
