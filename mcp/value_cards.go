@@ -357,21 +357,18 @@ func putSame(out *reply, cards []uint32) (same shared) {
 		same.number = same.number && c.Cards.Number.At(int(card)) == number
 		same.set = same.set && c.Cards.Set[card] == of
 	}
-	if !same.number && !same.set {
-		return same
-	}
 
-	out.put(`,"same":{`)
+	begin := `,"same":{`
 	if same.number {
-		out.json = wire.AppendText(out.json, `"number":`, number)
-	}
-	if same.number && same.set {
-		out.put(",")
+		out.json = wire.AppendText(out.json, begin+`"number":`, number)
+		begin = ","
 	}
 	if same.set {
-		out.json = wire.AppendText(out.json, `"set":`, c.Sets.Name.At(int(of)))
+		out.json = wire.AppendText(out.json, begin+`"set":`, c.Sets.Name.At(int(of)))
 	}
-	out.put("}")
+	if same.number || same.set {
+		out.put("}")
+	}
 	return same
 }
 

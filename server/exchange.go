@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -217,7 +218,7 @@ func (x *exchange) admit() *wire.Fault {
 	// Taken once: whatever is published meanwhile, the request sees one catalog.
 	request.View = x.s.Engine.View()
 	if request.View == nil {
-		return x.surface.noCatalog
+		return cmp.Or(x.surface.noCatalog, noCatalog)
 	}
 
 	if !x.charge.admit(x.op.Name, x.now) {

@@ -21,9 +21,8 @@ var liveSurface = surface{
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
 	wrongKind: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
-	noCatalog: noCatalog,
-	limits:    addRateLimits,
-	tell:      tellProblem,
+	limits: addRateLimits,
+	tell:   tellProblem,
 }
 
 // retryUnavailable is the Retry-After of a 503 in seconds.

@@ -27,7 +27,7 @@ type surface struct {
 	noKey     *wire.Fault     // what a request without a key is told
 	badKey    *wire.Fault     // and one whose key is none
 	wrongKind *wire.Fault     // what a key of the other surface gets
-	noCatalog *wire.Fault     // what is told before the first catalog
+	noCatalog *wire.Fault     // what is told before the first catalog, nil for what pages are told
 	limits    func(*exchange) // adds the lines that show limits to the head of an answer
 	tell      func(x *exchange, f *wire.Fault)
 }

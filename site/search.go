@@ -113,8 +113,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 	// same way.
 	found := v.CardsTold(nil, query, nil, countMost)
 	page.total = len(found.Cards)
-	from := min(len(found.Cards), (asked.Page-1)*perSearch)
-	page.cards = found.Cards[from:min(len(found.Cards), asked.Page*perSearch)]
+	page.cards = pageOf(found.Cards[:min(len(found.Cards), asked.Page*perSearch)], asked.Page, perSearch)
 	page.more = len(found.Cards) > asked.Page*perSearch
 	page.filter = p.countFilters(v, &asked, query, found.Cards, found.More)
 	if len(page.cards) == 0 && len(page.sets) == 0 {
