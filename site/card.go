@@ -73,8 +73,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	others, more := v.Index.Printings(nil, query.Card, printingsShown)
 	k.printings = others
 	if more {
-		all := wordsAlone(index.PlainName(k.name))
-		all.Game = c.Games.Slug.At(int(k.game))
+		all := SearchQuery{Words: index.PlainName(k.name), Game: c.Games.Slug.At(int(k.game))}
 		k.otherPrintings = p.searchLink(all)
 	}
 
