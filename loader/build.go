@@ -300,7 +300,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		return nil
 	}
 
-	merge := newMerger(b)
+	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{}}
 	for _, opened := range sources {
 		feed := opened.Feed()
 		if !feed.HasCatalog {
@@ -308,7 +308,10 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		}
 
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
-		gatherer := b.gather(feed, &report)
+		gatherer := &gatherer{
+			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]bool{},
+			products: map[string]bool{}, others: map[uint64]bool{}, lost: map[string]bool{},
+		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
 			return fmt.Errorf("cannot read the catalog of %q: %w", opened.Input, err)
 		}
@@ -319,11 +322,9 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 
 		// Prices of what was passed over on purpose are no mistakes.
 		if skipper, ok := opened.Source.(source.Skipper); ok {
-			for _, skip := range skipper.Skipped() {
-				report.CodeCardsLeftOut += len(skip.Refs)
-				for _, ref := range skip.Refs {
-					b.leftOut[fullRef(feed.Namespace, ref)] = true
-				}
+			for _, ref := range skipper.Skipped() {
+				report.CodeCardsLeftOut++
+				b.leftOut[fullRef(feed.Namespace, ref)] = true
 			}
 		}
 

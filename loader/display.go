@@ -262,20 +262,16 @@ func (a *assembly) compareWithBase() {
 	r := &a.b.report
 	// A card that came back is new here: the base alone counts, not the registry.
 	_, prior := priorSlugs(a.b.o.Base)
-	kept := 0
 	for i := range a.b.merged.cards {
 		c := &a.b.merged.cards[i]
 		slug, ok := prior[cardPrefix+c.tail]
-		if !ok {
+		switch {
+		case !ok:
 			r.Added++
-			continue
-		}
-
-		kept++
-		if slug != c.slug {
+		case slug != c.slug:
 			r.Renamed++
 		}
 	}
-
-	r.Removed = len(prior) - kept
+	// Those that were not added were there before.
+	r.Removed = len(prior) - (len(a.b.merged.cards) - r.Added)
 }

@@ -43,14 +43,6 @@ type gatherer struct {
 	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
 }
 
-func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
-	return &gatherer{
-		sink: sink{b: b}, feed: feed, report: report,
-		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{}, others: map[uint64]bool{},
-		lost: map[string]bool{},
-	}
-}
-
 func (g *gatherer) cleaner(at source.At, ref string) clean.Record {
 	return clean.Record{Into: &g.b.quarantine, At: at, Ref: ref, Pool: &g.b.pool}
 }

@@ -20,12 +20,6 @@ type merger struct {
 	itemByRef map[string]int32
 }
 
-func newMerger(b *builder) *merger {
-	return &merger{
-		b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{},
-	}
-}
-
 // add merges one source's records.
 func (g *merger) add(records records, report *SourceReport) {
 	owned := g.m.games()
@@ -173,7 +167,7 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 // joinByRef pairs a record with the item that has its reference, or one that the operator declared
 // to be the same.
 func joinByRef[T any](merger *merger, p *pairing[T], i int, it *item, fits func(int32) bool) {
-	for _, ref := range append([]string{it.refs[0]}, merger.b.mapping.same(aliasCard, it.refs[0])...) {
+	for _, ref := range append([]string{it.refs[0]}, merger.b.mapping.aliases[aliasCard][it.refs[0]]...) {
 		if to, ok := merger.itemByRef[ref]; ok && fits(to) {
 			if to < 0 {
 				to = -1 - to

@@ -19,7 +19,7 @@ func (g *merger) addSets(records records, owned []bool, report *SourceReport) []
 		if to, ok := g.setByRef[ref]; ok {
 			p.join(i, to)
 		}
-		for _, same := range g.b.mapping.same(aliasSet, ref) {
+		for _, same := range g.b.mapping.aliases[aliasSet][ref] {
 			if to, ok := g.setByRef[same]; ok && g.m.sets[to].game == sets[i].game {
 				p.join(i, to)
 			}

@@ -105,11 +105,11 @@ func TestSuggestAliases(t *testing.T) {
 	}
 
 	// What was proposed is taken by a build, and joins the sets.
-	m := mapping{aliases: map[string]map[string][]string{}}
+	m := mapping{aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}}}
 	if err := tableReader(m.aliasRow, aliasesHeader...)(&text); err != nil {
 		t.Fatal(err)
 	}
-	same := m.same(aliasSet, fullRef("pokemon-tcg-data", "basep"))
+	same := m.aliases[aliasSet][fullRef("pokemon-tcg-data", "basep")]
 	if len(same) != 1 || same[0] != fullRef("tcgcsv", "1") {
 		t.Errorf("the alias leads to %q", same)
 	}

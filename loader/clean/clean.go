@@ -39,24 +39,13 @@ func cleanText(s string) (string, bool) {
 	}
 
 	// Composed, so that the same name is the same bytes whoever typed it.
-	s = norm.NFC.String(s)
-	var b strings.Builder
-	space := false
-	for _, r := range s {
-		switch {
-		case unicode.IsSpace(r):
-			space = b.Len() > 0
-		case unicode.In(r, unicode.Cc, unicode.Cf):
-		default:
-			if space {
-				b.WriteByte(' ')
-				space = false
-			}
-			b.WriteRune(r)
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsSpace(r) && unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
 		}
-	}
-
-	return b.String(), true
+		return r
+	}, norm.NFC.String(s))
+	return strings.Join(strings.Fields(s), " "), true
 }
 
 // isPlain reports whether s is printable ASCII that cleaning would not change.

@@ -3,6 +3,7 @@ package source
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -185,17 +186,11 @@ type tailReader struct {
 func (t *tailReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	// Only the zeros at the very end count.
-	k := n
-	for k > 0 && p[k-1] == 0 {
-		k--
+	zeros := n - len(bytes.TrimRight(p[:n], "\x00"))
+	if zeros == n {
+		zeros += t.zeros
 	}
-
-	if k == 0 {
-		t.zeros += n
-	} else {
-		t.zeros = n - k
-	}
-
+	t.zeros = zeros
 	return n, err
 }
 

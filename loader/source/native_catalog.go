@@ -59,13 +59,8 @@ type nativeName struct {
 type nativeItem struct {
 	nativeName
 
-	Identifiers []nativeIdentifier `json:"identifiers"`
-	UpdatedAt   *string            `json:"updated_at"`
-}
-
-type nativeIdentifier struct {
-	Namespace string `json:"namespace"`
-	Value     string `json:"value"`
+	Identifiers []Identifier `json:"identifiers"`
+	UpdatedAt   *string      `json:"updated_at"`
 }
 
 // Bounds of the native form beyond those of docs/API.md.
@@ -183,21 +178,16 @@ func (c *checks) name(n *nativeName) {
 	c.text("name", n.Name, snapshot.MaxName, true)
 }
 
-func (c *checks) identifiers(list []nativeIdentifier) []Identifier {
+func (c *checks) identifiers(list []Identifier) {
 	if len(list) > maxList {
 		c.fail(ReasonTooLong, "identifiers")
-		return nil
+		return
 	}
-
-	var out []Identifier
 	for _, id := range list {
 		if !aliasOK(id.Namespace, maxNamespace) || !aliasOK(id.Value, maxAlias) {
 			c.fail(ReasonBadIdentifier, id.Namespace+" "+id.Value)
 		}
-		out = append(out, Identifier(id))
 	}
-
-	return out
 }
 
 func aliasOK(s string, most int) bool {
@@ -324,7 +314,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	c.text("number", in.Number, snapshot.MaxNumber, false)
 	c.text("rarity", in.Rarity, maxRarity, false)
 	c.text("printing", in.Printing, snapshot.MaxPrinting, false)
-	ids := c.identifiers(in.Identifiers)
+	c.identifiers(in.Identifiers)
 	updated := c.time(in.UpdatedAt)
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
@@ -338,7 +328,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 
 	to.Card(Card{
 		At: at, Ref: in.Ref, Game: in.Game, SetRef: in.Set, Name: in.Name, Number: in.Number, Rarity: in.Rarity,
-		Printing: in.Printing, Image: in.Image, Identifiers: ids, UpdatedAt: updated,
+		Printing: in.Printing, Image: in.Image, Identifiers: in.Identifiers, UpdatedAt: updated,
 	})
 	return nil
 }
@@ -376,7 +366,7 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 		c.fail(ReasonEditionOfGame, in.Game)
 	}
 
-	ids := c.identifiers(in.Identifiers)
+	c.identifiers(in.Identifiers)
 	updated := c.time(in.UpdatedAt)
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
@@ -384,7 +374,7 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 
 	to.Sealed(Sealed{
 		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, PackageType: in.PackageType, Units: units,
-		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: ids, UpdatedAt: updated,
+		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: in.Identifiers, UpdatedAt: updated,
 	})
 	return nil
 }

@@ -313,12 +313,7 @@ func (s *tcgCSV) Newest() (snapshot.Day, time.Time) {
 const tcgPlayer = "tcgplayer"
 
 // Skipped implements Skipper.
-func (s *tcgCSV) Skipped() []Skip {
-	if len(s.skipped) == 0 {
-		return nil
-	}
-	return []Skip{{Reason: SkipCodeCard, Refs: s.skipped}}
-}
+func (s *tcgCSV) Skipped() []string { return s.skipped }
 
 // asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not
 // known (decision 18). An assertion later than an archive day cannot have been meant for it.

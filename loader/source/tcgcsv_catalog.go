@@ -96,18 +96,6 @@ func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 	return list, nil
 }
 
-// reasonOfFile names the reason for which a file was refused as a whole.
-func reasonOfFile(err error) string {
-	switch {
-	case errors.Is(err, errFailedReply):
-		return ReasonFailedReply
-	case errors.Is(err, errTooBig):
-		return ReasonTooLong
-	default:
-		return ReasonBrokenFile
-	}
-}
-
 // refuseFile sends a whole file to quarantine.
 func refuseFile(to Sink, name, reason, value string) {
 	(&fault{reason: reason, value: value}).refuse(to, At{File: name})
@@ -124,7 +112,14 @@ func refuseOrFail(to Sink, name string, err error) error {
 	if _, failed := errors.AsType[unreadable](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
-	refuseFile(to, name, reasonOfFile(err), err.Error())
+	reason := ReasonBrokenFile
+	switch {
+	case errors.Is(err, errFailedReply):
+		reason = ReasonFailedReply
+	case errors.Is(err, errTooBig):
+		reason = ReasonTooLong
+	}
+	refuseFile(to, name, reason, err.Error())
 	return nil
 }
 

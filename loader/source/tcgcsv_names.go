@@ -1,6 +1,8 @@
 package source
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"ninepocket/snapshot"
@@ -69,30 +71,15 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // Together" is known as "Journey Together", "XY - Evolutions" as "Evolutions". It is "" when there
 // is none.
 func setAlias(name string) string {
-	for _, sep := range []string{": ", " - "} {
-		prefix, rest, ok := strings.Cut(name, sep)
-		if ok && isSeries(prefix) && rest != "" {
-			return rest
-		}
+	at := series.FindStringIndex(name)
+	if at == nil {
+		return ""
 	}
-	return ""
+	return name[at[1]:]
 }
 
-// isSeries reports whether text is two to four capitals with up to two digits, as "SWSH09" is.
-func isSeries(s string) bool {
-	letters := len(strings.TrimRight(s, "0123456789"))
-	if letters < 2 || letters > 4 || len(s)-letters > 2 {
-		return false
-	}
-
-	for i := range letters {
-		if s[i] < 'A' || s[i] > 'Z' {
-			return false
-		}
-	}
-
-	return true
-}
+// series is two to four capitals with up to two digits, as "SWSH09" is, and what parts it from a name.
+var series = regexp.MustCompile(`^[A-Z]{2,4}[0-9]{0,2}(: | - )`)
 
 // Package types and unit kinds (docs/API.md, sealed product).
 const (
@@ -129,18 +116,14 @@ var packageDoubts = []string{
 func packageOf(name string) (kind, unit string) {
 	words := plainWords(outsideBrackets(name))
 	all := plainWords(name)
-	for _, rule := range packageRules {
-		if !strings.HasSuffix(words, " "+rule.end+" ") {
-			continue
-		}
-		for _, doubt := range packageDoubts {
-			if strings.Contains(all, " "+doubt+" ") {
-				return "", ""
-			}
-		}
-		return rule.kind, rule.unit
+	if slices.ContainsFunc(packageDoubts, func(doubt string) bool { return strings.Contains(all, " "+doubt+" ") }) {
+		return "", ""
 	}
-
+	for _, rule := range packageRules {
+		if strings.HasSuffix(words, " "+rule.end+" ") {
+			return rule.kind, rule.unit
+		}
+	}
 	return "", ""
 }
 
