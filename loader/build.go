@@ -225,7 +225,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	// The base's lanes are entered before any price is read, which may say something newer.
-	b.lanes = newLaneTable(b.merged.numItems())
+	b.lanes = &laneTable{head: slices.Repeat([]int32{-1}, b.merged.numItems())}
 	b.carryLanes()
 	for i, in := range append(sources, prices...) {
 		if err := b.readPrices(ctx, in, i < len(sources)); err != nil {

@@ -15,7 +15,7 @@ func (a *assembly) chooseLanes() {
 	t := b.lanes
 	a.lanes = make([][]int32, b.merged.numItems())
 
-	kept := make([]int32, 0, t.len())
+	kept := make([]int32, 0, len(t.all))
 	usedVariant := make([]bool, len(b.variants.names))
 	for item := range a.lanes {
 		from := len(kept)

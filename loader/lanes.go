@@ -1,10 +1,6 @@
 package loader
 
-import (
-	"slices"
-
-	"ninepocket/snapshot"
-)
+import "ninepocket/snapshot"
 
 // Layers of rows, weakest first: of two rows of a lane on one day the one of the stronger layer
 // stands, and within a layer the later one. A base holds what daily files said, so that a history
@@ -45,12 +41,6 @@ type laneTable struct {
 	head []int32 // by item: its first lane, -1 for none
 	all  []laneState
 }
-
-func newLaneTable(items int) *laneTable {
-	return &laneTable{head: slices.Repeat([]int32{-1}, items)}
-}
-
-func (t *laneTable) len() int { return len(t.all) }
 
 // of returns an item's lane, a new one when it has none such.
 func (t *laneTable) of(place lanePlace) int32 {

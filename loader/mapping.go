@@ -153,8 +153,8 @@ func (m *mapping) sealedRow(r []string) error {
 	facts := sealedFacts{packageType: r[2], unitKind: r[4], edition: r[5]}
 	if r[3] != "" {
 		n, err := strconv.Atoi(r[3])
-		if err != nil || n < 1 || n > maxUnits {
-			return fmt.Errorf("has units_per_package %q: want a number from 1 to %d", r[3], maxUnits)
+		if err != nil || n < 1 || n > source.MaxUnits {
+			return fmt.Errorf("has units_per_package %q: want a number from 1 to %d", r[3], source.MaxUnits)
 		}
 		facts.units = n
 	}

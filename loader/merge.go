@@ -21,7 +21,7 @@ type merger struct {
 }
 
 // add merges one source's records.
-func (g *merger) add(records records, report *SourceReport) {
+func (g *merger) add(records *merged, report *SourceReport) {
 	owned := g.m.games()
 	// Sets first: cards are matched within them.
 	sets := g.addSets(records, owned, report)

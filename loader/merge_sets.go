@@ -11,7 +11,7 @@ import (
 )
 
 // addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
-func (g *merger) addSets(records records, owned []bool, report *SourceReport) []int32 {
+func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []int32 {
 	sets := records.sets
 	p := newPairing(g.m.sets, sets)
 	for i := range sets {
@@ -53,7 +53,7 @@ func (g *merger) addSets(records records, owned []bool, report *SourceReport) []
 }
 
 // tellApart tells whoever asks which sets join none of a game that an earlier source has.
-func (g *merger) tellApart(p *pairing[set], records records, owned []bool) {
+func (g *merger) tellApart(p *pairing[set], records *merged, owned []bool) {
 	if g.b.apart == nil {
 		return
 	}
@@ -97,7 +97,7 @@ func setCoreName(s *set) string {
 // the same when at least three cards agree in number and name, these are most of either set, and no
 // other set of either side agrees with as many. It finds sets that shops and databases simply name
 // differently ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
-func (g *merger) joinByContent(p *pairing[set], records records) {
+func (g *merger) joinByContent(p *pairing[set], records *merged) {
 	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
 	fresh := contents(records.cards, func(set int32) bool { return p.to[set] < 0 })
 	shared := map[[2]int32]int{}

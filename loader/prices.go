@@ -158,7 +158,7 @@ func (p *pricer) Price(price source.Price) {
 		day: price.Day, cents: cents, asOf: price.SourceAsOf, collected: price.CollectedAt, licensed: price.Licensed,
 		layer: layerDaily,
 	})
-	b.history.AddDaily(lane, price.Day, cents, b.lanes.len())
+	b.history.AddDaily(lane, price.Day, cents, len(b.lanes.all))
 }
 
 // timely refuses rows that were collected after the snapshot's instant or are of a later day. A row

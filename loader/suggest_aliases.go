@@ -1,23 +1,13 @@
 package loader
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
 // leastShared is how many cards two sets share before they are proposed to be one.
 const leastShared = 3
-
-// SetAlias is a row of aliases.csv that an operator may take over: a set of one source that another
-// source seems to have under another name.
-type SetAlias struct {
-	Namespace, Ref, Name                   string
-	TargetNamespace, TargetRef, TargetName string
-	Reason                                 string
-}
 
 // apartSet is a set of a later source that no earlier one has, with its cards as contents has them.
 type apartSet struct {
@@ -28,7 +18,7 @@ type apartSet struct {
 // aliasesOf proposes the earlier source's set that shares the most cards with each set that stayed
 // apart. A merge wants most of either set to agree; to propose, more than a fifth of the smaller one is
 // enough. A set is proposed once: the other halves of what one source has as one are none.
-func (b *builder) aliasesOf(apart []apartSet) (rows []SetAlias, unknown int) {
+func (b *builder) aliasesOf(apart []apartSet) (rows [][]string, unknown int) {
 	have := contents(b.merged.cards, func(int32) bool { return true })
 	best := make([]rival, len(apart))
 	back := map[int32]rival{}
@@ -57,8 +47,8 @@ func (b *builder) aliasesOf(apart []apartSet) (rows []SetAlias, unknown int) {
 		namespace, ref := splitRef(a.refs[0])
 		other := &b.merged.sets[to.set]
 		toNamespace, toRef := splitRef(other.refs[0])
-		rows = append(rows, SetAlias{
-			namespace, ref, a.name, toNamespace, toRef, other.name,
+		rows = append(rows, []string{
+			aliasSet, namespace, ref, toNamespace, toRef, a.name, other.name,
 			fmt.Sprintf("%d of its %d cards have a number and a name of the other, which has %d: look twice", to.n,
 				len(a.cards), size),
 		})
@@ -79,15 +69,4 @@ func sharedCards(a, b map[string]bool) (n int) {
 func knownTo(s *set, namespace string) bool {
 	prefix := fullRef(namespace, "")
 	return slices.ContainsFunc(s.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
-}
-
-// WriteAliases writes proposed aliases as aliases.csv, which a build takes by --mapping.
-func (s *Suggestions) WriteAliases(w io.Writer) error {
-	rows := [][]string{slices.Concat(aliasesHeader, reviewColumns)}
-	for _, row := range s.Aliases {
-		rows = append(rows, []string{
-			aliasSet, row.Namespace, row.Ref, row.TargetNamespace, row.TargetRef, row.Name, row.TargetName, row.Reason,
-		})
-	}
-	return csv.NewWriter(w).WriteAll(rows)
 }

@@ -68,7 +68,6 @@ const (
 	maxRarity  = 64 // the rarity filter's
 	maxList    = 100
 	maxImage   = 255
-	maxUnits   = 1_000_000
 	maxRelease = "2999-12-31"
 )
 
@@ -347,15 +346,15 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 
 	var c checks
 	c.name(&in.nativeName)
-	if !slices.Contains([]string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}, in.PackageType) {
+	if !slices.Contains(PackageTypes, in.PackageType) {
 		c.fail(ReasonBadPackage, "package_type: "+in.PackageType)
 	}
 
-	if in.UnitKind != boosterPack && in.UnitKind != boosterBox {
+	if !slices.Contains(UnitKinds, in.UnitKind) {
 		c.fail(ReasonBadPackage, "unit_kind: "+in.UnitKind)
 	}
 
-	units, ok := numberOf(in.Units, maxUnits)
+	units, ok := numberOf(in.Units, MaxUnits)
 	if !ok {
 		c.fail(ReasonBadUnits, "units_per_package: "+string(in.Units))
 	}

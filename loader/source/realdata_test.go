@@ -114,7 +114,7 @@ func TestRealTCGCSV(t *testing.T) {
 		}
 	}
 
-	f("package types", types, map[string]int{boosterBox: 136, boosterCase: 52, boosterBundle: 28, eliteTrainerBox: 125})
+	f("package types", types, map[string]int{BoosterBox: 136, BoosterCase: 52, BoosterBundle: 28, EliteTrainerBox: 125})
 
 	byRef := map[string]Card{}
 	for _, c := range rec.cards {
