@@ -130,15 +130,10 @@ func numbers(n int) []int32 {
 
 // otherNames are a set's aliases without those that it is found by anyway, sorted.
 func (s *set) otherNames() []string {
-	var out []string
-	for _, alias := range s.aliases {
-		if alias != setPrefix+s.tail && alias != s.slug && alias != s.code && alias != s.name {
-			out = append(out, alias)
-		}
-	}
-
-	slices.Sort(out)
-	return slices.Compact(out)
+	others := slices.DeleteFunc(slices.Sorted(slices.Values(s.aliases)), func(alias string) bool {
+		return alias == setPrefix+s.tail || alias == s.slug || alias == s.code || alias == s.name
+	})
+	return slices.Compact(others)
 }
 
 // orderCards numbers the cards: by display price, dearest first and unpriced last, then in catalog

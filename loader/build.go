@@ -156,14 +156,13 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	}
 
 	b := &builder{
-		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{}, until: snapshot.NoTime,
-		collected: snapshot.NoTime,
-		latest:    snapshot.NoDay, variants: variants{known: map[string]uint16{}},
+		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{},
+		until: snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
+		variants: variants{known: map[string]uint16{}},
 		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
-			Filled: []string{}, Refused: []RefusedDay{},
-			Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
+			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
@@ -397,8 +396,7 @@ func (b *builder) snapshotAt() (int64, error) {
 
 	if b.latest > snapshot.DayOf(at) {
 		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
-			"but nothing was collected after %s; give it with --snapshot-at",
-			b.latest, timeText(at))
+			"but nothing was collected after %s; give it with --snapshot-at", b.latest, timeText(at))
 	}
 
 	return at, nil

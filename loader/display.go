@@ -261,7 +261,7 @@ func (a *assembly) tell() {
 func (a *assembly) compareWithBase() {
 	r := &a.b.report
 	// A card that came back is new here: the base alone counts, not the registry.
-	_, prior := priorSlugs(a.b.o.Base)
+	prior := slugsByID(&a.b.o.Base.Cards.ID, &a.b.o.Base.Cards.Slug)
 	for i := range a.b.merged.cards {
 		c := &a.b.merged.cards[i]
 		slug, ok := prior[cardPrefix+c.tail]

@@ -292,8 +292,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 
 	for feed, table := range tables {
 		options := source.Options{
-			DefaultCondition: table.DefaultCondition, Attribution: table.Attribution,
-			Partner: table.Partner,
+			DefaultCondition: table.DefaultCondition, Attribution: table.Attribution, Partner: table.Partner,
 		}
 		if _, ok := snapshot.ParseCondition(table.DefaultCondition); !ok && table.DefaultCondition != "" {
 			return fmt.Errorf("feed %q has default_condition %q, which is none", feed, table.DefaultCondition)

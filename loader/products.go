@@ -82,15 +82,13 @@ func (c *card) verifyCard() (lacks string) {
 	}
 
 	// What was carried over from a base may have been a product there.
-	c.product = false
+	c.product = c.set >= 0 && c.number != ""
 	switch {
 	case c.set < 0:
 		return "set"
 	case c.number == "":
 		return "collector_number"
 	}
-
-	c.product = true
 	return ""
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -212,15 +213,10 @@ func parseCents(b []byte) (int64, bool) {
 
 // parseDay reads a date from 1970 on; the stored form has no earlier ones.
 func parseDay(s string) (snapshot.Day, bool) {
-	if len(s) != len("2006-01-02") {
-		return snapshot.NoDay, false
-	}
-
 	day, err := snapshot.ParseDay(s)
-	if err != nil || day < 0 {
+	if err != nil || day < 0 || len(s) != len(time.DateOnly) {
 		return snapshot.NoDay, false
 	}
-
 	return day, true
 }
 

@@ -99,17 +99,14 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 // the newest.
 func (s *tcgCSV) arrange() {
 	// Of one day the live tree comes first, because it is the one that is kept.
-	live := func(t *tcgTree) bool { return t.has("groups") }
-	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
-		switch {
-		case a.day != b.day:
-			return int(a.day - b.day)
-		case live(a) == live(b):
+	place := func(t *tcgTree) int {
+		if t.has("groups") {
 			return 0
-		case live(a):
-			return -1
 		}
 		return 1
+	}
+	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(place(a), place(b)))
 	})
 
 	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive
