@@ -224,28 +224,19 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 	now := map[pair]bool{}
 	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
 	var list []pair
-	add := func(slug, id string) {
-		// An id that was joined with another leads where its reference leads now.
-		if to := moved[id]; to != "" {
-			id = to
+	add := func(slugs, ids *snapshot.Strings) {
+		for i := range slugs.Len() {
+			// An id that was joined with another leads where its reference leads now.
+			pair := pair{slugs.At(i), cmp.Or(moved[ids.At(i)], ids.At(i))}
+			if !now[pair] {
+				list = append(list, pair)
+			}
 		}
-		if pair := (pair{slug, id}); !now[pair] {
-			list = append(list, pair)
-		}
 	}
 
-	for i := range r.base.Registry.Slug.Len() {
-		add(r.base.Registry.Slug.At(i), r.base.Registry.SlugID.At(i))
-	}
-
-	for i := range r.base.Sets.ID.Len() {
-		add(r.base.Sets.Slug.At(i), r.base.Sets.ID.At(i))
-	}
-
-	for i := range r.base.Cards.ID.Len() {
-		add(r.base.Cards.Slug.At(i), r.base.Cards.ID.At(i))
-	}
-
+	add(&r.base.Registry.Slug, &r.base.Registry.SlugID)
+	add(&r.base.Sets.Slug, &r.base.Sets.ID)
+	add(&r.base.Cards.Slug, &r.base.Cards.ID)
 	return list
 }
 

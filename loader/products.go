@@ -117,11 +117,7 @@ func printingOf(name, number string) string {
 		out = strings.Join(parts, ", ")
 	}
 
-	if out == "" {
-		return printingStandard
-	}
-
-	return out
+	return cmp.Or(out, printingStandard)
 }
 
 // isNumberOf reports whether a qualifier is the card's own number or its last digits, as in "Nami

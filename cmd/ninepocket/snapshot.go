@@ -172,8 +172,7 @@ func snapshotInspect() *cobra.Command {
 			}
 
 			for _, sec := range m.Sections {
-				row := sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional}
-				shown.Sections = append(shown.Sections, row)
+				shown.Sections = append(shown.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
 			return show(cmd, flags.asJSON, shown, shown.print)
 		},
