@@ -43,23 +43,20 @@ type tcgTree struct {
 	day       snapshot.Day
 	newest    time.Time // of the files' times
 	collected int64
-	guessed   bool // collected is the files' time
-	leaves    []tcgLeaf
+	guessed   bool                 // collected is the files' time
+	leaves    map[string][]tcgLeaf // by kind: groups, products or prices
 }
 
 // tcgLeaf is one file of a tree.
 type tcgLeaf struct {
 	name     string // within the folder
-	kind     string // groups, products or prices
 	category string
 	group    string // "" for groups
 }
 
 func (t *tcgTree) at(name string) string { return path.Join(t.label, name) }
 
-func (t *tcgTree) has(kind string) bool {
-	return slices.ContainsFunc(t.leaves, func(l tcgLeaf) bool { return l.kind == kind })
-}
+func (t *tcgTree) has(kind string) bool { return len(t.leaves[kind]) > 0 }
 
 // newTCGCSV finds the trees of a folder, which lies at name on disk.
 func newTCGCSV(in folder, name string, o Options) (Source, error) {
@@ -128,29 +125,25 @@ func (s *tcgCSV) arrange() {
 
 // placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or
 // [prefix/]{category}/{groupId}/{products,prices}.
-func placeTCG(name string) (prefix string, leaf tcgLeaf, ok bool) {
+func placeTCG(name string) (prefix, kind string, leaf tcgLeaf, ok bool) {
 	parts := strings.Split(name, "/")
 	n := len(parts)
-	switch kind := parts[n-1]; {
+	switch kind = parts[n-1]; {
 	case kind == "groups" && n >= 2:
-		leaf = tcgLeaf{name: name, kind: kind, category: parts[n-2]}
+		leaf = tcgLeaf{name: name, category: parts[n-2]}
 		parts = parts[:n-2]
 	case (kind == "products" || kind == "prices") && n >= 3:
-		leaf = tcgLeaf{name: name, kind: kind, category: parts[n-3], group: parts[n-2]}
+		leaf = tcgLeaf{name: name, category: parts[n-3], group: parts[n-2]}
 		parts = parts[:n-3]
 	default:
-		return "", leaf, false
+		return "", "", leaf, false
 	}
 
 	// TCGplayer has many more categories; they are passed over.
-	if gameOfCategory(leaf.category) == "" {
-		return "", leaf, false
+	if _, number := wholeNumber([]byte(leaf.group)); gameOfCategory(leaf.category) == "" || leaf.group != "" && !number {
+		return "", "", leaf, false
 	}
-	if _, number := wholeNumber([]byte(leaf.group)); leaf.group != "" && !number {
-		return "", leaf, false
-	}
-
-	return strings.Join(parts, "/"), leaf, true
+	return strings.Join(parts, "/"), kind, leaf, true
 }
 
 // gameOfCategory is the game of a category, "" for a category of none.
@@ -171,19 +164,19 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 	trees := map[string]*tcgTree{}
 	first := len(s.trees)
 	for _, f := range in.files() {
-		prefix, leaf, ok := placeTCG(f.name)
+		prefix, kind, leaf, ok := placeTCG(f.name)
 		if !ok {
 			continue
 		}
 
 		t := trees[prefix]
 		if t == nil {
-			t = &tcgTree{in: in, label: label, prefix: prefix}
+			t = &tcgTree{in: in, label: label, prefix: prefix, leaves: map[string][]tcgLeaf{}}
 			trees[prefix] = t
 			s.trees = append(s.trees, t)
 		}
 
-		t.leaves = append(t.leaves, leaf)
+		t.leaves[kind] = append(t.leaves[kind], leaf)
 		if f.mod.After(t.newest) {
 			t.newest = f.mod
 		}

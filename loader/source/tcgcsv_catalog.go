@@ -158,11 +158,13 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 	var listed []*tcgGroup
 	wanted := map[string]tcgLeaf{}
 	complete := map[string]bool{} // by category: its groups file is there
-	for _, l := range t.leaves {
-		complete[l.category] = complete[l.category] || l.kind == "groups"
-		if l.kind == "groups" {
-			wanted[l.name] = l
+	for kind, leaves := range t.leaves {
+		for _, l := range leaves {
+			complete[l.category] = complete[l.category] || kind == "groups"
 		}
+	}
+	for _, l := range t.leaves["groups"] {
+		wanted[l.name] = l
 	}
 
 	// Groups of a category without a listing would be lost without a word.
@@ -229,10 +231,8 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		},
 		lost: func(set string) { s.missing(to, t, set, Missing{}) },
 	}
-	for _, l := range t.leaves {
-		if l.kind == "products" {
-			files.there[l.name] = true
-		}
+	for _, l := range t.leaves["products"] {
+		files.there[l.name] = true
 	}
 
 	// The listing says what should be there, the tree what is.
