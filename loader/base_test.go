@@ -263,7 +263,8 @@ func TestCarriedCatalog(t *testing.T) {
 	catalog.cards[0].Identifiers = []source.Identifier{{Namespace: "partner", Value: "9"}}
 	catalog.sets[0].Aliases = []string{"Original"}
 	catalog.sealed = []source.Sealed{{
-		Ref: "box", Game: "one-piece", Name: "Box", PackageType: source.BoosterCase, Units: 6, UnitKind: source.BoosterBox,
+		Ref: "box", Game: "one-piece", Name: "Box", PackageType: source.BoosterCase, Units: 6,
+		UnitKind: source.BoosterBox,
 		Edition:   snapshot.StandardEdition,
 		UpdatedAt: 5,
 	}}

@@ -162,7 +162,8 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
-			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
+			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []HeldGroup{},
+			MappingNotes: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}

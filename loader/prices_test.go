@@ -206,7 +206,8 @@ func TestNoBlending(t *testing.T) {
 func TestSealedLanes(t *testing.T) {
 	f := newFake("tcgcsv")
 	f.sealed = []source.Sealed{{
-		Ref: "3/7", Game: "pokemon", Name: "Box", PackageType: source.BoosterBox, Units: 36, UnitKind: source.BoosterPack,
+		Ref: "3/7", Game: "pokemon", Name: "Box", PackageType: source.BoosterBox, Units: 36,
+		UnitKind: source.BoosterPack,
 		Edition:   snapshot.StandardEdition,
 		UpdatedAt: snapshot.NoTime,
 	}}
@@ -238,7 +239,9 @@ func TestRefIndex(t *testing.T) {
 		{item: item{refs: []string{"tcgcsv\x0068/7"}}},
 		{item: item{
 			refs:        []string{"tcgcsv\x003/8"},
-			identifiers: []source.Identifier{{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"}},
+			identifiers: []source.Identifier{
+				{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"},
+			},
 		}},
 	}}
 

@@ -44,7 +44,8 @@ var shippedAliases string
 // maxPhrase bounds a phrase and its replacement in bytes: a query is no longer.
 const maxPhrase = 200
 
-// shippedSearch is the list that comes with the program, by its folded phrases. It is read once: a process may build many catalogs.
+// shippedSearch is the list that comes with the program, by its folded phrases. It is read once: a
+// process may build many catalogs.
 var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
 	shipped := &mapping{search: map[string]searchAlias{}, ownSearch: map[string]bool{}}
 	err := tableReader(shipped.searchRow, searchHeader...)(strings.NewReader(shippedAliases))

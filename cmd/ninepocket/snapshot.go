@@ -172,7 +172,8 @@ func snapshotInspect() *cobra.Command {
 			}
 
 			for _, sec := range m.Sections {
-				shown.Sections = append(shown.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
+				row := sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional}
+				shown.Sections = append(shown.Sections, row)
 			}
 			return show(cmd, flags.asJSON, shown, shown.print)
 		},

@@ -62,8 +62,8 @@ func (c *checked) Series(s Series) {
 }
 
 func (c *checked) Quarantine(q Quarantine) {
-	c.expect(reasons()[q.Reason] != "" && q.At.File != "" && utf8.ValidString(q.Value) && len(q.Value) < 200 && utf8.ValidString(q.Ref) &&
-		len(q.Ref) < 200, "quarantine", q)
+	c.expect(reasons()[q.Reason] != "" && q.At.File != "" && utf8.ValidString(q.Value) && len(q.Value) < 200 &&
+		utf8.ValidString(q.Ref) && len(q.Ref) < 200, "quarantine", q)
 }
 
 func (c *checked) Progress(string, int64, int64) {}

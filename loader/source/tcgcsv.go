@@ -140,7 +140,8 @@ func placeTCG(name string) (prefix, kind string, leaf tcgLeaf, ok bool) {
 	}
 
 	// TCGplayer has many more categories; they are passed over.
-	if _, number := wholeNumber([]byte(leaf.group)); gameOfCategory(leaf.category) == "" || leaf.group != "" && !number {
+	_, number := wholeNumber([]byte(leaf.group))
+	if gameOfCategory(leaf.category) == "" || leaf.group != "" && !number {
 		return "", "", leaf, false
 	}
 	return strings.Join(parts, "/"), kind, leaf, true
