@@ -264,7 +264,7 @@ func TestCarriedCatalog(t *testing.T) {
 	catalog.sets[0].Aliases = []string{"Original"}
 	catalog.sealed = []source.Sealed{{
 		Ref: "box", Game: "one-piece", Name: "Box", PackageType: source.BoosterCase, Units: 6,
-		UnitKind: source.BoosterBox,
+		UnitKind:  source.BoosterBox,
 		Edition:   snapshot.StandardEdition,
 		UpdatedAt: 5,
 	}}

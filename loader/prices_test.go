@@ -207,7 +207,7 @@ func TestSealedLanes(t *testing.T) {
 	f := newFake("tcgcsv")
 	f.sealed = []source.Sealed{{
 		Ref: "3/7", Game: "pokemon", Name: "Box", PackageType: source.BoosterBox, Units: 36,
-		UnitKind: source.BoosterPack,
+		UnitKind:  source.BoosterPack,
 		Edition:   snapshot.StandardEdition,
 		UpdatedAt: snapshot.NoTime,
 	}}
@@ -238,7 +238,7 @@ func TestRefIndex(t *testing.T) {
 		{item: item{refs: []string{"tcgcsv\x003/7", "other\x00seven", "other\x00a/b"}}},
 		{item: item{refs: []string{"tcgcsv\x0068/7"}}},
 		{item: item{
-			refs:        []string{"tcgcsv\x003/8"},
+			refs: []string{"tcgcsv\x003/8"},
 			identifiers: []source.Identifier{
 				{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"},
 			},
