@@ -106,9 +106,9 @@ func (c *Cache) Published() (cur snapshot.Current, asked time.Time) {
 // Pulled is what became of a pull.
 type Pulled struct {
 	Pointer
-	By         string // key that signed it
-	Changed    bool   // false: nothing new is published
-	Downloaded int64  // bytes of sections
+	By         string `json:"publisher"`        // key that signed it
+	Changed    bool   `json:"pulled"`           // false: nothing new is published
+	Downloaded int64  `json:"downloaded_bytes"` // of sections
 }
 
 // Pull asks once what is published and takes it up: first the signature, then the epoch, the

@@ -50,9 +50,9 @@ type Pushing struct {
 // Pushed is what became of a push.
 type Pushed struct {
 	Pointer
-	Changed bool  // false: it was published before
-	Sent    int64 // bytes of sections
-	Had     int64 // bytes of sections that the store had
+	Changed bool  `json:"published"`  // false: it was published before
+	Sent    int64 `json:"sent_bytes"` // of sections
+	Had     int64 `json:"had_bytes"`  // of sections that the store had
 }
 
 // Push publishes a snapshot of a directory store to all servers that follow the bucket. What was
