@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,14 +53,11 @@ func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pull
 				slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
 		}
 
-		wait := poll
 		failing = min(max(firstWait, 2*failing), longestWait)
 		if err == nil {
 			failing = 0
-		} else {
-			wait = failing
 		}
-		if !pause(ctx, wait) {
+		if !pause(ctx, cmp.Or(failing, poll)) {
 			return
 		}
 	}
@@ -94,7 +92,7 @@ func (c *Cache) restore() error {
 		return nil
 	}
 
-	begin := &keyring{keys: c.o.Publishers}
+	begin := &Trust{Keys: c.o.Publishers}
 	b, err := disk.ReadFile(c.disk, filepath.Join(c.dir.Root(), trustFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		c.ring = begin
@@ -117,7 +115,7 @@ func (c *Cache) restore() error {
 	if err != nil {
 		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
 	}
-	c.ring = &keyring{t.Version, t.Keys, t.Retired}
+	c.ring = &t
 	c.stats.trusted.Store(t.Version)
 	return nil
 }
@@ -125,14 +123,10 @@ func (c *Cache) restore() error {
 // follow takes up the TRUST of the bucket, version by version. An older one than that which holds
 // here is passed over, for stores may answer what they had a moment ago.
 func (c *Cache) follow(ctx context.Context) error {
-	newest, tag, err := c.bucket.get(ctx, trustName, c.seen)
+	t, newest, tag, err := c.bucket.trust(ctx, trustName, c.seen)
 	if errors.Is(err, errAbsent) || errors.Is(err, errUnchanged) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	t, _, err := parseTrust(newest)
 	if err != nil {
 		return err
 	}
@@ -145,25 +139,25 @@ func (c *Cache) follow(ctx context.Context) error {
 		if err := c.remember(last); err != nil {
 			return err
 		}
-		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.version))
+		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.Version))
 	}
 	c.ring = &ring
 	c.seen = tag
-	c.stats.trusted.Store(ring.version)
+	c.stats.trusted.Store(ring.Version)
 	return nil
 }
 
 // chain follows the versions of TRUST up to the newest one. last is nil when there was nothing to
 // take up.
-func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring keyring, last []byte, err error) {
+func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring Trust, last []byte, err error) {
 	ring = *c.ring
-	if newest.Version > ring.version+mostVersions {
-		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.version,
+	if newest.Version > ring.Version+mostVersions {
+		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.Version,
 			ErrTrustBroken)
 	}
 
-	begun := ring.version > 0
-	for version := ring.version + 1; version <= newest.Version; version++ {
+	begun := ring.Version > 0
+	for version := ring.Version + 1; version <= newest.Version; version++ {
 		next := content
 		if version < newest.Version {
 			next, _, err = c.bucket.get(ctx, trustVersion(version), "")
@@ -177,8 +171,8 @@ func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring 
 		if _, untrusted := errors.AsType[*UntrustedError](err); untrusted && !begun && version < newest.Version {
 			continue
 		}
-		if err == nil && taken.version != version {
-			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", taken.version, version, ErrTrustBroken)
+		if err == nil && taken.Version != version {
+			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", taken.Version, version, ErrTrustBroken)
 		}
 		if err != nil {
 			return ring, nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,10 +48,13 @@ type Cache struct {
 	o      CacheOptions
 
 	mu   sync.Mutex // held while pulling; guards the next four
-	ring *keyring   // nil before it was read
+	ring *Trust     // nil before it was read
 	tag  string     // of the CURRENT that was taken up last
 	seen string     // tag of the TRUST that was looked at last
-	turn turn
+	turn struct {
+		tag string // of the CURRENT that this server downloads
+		at  time.Time
+	}
 
 	stats struct {
 		asked   atomic.Int64 // Unix milliseconds of the last answer about CURRENT
@@ -169,13 +173,12 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 	if err := c.follow(ctx); err != nil {
 		return done, "", err
 	}
-	done.By, err = c.ring.signer(&text)
-	if err == nil {
-		done.Pointer, err = parsePointer(text.body)
-	}
+	next, err := c.ring.pointer(&text)
 	if err != nil {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	}
+	done.Pointer = next.Pointer
+	done.By = next.by
 
 	here, err := c.dir.Current()
 	switch {
@@ -197,17 +200,12 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 	return done, tag, nil
 }
 
-// turn is when this server downloads a publication.
-type turn struct {
-	tag string // of its CURRENT
-	at  time.Time
-}
-
 // awaits reports whether this server downloads a publication later: a thousand servers must not ask
 // the store for the same sections in the same second. It goes on asking what is published meanwhile.
 func (c *Cache) awaits(tag string, next *Pointer, now time.Time) bool {
 	if c.turn.tag != tag {
-		c.turn = turn{tag, now.Add(spread(next, now))}
+		c.turn.tag = tag
+		c.turn.at = now.Add(spread(next, now))
 	}
 	return now.Before(c.turn.at)
 }
@@ -242,24 +240,18 @@ func (c *Cache) take(ctx context.Context, next *Pointer, by string) error {
 // other servers still serve it. Its manifest is named by the CURRENT that was signed then.
 func (c *Cache) before(ctx context.Context, next *Pointer) (before Pointer, found bool) {
 	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.o.Recent || c.dir.Has(next.Previous) {
-		return Pointer{}, false
+		return before, false
 	}
 
 	// Epochs may have been passed over, or be of the same snapshot.
 	for epoch := next.Epoch - 1; epoch > 0 && epoch+epochsBack >= next.Epoch; epoch-- {
 		content, _, err := c.bucket.get(ctx, epochName(epoch), "")
-		var text signedText
+		var old signedPointer
 		if err == nil {
-			text, err = cutSigned(kindCurrent, content)
+			old, err = c.ring.current(content)
 		}
-		if err == nil {
-			_, err = c.ring.signer(&text)
-		}
-		if err == nil {
-			before, err = parsePointer(text.body)
-		}
-		if err == nil && before.ID == next.Previous && before.Epoch == epoch {
-			return before, true
+		if err == nil && old.ID == next.Previous && old.Epoch == epoch {
+			return old.Pointer, true
 		}
 	}
 	return Pointer{}, false
@@ -279,16 +271,12 @@ func (c *Cache) bring(ctx context.Context, next *Pointer) error {
 		return err
 	}
 
-	in, err := c.incoming()
-	if err != nil {
+	if err := c.fetch(ctx, m); err != nil {
 		return err
 	}
-	if err := in.fetch(ctx, m); err != nil {
+	if err := c.dir.Import(next.ID, manifest, c.open); err != nil {
 		return err
 	}
-	if err := c.dir.Import(next.ID, manifest, in.open); err != nil {
-		return err
-	}
-	in.clear()
+	_ = os.RemoveAll(c.incoming()) // what stays is used by the next pull, or removed by it
 	return nil
 }
