@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,12 +133,7 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-func (o *Options) url() string {
-	if o.URL == "" {
-		return DefaultURL
-	}
-	return o.URL
-}
+func (o *Options) url() string { return cmp.Or(o.URL, DefaultURL) }
 
 // gamesOfFeed are the slugs of the games that the feed has.
 func gamesOfFeed() (all []string) {
@@ -172,20 +168,18 @@ func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
 	if err := pulling.Validate(); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(pulling.Into)
+	held, err := lock(pulling.Into)
 	if err != nil {
 		return nil, fmt.Errorf("cannot pull into %q: %w", pulling.Into, err)
 	}
-	defer unlock()
+	defer held.Unlock() //nolint:errcheck // it ends with the process at the latest
 
-	p := &pull{
-		Options: pulling, fetcher: newFetcher(&pulling), disk: on,
-		result: Result{Missing: []Missing{}, Removed: []string{}},
+	p := &pull{Options: pulling, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
+	p.fetcher = fetcher{
+		client: cmp.Or(pulling.Client, &http.Client{Timeout: answerTime}), base: strings.TrimRight(pulling.url(), "/"),
+		agent: pulling.UserAgent, interval: pulling.Interval, now: pulling.Now, result: &p.result,
 	}
-	err = p.run(ctx)
-	p.result.Requests = p.requests
-	p.result.Retries = p.retries
-	return &p.result, err
+	return &p.result, p.run(ctx)
 }
 
 func (p *pull) run(ctx context.Context) error {

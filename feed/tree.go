@@ -36,7 +36,7 @@ func readTree(dir string) (t tree) {
 }
 
 // lock keeps a second pull out of a directory, which is made if need be.
-func lock(dir string) (unlock func(), err error) {
+func lock(dir string) (*disk.Lock, error) {
 	if err := disk.MkdirAll(disk.OS, dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -44,10 +44,7 @@ func lock(dir string) (unlock func(), err error) {
 	if errors.Is(err, disk.ErrLocked) {
 		err = ErrBusy
 	}
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = held.Unlock() }, nil
+	return held, err
 }
 
 // begin makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the

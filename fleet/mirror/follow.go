@@ -65,13 +65,11 @@ func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pull
 
 // pause waits for a time, a fifth more or less. It reports false when ctx is done first.
 func pause(ctx context.Context, wait time.Duration) bool {
-	//nolint:gosec // it spreads load, and hides nothing
-	timer := time.NewTimer(wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5)))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	//nolint:gosec // it spreads load, and hides nothing
+	case <-time.After(wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5))):
 		return true
 	}
 }
