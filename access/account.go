@@ -66,10 +66,6 @@ func (a *account) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, accountVersion), a.seq)
 	for _, figure := range []int64{
 		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
-	} {
-		dst = binary.AppendVarint(dst, figure)
-	}
-	for _, figure := range []int64{
 		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
 		a.ended,
 	} {

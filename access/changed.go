@@ -85,16 +85,6 @@ func (j *journal) lastUses(rows []LedgerRow) map[string]time.Time {
 	return used
 }
 
-// noteMoved notes the rows that went into the file.
-func (c *content) noteMoved(img *image) {
-	if c.moved == nil {
-		return
-	}
-	for name := range img.rows {
-		c.moved[name.row(img.of.tenant)] = true
-	}
-}
-
 // totals reads what the checkpoint file has of rows, each once.
 func totals(file *state.File, names []LedgerRow) (rows []LedgerRow, err error) {
 	if len(names) == 0 {

@@ -136,7 +136,11 @@ func (c *content) Keep() {
 		img.of.mu.Lock()
 		img.of.replies.saved()
 		img.of.mu.Unlock()
-		c.noteMoved(&img)
+		for name := range img.rows {
+			if c.moved != nil {
+				c.moved[name.row(img.of.tenant)] = true
+			}
+		}
 	}
 	c.taken = nil
 }

@@ -98,7 +98,7 @@ func begin(ring *Ring) (*Ring, error) {
 	}
 
 	ring.turn = make(chan struct{}, 1)
-	if _, err := ring.Reload(); err != nil {
+	if err := ring.Reload(); err != nil {
 		return nil, err
 	}
 	return ring, nil
