@@ -13,7 +13,7 @@ import (
 
 // Begin implements [Store].
 func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
-	defer l.meter.time(timeBegin, time.Now())
+	defer l.meter.times.Since(timeBegin, time.Now())
 	if err := l.Err(); err != nil {
 		return Claim{}, err
 	}
@@ -142,7 +142,7 @@ func (a *account) land(t *Ticket, claim *Claim, flying *flight) {
 
 // Commit implements [Store].
 func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
-	defer l.meter.time(timeCommit, time.Now())
+	defer l.meter.times.Since(timeCommit, time.Now())
 	data, err := PackReply(plain) // before the lock: it takes longer than all that follows
 	if err != nil {
 		_, aborted := l.Abort(t, claim)

@@ -130,7 +130,7 @@ func (l *limits) unavailable(p *keys.Principal, rule *Rule, now Instant) Decisio
 // Finish implements [Store].
 func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	if sampled() {
-		defer l.meter.time(timeFinish, time.Now())
+		defer l.meter.times.Since(timeFinish, time.Now())
 	}
 
 	down := l.Err()

@@ -35,7 +35,7 @@ func (store *Embedded) Standing(p *keys.Principal, rule *Rule, now Instant) Stan
 // recorded as durably as its rule asks; on an error it is in no log.
 func (store *Embedded) Record(t Ticket, charged int64) error {
 	if sampled() {
-		defer store.meter.time(timeFinish, time.Now())
+		defer store.meter.times.Since(timeFinish, time.Now())
 	}
 	if err := store.Err(); err != nil {
 		return err

@@ -29,7 +29,6 @@ const (
 // meters is what a store counts of itself.
 type meters struct {
 	times   *tally.Durations
-	shard   atomic.Uint32
 	results [resultCount]atomic.Uint64 // calls
 	takes   atomic.Uint64              // asks that were answered
 	leases  atomic.Uint64              // of these, of leases
@@ -52,7 +51,7 @@ func (m *meters) now() time.Time { return time.Now() }
 func (m *meters) batch(n int, began time.Time) {
 	m.batches.Add(1)
 	m.sent.Add(uint64(n))
-	m.times.Observe(tally.Shard(m.shard.Add(1)), timeTake, time.Since(began))
+	m.times.Since(timeTake, began)
 }
 
 // take notes an answer.
