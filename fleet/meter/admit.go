@@ -60,9 +60,9 @@ func (store *Store) decide(
 		st := store.locked(p, rule.Allowance)
 		c.order = store.order(st, p, rule, when)
 		standing := st.standing
-		if lack := store.lacks(st.account(c.span), now); lack != nil {
+		if lack, ours := store.lacks(st.account(c.span), now); lack != nil {
 			st.mu.Unlock()
-			if err := store.fill(st, lack, p.Tenant, rule.Allowance); err != nil {
+			if err := store.fill(st, lack, ours, p.Tenant, rule.Allowance); err != nil {
 				return c, standing, err
 			}
 			continue
@@ -235,7 +235,7 @@ func (store *Store) answered(st *seat, a *ask, out reply, err error, shut int64)
 			st.close(&g, now, shut-now.Mono)
 		}
 		decided = append(decided, st.answer(g, now)...)
-		store.meters.take(a, &g)
+		store.meters.take(a)
 	}
 	store.ask(st, false, decided)
 

@@ -108,6 +108,7 @@ var _ access.Store = (*Store)(nil)
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
 	store := &Store{options: options, journal: options.Journal, meters: newMeters()}
+	store.claims = claims{flying: map[string]*flight{}, open: map[string]int{}, lost: map[string]unsure{}}
 	if options.dialer == nil {
 		redis, err := newRedis(&store.options, store.meters)
 		if err != nil {
@@ -115,7 +116,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		}
 		store.options.dialer = redis
 	}
-	store.claims.begin(options.life)
 	store.link = newLink(&store.options, store.meters, store.reassert)
 
 	err := store.link.connect(ctx)
@@ -203,17 +203,13 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 	store.asserting.Store(true)
 	defer store.asserting.Store(false)
 	var err error
-	for len(all) > 0 && err == nil {
-		n := min(len(all), batchMost)
-		err = exchange(all[:n])
-		all = all[n:]
+	parts := slices.Collect(slices.Chunk(all, batchMost))
+	if another {
+		parts = slices.AppendSeq(parts, slices.Chunk(store.offers.commands(store.now().Wall), offersTogether))
 	}
-	if another && err == nil {
-		for part := range slices.Chunk(store.offers.commands(store.now().Wall), offersTogether) {
+	for _, part := range parts {
+		if err == nil {
 			err = exchange(part)
-			if err != nil {
-				break
-			}
 		}
 	}
 	if lost := store.meters.lost.Load() - before; lost > 0 {
