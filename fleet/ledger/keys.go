@@ -259,14 +259,9 @@ func (db *DB) Note(ctx context.Context, entry []byte) error {
 
 // Notes returns that record, oldest first.
 func (db *DB) Notes(ctx context.Context) (entries [][]byte, err error) {
-	err = db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, "select entry::text from ninepocket.key_log order by number")
-		if err != nil {
-			return err
-		}
-		entries, err = pgx.CollectRows(rows, pgx.RowTo[[]byte])
-		return err
-	})
+	var entry string
+	err = db.each(ctx, db.patience, []any{&entry}, func() { entries = append(entries, []byte(entry)) },
+		"select entry::text from ninepocket.key_log order by number")
 	return entries, err
 }
 
