@@ -76,7 +76,7 @@ func (j *journal) readReply(tenant string, name ReplyName, want answer) (data []
 				return err
 			}
 
-			_, _, r, err := decodeReply(key, value)
+			_, _, r, err := decodeReply(state.Replies, key, value)
 			if err == nil && len(r.data) == 0 {
 				err = fmt.Errorf("%w: a reply was in a file that was lost", ErrCorrupt)
 			}

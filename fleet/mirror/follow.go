@@ -114,7 +114,7 @@ func (c *Cache) restore() error {
 		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
 	}
 	c.ring = &t
-	c.stats.trusted.Store(t.Version)
+	c.note(func(s *Stats) { s.Trust = t.Version })
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (c *Cache) follow(ctx context.Context) error {
 	}
 	c.ring = &ring
 	c.seen = tag
-	c.stats.trusted.Store(ring.Version)
+	c.note(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
 

@@ -165,7 +165,7 @@ func (c *Cache) append(
 	defer body.Close() //nolint:errcheck // only read
 
 	came, err = io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, section.Bytes-have))
-	c.stats.bytes.Add(came)
+	c.note(func(s *Stats) { s.Downloaded += came })
 	if err == nil && have+came < section.Bytes {
 		err = io.ErrUnexpectedEOF
 	}

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"ninepocket/internal/disk"
@@ -56,14 +55,9 @@ type Cache struct {
 		at  time.Time
 	}
 
-	stats struct {
-		asked   atomic.Int64 // Unix milliseconds of the last answer about CURRENT
-		bytes   atomic.Int64
-		took    atomic.Int64 // nanoseconds of downloads
-		trusted atomic.Uint64
-		seen    atomic.Pointer[snapshot.Current] // what is published, whether it is here or not
-		epoch   atomic.Uint64
-	}
+	figures   sync.Mutex // guards the next two
+	stats     Stats
+	published snapshot.Current // whether it is here or not
 }
 
 // NewCache returns a follower of the bucket into a directory store.
@@ -86,25 +80,23 @@ type Stats struct {
 
 // Stats returns the figures.
 func (c *Cache) Stats() Stats {
-	s := Stats{
-		Downloaded: c.stats.bytes.Load(), Took: time.Duration(c.stats.took.Load()), Trust: c.stats.trusted.Load(),
-		Epoch: c.stats.epoch.Load(),
-	}
-	if seen := c.stats.seen.Load(); seen != nil {
-		s.Published = seen.Epoch
-	}
-	if asked := c.stats.asked.Load(); asked > 0 {
-		s.Asked = time.UnixMilli(asked)
-	}
-	return s
+	c.figures.Lock()
+	defer c.figures.Unlock()
+	return c.stats
+}
+
+// note changes the figures.
+func (c *Cache) note(change func(*Stats)) {
+	c.figures.Lock()
+	defer c.figures.Unlock()
+	change(&c.stats)
 }
 
 // Published is what the store said last, before its bytes are here; zero: it never said anything.
 func (c *Cache) Published() (cur snapshot.Current, asked time.Time) {
-	if seen := c.stats.seen.Load(); seen != nil {
-		cur = *seen
-	}
-	return cur, c.Stats().Asked
+	c.figures.Lock()
+	defer c.figures.Unlock()
+	return c.published, c.stats.Asked
 }
 
 // Pulled is what became of a pull.
@@ -135,16 +127,16 @@ func (c *Cache) pull(ctx context.Context, patient bool) (Pulled, error) {
 	}
 
 	began := time.Now()
-	before := c.stats.bytes.Load()
+	before := c.Stats().Downloaded
 	err = c.take(ctx, &done.Pointer, done.By)
-	done.Downloaded = c.stats.bytes.Load() - before
-	c.stats.took.Add(int64(time.Since(began)))
+	done.Downloaded = c.Stats().Downloaded - before
+	c.note(func(s *Stats) { s.Took += time.Since(began) })
 	if err != nil {
 		return done, fmt.Errorf("cannot pull epoch %d, snapshot %q, from %s: %w", done.Epoch, done.ID, c.bucket, err)
 	}
 
 	c.tag = tag
-	c.stats.epoch.Store(done.Epoch)
+	c.note(func(s *Stats) { s.Epoch = done.Epoch })
 	return done, nil
 }
 
@@ -154,16 +146,17 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 		return done, "", err
 	}
 	content, tag, err := c.bucket.get(ctx, currentName, c.tag)
+	if err == nil || errors.Is(err, errUnchanged) {
+		c.note(func(s *Stats) { s.Asked = time.Now().Truncate(time.Millisecond) })
+	}
 	switch {
 	case errors.Is(err, errUnchanged):
-		c.stats.asked.Store(time.Now().UnixMilli())
 		return done, "", nil
 	case errors.Is(err, errAbsent):
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, ErrNothing)
 	case err != nil:
 		return done, "", err
 	}
-	c.stats.asked.Store(time.Now().UnixMilli())
 
 	text, err := cutSigned(kindCurrent, content)
 	if err != nil {
@@ -191,12 +184,14 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
 		c.tag = tag
-		c.stats.epoch.Store(done.Epoch)
+		c.note(func(s *Stats) { s.Epoch = done.Epoch })
 	default:
 		done.Changed = true
 	}
-	seen := done.current()
-	c.stats.seen.Store(&seen)
+	c.note(func(s *Stats) {
+		s.Published = done.Epoch
+		c.published = done.current()
+	})
 	return done, tag, nil
 }
 
