@@ -32,9 +32,9 @@ type keyState struct {
 
 // newAccount returns an empty account, whose replies count into waiting.
 func newAccount(tenant string, waiting *atomic.Int64) *account {
+	rs := replies{flying: map[ReplyName]*flight{}, fresh: map[ReplyName]reply{}, waiting: waiting}
 	return &account{
-		tenant: tenant, keys: map[string]*keyState{},
-		book: book{rows: map[rowName]*Counts{}, replies: newReplies(waiting)},
+		tenant: tenant, keys: map[string]*keyState{}, book: book{rows: map[rowName]*Counts{}, replies: rs},
 	}
 }
 

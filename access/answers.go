@@ -73,10 +73,6 @@ type replies struct {
 	waiting *atomic.Int64       // bytes of all tenants in fresh and saving
 }
 
-func newReplies(waiting *atomic.Int64) replies {
-	return replies{flying: map[ReplyName]*flight{}, fresh: map[ReplyName]reply{}, waiting: waiting}
-}
-
 func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
 
 // keep adds a reply.

@@ -180,10 +180,8 @@ func (f *File) Read(from func(*View) error) error {
 	if f.ended {
 		return wal.ErrClosed
 	}
-	if f.reader == nil {
-		if err := f.openReader(); err != nil {
-			return err
-		}
+	if err := f.openReader(); err != nil {
+		return err
 	}
 
 	err := f.reader.do(f.reader.View, func(tx *bbolt.Tx) error {
@@ -201,19 +199,19 @@ func (f *File) Read(from func(*View) error) error {
 	return err
 }
 
-// openReader opens the file for reading.
-func (f *File) openReader() error {
+// openReader opens the file for reading, unless it is open.
+func (f *File) openReader() (err error) {
+	if f.reader != nil {
+		return nil
+	}
 	// Each look at damaged pages through a mapping would leave the mapping.
 	if f.torn {
-		if err := checkPages(f.path); err != nil {
-			return fmt.Errorf("cannot read checkpoint %q: %w", f.path, err)
-		}
+		err = checkPages(f.path)
 	}
-
-	db, err := openBeside(f.path)
-	if err == nil {
-		f.reader = db
+	if err != nil {
+		return fmt.Errorf("cannot read checkpoint %q: %w", f.path, err)
 	}
+	f.reader, err = openBeside(f.path)
 	return err
 }
 

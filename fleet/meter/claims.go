@@ -301,13 +301,6 @@ func (store *Store) doubt(u unsure) {
 	store.claims.lost[u.batch.Claim] = u
 }
 
-// adopt takes over what the process before this one had prepared.
-func (store *Store) adopt() {
-	for _, batch := range store.journal.Unsettled() {
-		store.doubt(unsure{batch: batch})
-	}
-}
-
 // unsettled returns how many units of a span are of batches that a process before left undecided.
 func (store *Store) unsettled(tenant string, of span) (n int64) {
 	store.claims.mu.Lock()

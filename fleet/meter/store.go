@@ -131,7 +131,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		store.options.pacer.beside(func() { store.link.batch(running, number) })
 	}
 	store.options.pacer.beside(func() { store.settle(running) })
-	store.adopt()
+	// What the process before this one had prepared is this one's.
+	for _, batch := range store.journal.Unsettled() {
+		store.doubt(unsure{batch: batch})
+	}
 	return store, nil
 }
 

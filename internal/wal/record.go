@@ -51,12 +51,6 @@ func segmentHead(first uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
-// parseSegmentHeader reports whether data starts with the header of a segment that begins with
-// record first.
-func parseSegmentHeader(data []byte, first uint64) bool {
-	return len(data) >= segmentHeader && bytes.Equal(data[:segmentHeader], segmentHead(first))
-}
-
 // appendRecord appends a record whose payload encode appends.
 func appendRecord(dst []byte, seq, synced uint64, encode func([]byte) []byte) []byte {
 	start := len(dst)
