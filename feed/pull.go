@@ -210,7 +210,15 @@ func (p *pull) once(ctx context.Context) error {
 	}
 
 	now := readTree(p.current())
-	p.describe(stamp, updated, now)
+	// What is known before anything is fetched.
+	p.result.Updated = updated
+	p.result.Day = updated.Format(time.DateOnly)
+	p.result.DayFile = DayFile(p.Into, p.result.Day)
+	p.result.Groups = now.Groups
+	if now.Stamp == stamp {
+		p.result.Tree = p.current()
+	}
+
 	// A tree that lacks a group is asked for these again; others are pulled once a rebuild (S8).
 	if now.Stamp == stamp && len(now.Missing) == 0 && p.covers(now) {
 		return p.keepDay(p.result.Tree, now)
@@ -240,17 +248,6 @@ func (p *pull) once(ctx context.Context) error {
 		return p.disk.Remove(p.partial())
 	}
 	return p.finish(pulled, updated)
-}
-
-// describe fills in what is known before anything is fetched.
-func (p *pull) describe(stamp string, updated time.Time, now tree) {
-	p.result.Updated = updated
-	p.result.Day = updated.Format(time.DateOnly)
-	p.result.DayFile = DayFile(p.Into, p.result.Day)
-	p.result.Groups = now.Groups
-	if now.Stamp == stamp {
-		p.result.Tree = p.current()
-	}
 }
 
 // covers reports whether a tree has all games that are wanted.

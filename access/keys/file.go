@@ -371,9 +371,7 @@ func (f *File) sum() string {
 func (f *File) Validate() error {
 	var problems []error
 	for name, tenant := range f.Tenants {
-		if err := tenant.validate(name); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, tenant.validate(name))
 	}
 
 	// Two keys of one hash would be one key of two tenants.

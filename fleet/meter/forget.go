@@ -71,28 +71,22 @@ func visit(
 	options.setDefaults()
 	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *redis) error {
 		tenants := map[string]bool{}
-		scan := rueidis.ScanEntry{}
-		for more := true; more; more = scan.Cursor != 0 {
-			var err error
-			scan, err = conn.Do(ctx, conn.B().Scan().Cursor(scan.Cursor).Match(options.Prefix+":{*}:q:*").
+		scan := rueidis.NewScanner(func(cursor uint64) (rueidis.ScanEntry, error) {
+			return conn.Do(ctx, conn.B().Scan().Cursor(cursor).Match(options.Prefix+":{*}:q:*").
 				Count(scanCount).Build()).AsScanEntry()
+		})
+		for key := range scan.Iter() {
+			tenant, units, err := free(ctx, conn, &options, key, incarnation, charged, look)
 			if err != nil {
 				return err
 			}
-
-			for _, key := range scan.Elements {
-				tenant, units, err := free(ctx, conn, &options, key, incarnation, charged, look)
-				if err != nil {
-					return err
-				}
-				if units > 0 {
-					tenants[tenant] = true
-				}
-				freed.Units += units
+			if units > 0 {
+				tenants[tenant] = true
 			}
+			freed.Units += units
 		}
 		freed.Tenants = len(tenants)
-		return nil
+		return scan.Err()
 	})
 	return freed, err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,7 +67,7 @@ func (o *Options) setDefaults() {
 	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultRepliesMax)
 	o.exchange = cmp.Or(o.exchange, exchangeFor)
 	o.commit = cmp.Or(o.commit, commitFor)
-	o.life = cmp.Or(o.life, newLife())
+	o.life = cmp.Or(o.life, rand.Text())
 	o.exact = cmp.Or(o.exact, exactMost)
 	if o.pacer == nil {
 		o.pacer = &goroutines{}
@@ -136,13 +135,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		store.doubt(unsure{batch: batch})
 	}
 	return store, nil
-}
-
-// newLife names a process: no two have the same name.
-func newLife() string {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return hex.EncodeToString(random[:])
 }
 
 // now is the present.

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -14,7 +15,7 @@ import (
 var ErrLocked = errors.New("locked by another process")
 
 // Forever waits for a lock as long as it takes.
-const Forever time.Duration = -1
+const Forever time.Duration = math.MaxInt64
 
 // Lock is an advisory lock. The system drops it when its process ends, however it ends; the file
 // stays. No faulty disk stands between: locks are of this machine alone.
@@ -28,14 +29,6 @@ func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) 
 		flag = os.O_RDONLY
 	}
 	held := flock.New(name, flock.SetFlag(flag), flock.SetPermissions(mode.Perm()))
-	if wait == Forever {
-		err := held.Lock()
-		// A signal may interrupt the wait.
-		for errors.Is(err, syscall.EINTR) {
-			err = held.Lock()
-		}
-		return taken(held, true, err, flag)
-	}
 	locked, err := try(held.TryLock, wait)
 	return taken(held, locked, err, flag)
 }
