@@ -39,7 +39,10 @@ type journal struct {
 
 // newJournal returns a journal that forgets.
 func newJournal(offset int64) *journal {
-	return &journal{offset: offset, meter: newMeter(), accounts: map[string]*account{}, prepared: prepared{byClaim: map[string]entry{}}}
+	return &journal{
+		offset: offset, meter: newMeter(), accounts: map[string]*account{},
+		prepared: prepared{byClaim: map[string]entry{}},
+	}
 }
 
 func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }

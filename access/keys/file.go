@@ -400,6 +400,7 @@ func (tenant *Tenant) validate(name string) error {
 		return fmt.Errorf("tenant %q: not a name", name)
 	case tenant == nil:
 		return fmt.Errorf("tenant %q: null", name)
+
 	case !validName(tenant.Plan):
 		return fmt.Errorf("tenant %q: plan %q is not a name", name, tenant.Plan)
 	case !tenant.validPlans():

@@ -75,6 +75,7 @@ func visit(
 			return conn.Do(ctx, conn.B().Scan().Cursor(cursor).Match(options.Prefix+":{*}:q:*").
 				Count(scanCount).Build()).AsScanEntry()
 		})
+
 		for key := range scan.Iter() {
 			tenant, units, err := free(ctx, conn, &options, key, incarnation, charged, look)
 			if err != nil {
