@@ -159,11 +159,7 @@ func (rs *replies) purge(at int64) {
 // full reports whether no other record fits at a time, and in how many milliseconds one leaves. To
 // know exactly it looks through the oldest minute, at most once for each that leaves.
 func (rs *replies) full(limit int, at int64) (wait int64, full bool) {
-	if rs.count+len(rs.flying) < limit {
-		return 0, false
-	}
-
-	if at-rs.earlier >= ReplyMillis {
+	if rs.count+len(rs.flying) >= limit && at-rs.earlier >= ReplyMillis {
 		rs.sweep(at)
 	}
 	if rs.count+len(rs.flying) < limit {

@@ -30,11 +30,8 @@ const (
 
 // fetcher asks a feed for files, one at a time, with a pause of its interval after each answer.
 type fetcher struct {
-	client   *http.Client
-	base     string
-	agent    string
+	pulling  *Options
 	interval time.Duration
-	now      func() time.Time
 	next     <-chan time.Time // nil before the first request
 	result   *Result          // whose requests and retries are counted
 	obeyed   time.Duration    // waited because the feed asked for it
@@ -115,8 +112,8 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("User-Agent", f.agent)
-	response, err := f.client.Do(request)
+	request.Header.Set("User-Agent", f.pulling.UserAgent)
+	response, err := f.pulling.Client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -147,15 +144,15 @@ func (f *fetcher) retryAfter(text string) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, farAway)) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil && f.now != nil {
-		return max(0, at.Sub(f.now()))
+	if at, err := http.ParseTime(text); err == nil && f.pulling.Now != nil {
+		return max(0, at.Sub(f.pulling.Now()))
 	}
 	return 0
 }
 
 // stamp asks when the feed was built.
 func (f *fetcher) stamp(ctx context.Context) (text string, at time.Time, err error) {
-	body, err := f.get(ctx, f.base+"/"+lastUpdated, func(body []byte) (err error) {
+	body, err := f.get(ctx, f.pulling.url()+"/"+lastUpdated, func(body []byte) (err error) {
 		at, err = parseStamp(string(body))
 		return err
 	})

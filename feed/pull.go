@@ -110,7 +110,7 @@ func (o *Options) Validate() error {
 		problem("cannot pull a feed without a directory to pull it into")
 	}
 
-	url := strings.TrimRight(o.url(), "/")
+	url := o.url()
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
 		problem("cannot pull from %q: want a URL such as %s", o.URL, DefaultURL)
 	}
@@ -133,7 +133,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-func (o *Options) url() string { return cmp.Or(o.URL, DefaultURL) }
+// url is the feed's address without a slash at its end.
+func (o *Options) url() string { return strings.TrimRight(cmp.Or(o.URL, DefaultURL), "/") }
 
 // gamesOfFeed are the slugs of the games that the feed has.
 func gamesOfFeed() (all []string) {
@@ -175,10 +176,8 @@ func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
 	defer held.Unlock() //nolint:errcheck // it ends with the process at the latest
 
 	p := &pull{Options: pulling, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
-	p.fetcher = fetcher{
-		client: cmp.Or(pulling.Client, &http.Client{Timeout: answerTime}), base: strings.TrimRight(pulling.url(), "/"),
-		agent: pulling.UserAgent, interval: pulling.Interval, now: pulling.Now, result: &p.result,
-	}
+	p.Client = cmp.Or(p.Client, &http.Client{Timeout: answerTime})
+	p.fetcher = fetcher{pulling: &p.Options, interval: p.Interval, result: &p.result}
 	return &p.result, p.run(ctx)
 }
 
@@ -191,7 +190,7 @@ func (p *pull) run(ctx context.Context) error {
 		err = p.once(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot pull %s: %w", p.url(), err)
+		return fmt.Errorf("cannot pull %s: %w", cmp.Or(p.URL, DefaultURL), err)
 	}
 
 	if p.Images != "" {

@@ -268,7 +268,7 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 		return nil
 	}
 
-	body, err := p.get(ctx, p.base+"/"+filepath.ToSlash(name), wholeReply)
+	body, err := p.get(ctx, p.url()+"/"+filepath.ToSlash(name), wholeReply)
 	if err != nil {
 		// The folder is made for what may be linked into it.
 		_ = disk.MkdirAll(p.disk, filepath.Dir(to), 0o755)

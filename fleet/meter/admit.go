@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -255,10 +256,7 @@ func exhausted(c *call) access.Policy {
 // refuse answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
 func (store *Store) refuse(p *keys.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
 	store.meters.results[resultUnavailable].Add(1)
-	retry := access.UnavailableRetry
-	if wait > 0 {
-		retry = (wait + 999) / 1000
-	}
+	retry := cmp.Or((max(0, wait)+999)/1000, access.UnavailableRetry)
 
 	st := store.locked(p, rule.Allowance)
 	defer st.mu.Unlock()

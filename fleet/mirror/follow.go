@@ -90,31 +90,22 @@ func (c *Cache) restore() error {
 		return nil
 	}
 
-	begin := &Trust{Keys: c.o.Publishers}
+	ring := Trust{Keys: c.o.Publishers}
 	b, err := disk.ReadFile(c.disk, filepath.Join(c.dir.Root(), trustFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		c.ring = begin
-		return nil
-	}
 	var last remembered
 	if err == nil {
 		err = json.Unmarshal(b, &last)
 	}
-	if err != nil {
+	same := func(a, b Publisher) bool { return a.String() == b.String() }
+	if err == nil && slices.EqualFunc(last.Publishers, c.o.Publishers, same) {
+		ring, _, err = parseTrust([]byte(last.Trust))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
 	}
 
-	same := func(a, b Publisher) bool { return a.String() == b.String() }
-	if !slices.EqualFunc(last.Publishers, c.o.Publishers, same) {
-		c.ring = begin
-		return nil
-	}
-	t, _, err := parseTrust([]byte(last.Trust))
-	if err != nil {
-		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
-	}
-	c.ring = &t
-	c.note(func(s *Stats) { s.Trust = t.Version })
+	c.ring = &ring
+	c.note(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
 
