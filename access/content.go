@@ -16,7 +16,7 @@ import (
 type content struct {
 	journal *journal
 	now     Instant     // when the store is opened
-	boot    func() boot // where the machine's boot stands
+	boot    func() Boot // where the machine's boot stands
 	opened  int64       // store time
 	started time.Time
 
@@ -61,7 +61,7 @@ func (c *content) Loaded(mark state.Mark) {
 	}
 
 	passed := max(0, c.now.Wall-last.wall)
-	if counted, ok := c.boot().since(boot{id: mark.Boot, at: mark.Up}); ok {
+	if counted, ok := c.boot().since(Boot{ID: mark.Boot, Up: mark.Up}); ok {
 		// The count began at the checkpoint, and the last admission may have come after it.
 		passed = min(passed, max(0, mark.Store+counted-last.store))
 	}
@@ -97,7 +97,7 @@ func (c *content) Take() state.Mark {
 	}
 
 	up := c.boot()
-	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.id, Up: up.at}
+	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.ID, Up: up.Up}
 }
 
 // image moves what changed since the last checkpoint from the account into an image. The caller

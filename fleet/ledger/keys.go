@@ -228,7 +228,7 @@ func (db *DB) Keys(now func() time.Time) *Keys {
 	return &Keys{db: db, roll: roll{file: keys.NewFile()}, now: now}
 }
 
-// Read implements access.KeySource.
+// Read implements [keys.Source].
 func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
 	changed, err := keys.roll.read(ctx, keys.db)
 	if err != nil {
@@ -238,7 +238,7 @@ func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
 	return keys.roll.file, changed, nil
 }
 
-// String implements access.KeySource.
+// String implements [keys.Source].
 func (keys *Keys) String() string { return keys.db.String() }
 
 // Good returns when the database answered last; the zero time before it did.
