@@ -236,7 +236,9 @@ func (store *Store) answered(st *seat, a *ask, out reply, err error, shut int64)
 			st.close(&g, now, shut-now.Mono)
 		}
 		decided = append(decided, st.answer(g, now)...)
-		store.meters.take(a)
+		if a.order.leased {
+			store.meters.leases.Add(1)
+		}
 	}
 	store.ask(st, false, decided)
 

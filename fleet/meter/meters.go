@@ -18,8 +18,7 @@ const resultUnavailable = len(ResultNames) - 1
 type meters struct {
 	times   *tally.Durations
 	results [len(ResultNames)]atomic.Uint64 // calls
-	takes   atomic.Uint64                   // asks that were answered
-	leases  atomic.Uint64                   // of these, of leases
+	leases  atomic.Uint64                   // asks of leases that were answered
 	refused atomic.Uint64                   // calls refused without asking
 	unknown atomic.Uint64                   // calls whose answer came too late or never
 	lost    atomic.Uint64                   // shares that found acknowledged writes gone
@@ -42,14 +41,6 @@ func (m *meters) batch(n int, began time.Time) {
 	m.times.Since(0, began)
 }
 
-// take notes an answer.
-func (m *meters) take(a *ask) {
-	m.takes.Add(1)
-	if a.order.leased {
-		m.leases.Add(1)
-	}
-}
-
 // local notes a call that was decided without asking.
 func (m *meters) local(c *call) {
 	if c.fate != admitted {
@@ -68,8 +59,7 @@ func (m *meters) decided(c *call) {
 // Stats are a store's figures since it was opened.
 type Stats struct {
 	Results        [len(ResultNames)]uint64 // calls, by what became of them
-	Takes          uint64                   // questions that Redis answered
-	Leases         uint64                   // of these, for plans above a thousand calls a minute
+	Leases         uint64                   // questions that Redis answered, for plans above a thousand calls a minute
 	RefusedLocally uint64                   // calls refused without asking
 	Unknown        uint64                   // calls whose answer came too late, or never
 	Lost           uint64                   // tenants that acknowledged writes were lost of
@@ -86,7 +76,7 @@ type Stats struct {
 func (store *Store) Shared() Stats {
 	m := store.meters
 	stats := Stats{
-		Takes: m.takes.Load(), Leases: m.leases.Load(), RefusedLocally: m.refused.Load(), Unknown: m.unknown.Load(),
+		Leases: m.leases.Load(), RefusedLocally: m.refused.Load(), Unknown: m.unknown.Load(),
 		Lost: m.lost.Load(), Waiting: m.waiting.Load(), Leased: store.leasedUnits(),
 		Batches: m.batches.Load(), Commands: m.sent.Load(),
 		ClockApart: time.Duration(m.apart.Load()) * time.Millisecond, Up: store.link.up(),

@@ -133,12 +133,12 @@ func (t *Trust) current(content []byte) (signedPointer, error) {
 }
 
 // pointer is current of a text that was taken apart.
-func (t *Trust) pointer(text *signedText) (p signedPointer, err error) {
-	p.by, err = t.signer(text)
+func (t *Trust) pointer(text *signedText) (read signedPointer, err error) {
+	read.by, err = t.signer(text)
 	if err == nil {
-		p.Pointer, err = parsePointer(text.body)
+		read.Pointer, err = parsePointer(text.body)
 	}
-	return p, err
+	return read, err
 }
 
 // without is the TRUST after t that leaves a key out.
