@@ -63,11 +63,8 @@ func due(rows []cursorRow) bool { return len(rows) == 0 || rows[0].Old }
 
 // cursorRows reads the secrets, the newest first.
 func cursorRows(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
-	rows, err := tx.Query(ctx, `select number, secret, made_at < now() - $1::interval, made_at < now() - $2::interval
+	rows, _ := tx.Query(ctx, `select number, secret, made_at < now() - $1::interval, made_at < now() - $2::interval
 		from ninepocket.cursor_keys order by number desc limit 2`, cursorAge, cursorLead)
-	if err != nil {
-		return nil, err
-	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[cursorRow])
 }
 

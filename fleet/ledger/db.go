@@ -144,16 +144,14 @@ func (db *DB) bound(ctx context.Context, most time.Duration, do func(context.Con
 	return db.explain(do(ctx))
 }
 
-// each runs a query for at most a while, and calls do whenever a row of it is in into.
+// each runs a query for at most a while, and calls do whenever a row of it is in into. Here and elsewhere,
+// an error of a query is that of its rows, too.
 func (db *DB) each(
 	ctx context.Context, most time.Duration, into []any, do func(), query string, arguments ...any,
 ) error {
 	return db.bound(ctx, most, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, query, arguments...)
-		if err != nil {
-			return err
-		}
-		_, err = pgx.ForEachRow(rows, into, func() error { do(); return nil })
+		rows, _ := db.pool.Query(ctx, query, arguments...)
+		_, err := pgx.ForEachRow(rows, into, func() error { do(); return nil })
 		return err
 	})
 }

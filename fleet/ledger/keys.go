@@ -169,10 +169,7 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 
-	rows, err := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.version)
-	if err != nil {
-		return err
-	}
+	rows, _ := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.version)
 	var name, text string
 	_, err = pgx.ForEachRow(rows, []any{&name, &text}, func() error {
 		tenant := &keys.Tenant{}
@@ -184,11 +181,8 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 	}
 
 	// In the order of a keys file, which is that of their making.
-	rows, err = tx.Query(ctx, `select record from ninepocket.keys where version > $1
+	rows, _ = tx.Query(ctx, `select record from ninepocket.keys where version > $1
 		order by number`, r.version)
-	if err != nil {
-		return err
-	}
 	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
 		key := &keys.Key{}
 		if err := json.Unmarshal([]byte(text), key); err != nil {

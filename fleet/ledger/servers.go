@@ -93,13 +93,10 @@ const sumUp = `with through as (
 // Servers returns all servers, those that report first.
 func (db *DB) Servers(ctx context.Context) (all []Server, err error) {
 	err = db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
+		rows, _ := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
 			started_at, seen_at, exported_at, forgotten_at,
 			case when seen_at < now() - $1::interval then now() - seen_at else interval '0' end
 			from ninepocket.servers order by forgotten_at nulls first, seen_at desc, incarnation`, Silence)
-		if err != nil {
-			return err
-		}
 		all, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Server])
 		return err
 	})
