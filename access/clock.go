@@ -117,15 +117,14 @@ func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 // the time of a suspend, and what stays while the kernel says that the clock is synchronised. It
 // calls report with each step that no time service makes unseen.
 func (clock Clock) Follow(ctx context.Context, report func(by time.Duration)) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
+	tick := time.Tick(lookEvery)
 
 	fw := newFollower(clock.offset.Load(), clock.sight())
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 
 		before := clock.offset.Load()

@@ -174,8 +174,7 @@ func (f *following) unchanged(info os.FileInfo) bool {
 // a Reload of somebody else, when a failure begins or becomes another one, and with neither when a
 // failure ended and the keys are what they were.
 func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	tick := time.Tick(every)
 
 	told := ""
 	seen := ring.reloads.Load()
@@ -183,7 +182,7 @@ func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(ch
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 
 		err := ring.reload(ctx)

@@ -252,8 +252,7 @@ func (ex *Exporter) keep(rows []access.LedgerRow, used map[string]time.Time) {
 
 // Run exports every so often until ctx is done.
 func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	tick := time.Tick(every)
 	for {
 		err := ex.Export(ctx)
 		if ctx.Err() != nil {
@@ -264,7 +263,7 @@ func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 	}
 }

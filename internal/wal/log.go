@@ -307,15 +307,14 @@ func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 // syncLoop is the one goroutine that syncs.
 func (l *Log) syncLoop() {
 	defer close(l.done)
-	ticker := time.NewTicker(syncInterval)
-	defer ticker.Stop()
+	tick := time.Tick(syncInterval)
 
 	for {
 		select {
 		case <-l.stop:
 			return
 		case <-l.kick:
-		case <-ticker.C:
+		case <-tick:
 			l.mark()
 		}
 
