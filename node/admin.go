@@ -238,7 +238,7 @@ func (n *Node) takeOver() error {
 	}
 
 	// Also when the configuration cannot be read.
-	_, badKeys := n.ring.Reload()
+	badKeys := n.ring.Reload()
 	return errors.Join(err, badKeys, n.reloadCertificate())
 }
 
