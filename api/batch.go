@@ -78,10 +78,10 @@ func (r *Request) sample() string {
 func (r *Request) object() jsonwalk.Value {
 	const tooDeep = "the body is nested more than 16 levels deep"
 	value, err := jsonwalk.Parse(r.Body)
-	var syntax *jsontext.SyntacticError
 	what := "the body is not JSON"
 
-	switch isSyntax := errors.As(err, &syntax); {
+	// A good body must not cost memory here, which [errors.As] would take for its target.
+	switch syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err); {
 	case err == nil && value.Kind() != '{':
 		what = "the body must be a JSON object"
 	case err == nil && value.Deeper(maxDepth):

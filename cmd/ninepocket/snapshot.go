@@ -238,7 +238,7 @@ func (shown *inspected) print(out *bufio.Writer) {
 func figure(v float64) string {
 	decimals := 4
 	if v == math.Trunc(v) {
-		decimals = 0
+		decimals = -1
 	}
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }

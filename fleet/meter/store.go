@@ -198,14 +198,17 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 	store.asserting.Store(true)
 	defer store.asserting.Store(false)
 	var err error
-	parts := slices.Collect(slices.Chunk(all, batchMost))
-	if another {
-		parts = slices.AppendSeq(parts, slices.Chunk(store.offers.commands(store.now().Wall), offersTogether))
-	}
-	for _, part := range parts {
-		if err == nil {
-			err = exchange(part)
+	say := func(all []*sending, together int) {
+		for part := range slices.Chunk(all, together) {
+			if err == nil {
+				err = exchange(part)
+			}
 		}
+	}
+	say(all, batchMost)
+	// Last, so that a reply which the Redis before kept until now is among them.
+	if another && err == nil {
+		say(store.offers.commands(store.now().Wall), offersTogether)
 	}
 	if lost := store.meters.lost.Load() - before; lost > 0 {
 		store.options.Report(&LostError{Tenants: int(lost)})
