@@ -95,43 +95,41 @@ func (v Value) Member(name string) Value {
 // Members walks an object's names and values, in their order. What is not an object has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
-		var name Value
-		for value := range v.values('{') {
-			if name == nil {
-				name = value
-				continue
-			}
-			if !yield(name, value) {
+		if v.Kind() != '{' {
+			return
+		}
+
+		rest := skipSpace(v[1:])
+		for rest[0] != '}' {
+			var name, member Value
+			name, rest = first(rest)
+			rest = skipSpace(rest)
+			member, rest = first(skipSpace(rest[1:])) // behind the colon
+			if !yield(name, member) {
 				return
 			}
-			name = nil
+
+			rest = skipComma(rest)
 		}
 	}
 }
 
 // Elements walks an array's values. What is not an array has none.
-func (v Value) Elements() iter.Seq[Value] { return v.values('[') }
-
-// values walks the values of an array, or the names and values of an object by turns.
-func (v Value) values(kind byte) iter.Seq[Value] {
+func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		if v.Kind() != kind {
+		if v.Kind() != '[' {
 			return
 		}
 
 		rest := skipSpace(v[1:])
-		for rest[0] != ']' && rest[0] != '}' {
-			var value Value
-			value, rest = first(rest)
-			if !yield(value) {
+		for rest[0] != ']' {
+			var element Value
+			element, rest = first(rest)
+			if !yield(element) {
 				return
 			}
 
-			// To the next one, or to the bracket that ends the list.
-			rest = skipSpace(rest)
-			if rest[0] == ',' || rest[0] == ':' {
-				rest = skipSpace(rest[1:])
-			}
+			rest = skipComma(rest)
 		}
 	}
 }
@@ -139,6 +137,15 @@ func (v Value) values(kind byte) iter.Seq[Value] {
 func skipSpace(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\n' || b[0] == '\r') {
 		b = b[1:]
+	}
+	return b
+}
+
+// skipComma goes to the next value of a list, or to the bracket that ends it.
+func skipComma(b []byte) []byte {
+	b = skipSpace(b)
+	if b[0] == ',' {
+		b = skipSpace(b[1:])
 	}
 	return b
 }
