@@ -165,7 +165,7 @@ measure: ## count the product's lines of code (LIMIT=40000 fails beyond) and the
 	@$(GO) -C tools run ./measure -root .. lines $(if $(LIMIT),-limit $(LIMIT))
 
 .PHONY: replay
-replay: build ## ask BASE=REV's program and this one the same 4,000 requests, and show where answers differ (2 min; EXPECTED='regexp')
+replay: ## ask BASE=REV's program and this one the same 4,000 requests, and show where answers differ (2 min; EXPECTED='regexp')
 	@GO='$(GO)' tools/replay.sh '$(BASE)' '$(EXPECTED)'
 
 .PHONY: quick

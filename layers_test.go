@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
 	"feed":                                 {"internal/disk", "snapshot"},
-	"fleet/ledger":                         {"access", "access/keys", "calendar"},
+	"fleet/ledger":                         {"access", "access/keys", "calendar", "engine/cursor"},
 	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
 	"fleet/mirror":                         {"internal/disk", "snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},

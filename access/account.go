@@ -32,9 +32,9 @@ type keyState struct {
 
 // newAccount returns an empty account, whose replies count into waiting.
 func newAccount(tenant string, waiting *atomic.Int64) *account {
+	rs := replies{flying: map[ReplyName]*flight{}, fresh: map[ReplyName]reply{}, waiting: waiting}
 	return &account{
-		tenant: tenant, keys: map[string]*keyState{},
-		book: book{rows: map[rowName]*Counts{}, replies: newReplies(waiting)},
+		tenant: tenant, keys: map[string]*keyState{}, book: book{rows: map[rowName]*Counts{}, replies: rs},
 	}
 }
 
@@ -66,10 +66,6 @@ func (a *account) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, accountVersion), a.seq)
 	for _, figure := range []int64{
 		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
-	} {
-		dst = binary.AppendVarint(dst, figure)
-	}
-	for _, figure := range []int64{
 		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
 		a.ended,
 	} {

@@ -73,10 +73,6 @@ type replies struct {
 	waiting *atomic.Int64       // bytes of all tenants in fresh and saving
 }
 
-func newReplies(waiting *atomic.Int64) replies {
-	return replies{flying: map[ReplyName]*flight{}, fresh: map[ReplyName]reply{}, waiting: waiting}
-}
-
 func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
 
 // keep adds a reply.
@@ -163,11 +159,7 @@ func (rs *replies) purge(at int64) {
 // full reports whether no other record fits at a time, and in how many milliseconds one leaves. To
 // know exactly it looks through the oldest minute, at most once for each that leaves.
 func (rs *replies) full(limit int, at int64) (wait int64, full bool) {
-	if rs.count+len(rs.flying) < limit {
-		return 0, false
-	}
-
-	if at-rs.earlier >= ReplyMillis {
+	if rs.count+len(rs.flying) >= limit && at-rs.earlier >= ReplyMillis {
 		rs.sweep(at)
 	}
 	if rs.count+len(rs.flying) < limit {

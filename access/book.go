@@ -59,37 +59,29 @@ func (now moment) later(other moment) moment {
 // charge enters what a finished call cost. It is the one place that charges, for calls just made
 // and for calls read back from the log.
 func (b *book) charge(e *entry) {
-	b.roll(e.day, e.period, e.resets, moment{store: e.at, wall: e.wall})
-
-	// A call that ends after its day or period is charged in the ledger alone.
-	switch {
-	case e.allowance == DayQuota && e.day == b.day:
-		b.dayUsed += e.charged
-	case e.allowance == PeriodCredits && e.period.Start == b.period.Start:
-		b.creditsUsed += e.charged
-	}
-
-	row := b.rowOf(rowName{key: e.key, day: e.day, op: e.op})
-	row.Calls++
-	row.Charged += e.charged
-
+	when := moment{store: e.at, wall: e.wall}
+	b.roll(e.day, e.period, e.resets, when)
+	b.count(e, 1)
 	b.ended = max(b.ended, e.at)
-	b.last = b.last.later(moment{store: e.at, wall: e.wall})
-	b.dirty = true
+	b.last = b.last.later(when)
 }
 
 // undo takes out what charge entered of a call that was not recorded after all.
-func (b *book) undo(e *entry) {
+func (b *book) undo(e *entry) { b.count(e, -1) }
+
+// count adds n times a call: once, or once less.
+func (b *book) count(e *entry, n int64) {
+	// A call that ends after its day or period is charged in the ledger alone.
 	switch {
 	case e.allowance == DayQuota && e.day == b.day:
-		b.dayUsed -= e.charged
+		b.dayUsed += n * e.charged
 	case e.allowance == PeriodCredits && e.period.Start == b.period.Start:
-		b.creditsUsed -= e.charged
+		b.creditsUsed += n * e.charged
 	}
 
 	row := b.rowOf(rowName{key: e.key, day: e.day, op: e.op})
-	row.Calls--
-	row.Charged -= e.charged
+	row.Calls += n
+	row.Charged += n * e.charged
 	b.dirty = true
 }
 

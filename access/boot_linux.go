@@ -8,16 +8,16 @@ import (
 )
 
 // readBoot reads where this machine's boot stands.
-func readBoot() boot {
+func readBoot() Boot {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return boot{}
+		return Boot{}
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		return boot{}
+		return Boot{}
 	}
-	return boot{id: strings.TrimSpace(string(id)), at: now.Nano() / 1_000_000}
+	return Boot{ID: strings.TrimSpace(string(id)), Up: now.Nano() / 1_000_000}
 }
 
 // readTrust asks the kernel whether a time service keeps the wall clock. A sandbox may forbid to

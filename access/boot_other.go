@@ -3,6 +3,6 @@
 package access
 
 // readBoot knows of no boot on this system: the wall clock alone tells how long a restart took.
-func readBoot() boot { return boot{} }
+func readBoot() Boot { return Boot{} }
 
 func readTrust() Trust { return Unsure }

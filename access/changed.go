@@ -25,11 +25,7 @@ func (store *Embedded) Changed() ([]LedgerRow, map[string]time.Time, error) {
 // Totals returns all of the ledger's rows from a day on, as Changed does. What changes from then on is
 // for Changed to tell.
 func (store *Embedded) Totals(since calendar.Day) ([]LedgerRow, map[string]time.Time, error) {
-	return store.changed(func(file *state.File) ([]LedgerRow, error) {
-		stored := newBeside()
-		err := file.Load(stored)
-		return sumRows(append(stored.rows, store.rowsOf("", since)...), "", since), err
-	})
+	return store.changed(func(file *state.File) ([]LedgerRow, error) { return store.allRows(file, "", since) })
 }
 
 // changed sums up the rows that find finds while no checkpoint is written, and makes them durable.
@@ -83,16 +79,6 @@ func (j *journal) lastUses(rows []LedgerRow) map[string]time.Time {
 		a.mu.Unlock()
 	}
 	return used
-}
-
-// noteMoved notes the rows that went into the file.
-func (c *content) noteMoved(img *image) {
-	if c.moved == nil {
-		return
-	}
-	for name := range img.rows {
-		c.moved[name.row(img.of.tenant)] = true
-	}
 }
 
 // totals reads what the checkpoint file has of rows, each once.

@@ -117,15 +117,14 @@ func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 // the time of a suspend, and what stays while the kernel says that the clock is synchronised. It
 // calls report with each step that no time service makes unseen.
 func (clock Clock) Follow(ctx context.Context, report func(by time.Duration)) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
+	tick := time.Tick(lookEvery)
 
 	fw := newFollower(clock.offset.Load(), clock.sight())
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 
 		before := clock.offset.Load()
@@ -139,24 +138,22 @@ func (clock Clock) Follow(ctx context.Context, report func(by time.Duration)) {
 // sight looks at the clocks of this machine.
 func (clock Clock) sight() sight {
 	seen := Machine()
-	return sight{seen.Now.Sub(clock.origin).Milliseconds(), seen.Wall, seen.Booted, seen.Trust}
+	return sight{seen.Now.Sub(clock.origin).Milliseconds(), seen.Wall, seen.Boot.Up, seen.Trust}
 }
 
 // Reading is what the clocks of a machine show.
 type Reading struct {
-	Now    time.Time // counts on by the monotonic clock
-	Wall   int64     // Unix milliseconds
-	BootID string    // of the machine's start, "" when the system does not say
-	Booted int64     // milliseconds since then, time in suspend included; 0 when the system does not say
-	Trust  Trust
+	Now   time.Time // counts on by the monotonic clock
+	Wall  int64     // Unix milliseconds
+	Boot  Boot      // zero when the system does not say
+	Trust Trust
 }
 
 // Machine reads the clocks of this machine. Tests of the whole program put others in its place before main
 // runs.
 var Machine = func() Reading {
 	now := time.Now() //nolint:forbidigo // this is where the clocks are compared
-	at := readBoot()
-	return Reading{now, now.UnixMilli(), at.id, at.at, readTrust()}
+	return Reading{now, now.UnixMilli(), readBoot(), readTrust()}
 }
 
 // StartMachineClock returns a Clock whose monotonic zero is now, and which goes by the machine's wall clock.
@@ -167,17 +164,17 @@ func StartMachineClock() Clock {
 	return clock
 }
 
-// boot is a moment as the machine counts it since it was started: a restart of the server within one
+// Boot is a moment as the machine counts it since it was started: a restart of the server within one
 // boot knows how much time passed, whatever the wall clock says (decision 1755).
-type boot struct {
-	id string // of the boot, "" when the system does not say
-	at int64  // milliseconds since then, time in suspend included
+type Boot struct {
+	ID string // of the boot, "" when the system does not say
+	Up int64  // milliseconds since then, time in suspend included
 }
 
 // since returns how long ago another moment of the same boot is; ok is false for another boot.
-func (later boot) since(then boot) (millis int64, ok bool) {
-	if later.id == "" || later.id != then.id {
+func (later Boot) since(then Boot) (millis int64, ok bool) {
+	if later.ID == "" || later.ID != then.ID {
 		return 0, false
 	}
-	return max(0, later.at-then.at), true
+	return max(0, later.Up-then.Up), true
 }

@@ -16,7 +16,7 @@ import (
 type content struct {
 	journal *journal
 	now     Instant     // when the store is opened
-	boot    func() boot // where the machine's boot stands
+	boot    func() Boot // where the machine's boot stands
 	opened  int64       // store time
 	started time.Time
 
@@ -41,7 +41,7 @@ func (c *content) Load(of state.Bucket, key, value []byte) error {
 		_, err := decodeRow(key, value) // rows are read when somebody asks for them
 		return err
 	}
-	return c.journal.load(of, key, value)
+	return c.journal.load(of, key, value, false)
 }
 
 // Replay implements [state.Loader].
@@ -61,7 +61,7 @@ func (c *content) Loaded(mark state.Mark) {
 	}
 
 	passed := max(0, c.now.Wall-last.wall)
-	if counted, ok := c.boot().since(boot{id: mark.Boot, at: mark.Up}); ok {
+	if counted, ok := c.boot().since(Boot{ID: mark.Boot, Up: mark.Up}); ok {
 		// The count began at the checkpoint, and the last admission may have come after it.
 		passed = min(passed, max(0, mark.Store+counted-last.store))
 	}
@@ -97,7 +97,7 @@ func (c *content) Take() state.Mark {
 	}
 
 	up := c.boot()
-	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.id, Up: up.at}
+	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.ID, Up: up.Up}
 }
 
 // image moves what changed since the last checkpoint from the account into an image. The caller
@@ -136,7 +136,11 @@ func (c *content) Keep() {
 		img.of.mu.Lock()
 		img.of.replies.saved()
 		img.of.mu.Unlock()
-		c.noteMoved(&img)
+		for name := range img.rows {
+			if c.moved != nil {
+				c.moved[name.row(img.of.tenant)] = true
+			}
+		}
 	}
 	c.taken = nil
 }
@@ -185,7 +189,7 @@ func newBeside() *beside { return &beside{journal: newJournal(0)} }
 // Load implements [state.Loader].
 func (b *beside) Load(of state.Bucket, key, value []byte) error {
 	if of != state.Ledger {
-		return b.load(of, key, value)
+		return b.load(of, key, value, false)
 	}
 	row, err := decodeRow(key, value)
 	b.rows = append(b.rows, row)
@@ -200,49 +204,32 @@ type salvaged struct{ *content }
 
 // Load implements [state.Loader].
 func (s salvaged) Load(of state.Bucket, key, value []byte) error {
-	switch of {
-	case state.Ledger:
-		row, err := decodeRow(key, value)
-		if err == nil {
-			*s.journal.account(row.Tenant).rowOf(row.name()) = row.Counts
-		}
-		return err
-
-	case state.Replies:
-		tenant, name, r, err := decodeReply(key, value)
-		if err == nil {
-			s.journal.account(tenant).replies.keep(name, r)
-		}
-		return err
-
-	default:
-		return s.journal.load(of, key, value)
+	if of != state.Ledger {
+		return s.journal.load(of, key, value, true)
 	}
+	row, err := decodeRow(key, value)
+	if err == nil {
+		*s.journal.account(row.Tenant).rowOf(row.name()) = row.Counts
+	}
+	return err
 }
 
-// load takes over an account, or what memory has of a reply.
-func (j *journal) load(of state.Bucket, key, value []byte) error {
-	switch of {
-	case state.Accounts:
+// load takes over an account or a reply: what memory has of it, or all of one that the next checkpoint
+// has to write.
+func (j *journal) load(of state.Bucket, key, value []byte, whole bool) error {
+	if of == state.Accounts {
 		return j.account(string(key)).decode(value)
-
-	case state.Replies:
-		tenant, name, r, err := decodeReply(key, value)
-		if err == nil {
-			j.account(tenant).replies.index(name, r.answer)
-		}
-		return err
-
-	case state.FirstReplies:
-		tenant, name, r, err := decodeFirstReply(key, value)
-		if err == nil {
-			j.account(tenant).replies.keep(name, r)
-		}
-		return err
-
-	default:
-		return nil
 	}
+
+	tenant, name, r, err := decodeReply(of, key, value)
+	switch {
+	case err != nil:
+	case whole || of == state.FirstReplies:
+		j.account(tenant).replies.keep(name, r)
+	default:
+		j.account(tenant).replies.index(name, r.answer)
+	}
+	return err
 }
 
 // replay applies a call read back from the log, unless the account's checkpoint holds it already.
@@ -323,30 +310,21 @@ func (r *reply) append(dst []byte) []byte {
 }
 
 // decodeReply reads a kept reply, its name and its tenant.
-func decodeReply(key, value []byte) (tenant string, name ReplyName, r reply, err error) {
+func decodeReply(of state.Bucket, key, value []byte) (tenant string, name ReplyName, r reply, err error) {
 	inKey := state.Decoder{Data: key}
-	tenant = inKey.Text()
-	inKey.Bytes(8)
-	copy(name[:], inKey.Bytes(len(name)))
-
 	in := state.Decoder{Data: value}
-	copy(r.body[:], in.Bytes(len(r.body)))
-	r.at = in.Varint()
-	r.data = slices.Clone(in.Data)
-	return tenant, name, r, cmp.Or(inKey.End(), in.Err)
-}
-
-// decodeFirstReply is decodeReply of version 1.
-func decodeFirstReply(key, value []byte) (tenant string, name ReplyName, r reply, err error) {
-	inKey := state.Decoder{Data: key}
 	tenant = inKey.Text()
-	op := Operation(inKey.Text())
-	name = NameReply(op, inKey.Text())
-
-	in := state.Decoder{Data: value}
-	if version := in.Bytes(1); len(version) == 1 && version[0] != firstVersion {
-		in.Fail()
+	if of == state.FirstReplies {
+		op := Operation(inKey.Text())
+		name = NameReply(op, inKey.Text())
+		if version := in.Bytes(1); len(version) == 1 && version[0] != firstVersion {
+			in.Fail()
+		}
+	} else {
+		inKey.Bytes(8)
+		copy(name[:], inKey.Bytes(len(name)))
 	}
+
 	copy(r.body[:], in.Bytes(len(r.body)))
 	r.at = in.Varint()
 	r.data = slices.Clone(in.Data)

@@ -76,7 +76,7 @@ type everything struct {
 
 func (e *everything) Load(of state.Bucket, key, value []byte) error {
 	if of == state.Replies {
-		tenant, name, r, err := decodeReply(key, value)
+		tenant, name, r, err := decodeReply(state.Replies, key, value)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func verb(call disktest.Call) string {
 }
 
 // noBoot is for tests whose time is not the machine's.
-func noBoot() boot { return boot{} }
+func noBoot() Boot { return Boot{} }
 
 // SaveCheckpoint writes a checkpoint now.
 func (store *Embedded) SaveCheckpoint() error { return store.dir.Save(5 * time.Second) }

@@ -13,7 +13,7 @@ import (
 
 // Begin implements [Store].
 func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
-	defer l.meter.time(timeBegin, time.Now())
+	defer l.meter.times.Since(timeBegin, time.Now())
 	if err := l.Err(); err != nil {
 		return Claim{}, err
 	}
@@ -34,18 +34,13 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 		return l.begin(a, &t, key, body, now)
 	}
 
-	// What flies is read under the lock; what is kept is a copy, and its data never changes.
+	// What flies, and the data of what is kept, never changes.
+	a.mu.Unlock()
 	switch {
-	case flying != nil && flying.body != body:
-		defer a.mu.Unlock()
+	case flying != nil && flying.body != body, flying == nil && kept.body != body:
 		return Claim{Outcome: Conflict}, nil
 	case flying != nil:
-		defer a.mu.Unlock()
 		return Claim{Outcome: Wait, Done: flying.done}, nil
-	}
-	a.mu.Unlock()
-	if kept.body != body {
-		return Claim{Outcome: Conflict}, nil
 	}
 
 	plain, err := l.plain(t.Principal.Tenant, name, kept)
@@ -81,7 +76,7 @@ func (j *journal) readReply(tenant string, name ReplyName, want answer) (data []
 				return err
 			}
 
-			_, _, r, err := decodeReply(key, value)
+			_, _, r, err := decodeReply(state.Replies, key, value)
 			if err == nil && len(r.data) == 0 {
 				err = fmt.Errorf("%w: a reply was in a file that was lost", ErrCorrupt)
 			}
@@ -147,7 +142,7 @@ func (a *account) land(t *Ticket, claim *Claim, flying *flight) {
 
 // Commit implements [Store].
 func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
-	defer l.meter.time(timeCommit, time.Now())
+	defer l.meter.times.Since(timeCommit, time.Now())
 	data, err := PackReply(plain) // before the lock: it takes longer than all that follows
 	if err != nil {
 		_, aborted := l.Abort(t, claim)
@@ -214,29 +209,23 @@ func PackReply(plain []byte) ([]byte, error) {
 	if len(plain) > maxReply {
 		return nil, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), ErrIdempotencyFull)
 	}
-	return codec.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
+	return packer.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
 }
 
 // UnpackReply returns a kept reply as it was before [PackReply].
 func UnpackReply(data []byte) ([]byte, error) {
-	plain, err := codec.decoder.DecodeAll(data, nil)
+	plain, err := unpacker.DecodeAll(data, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 	}
 	return plain, nil
 }
 
-// replyCodec compresses replies. It is safe for concurrent use.
-type replyCodec struct {
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
-}
+// packer and unpacker serve every store: they keep nothing from one reply to the next, are safe for
+// concurrent use, and their tables take a megabyte.
+var packer, unpacker = newReplyCodec()
 
-// codec serves every store: it keeps nothing from one reply to the next, and its tables
-// take a megabyte.
-var codec = newReplyCodec()
-
-func newReplyCodec() replyCodec {
+func newReplyCodec() (*zstd.Encoder, *zstd.Decoder) {
 	encoder, encodeErr := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
 	decoder, decodeErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(2*maxReply))
@@ -245,5 +234,5 @@ func newReplyCodec() replyCodec {
 	}
 
 	encoder.EncodeAll(nil, nil) // makes its tables now, and not while a caller waits
-	return replyCodec{encoder: encoder, decoder: decoder}
+	return encoder, decoder
 }

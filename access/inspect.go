@@ -169,7 +169,7 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 // repairMeter builds checkpoint and log anew from what is whole of them.
 func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 	j := newJournal(0)
-	kept := salvaged{&content{journal: j, boot: func() boot { return boot{} }}}
+	kept := salvaged{&content{journal: j, boot: func() Boot { return Boot{} }}}
 	found, err := state.Salvage(stateDir, kept)
 	if err != nil {
 		return err

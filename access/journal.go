@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,7 +40,10 @@ type journal struct {
 
 // newJournal returns a journal that forgets.
 func newJournal(offset int64) *journal {
-	return &journal{offset: offset, meter: newMeter(), accounts: map[string]*account{}}
+	return &journal{
+		offset: offset, meter: newMeter(), accounts: map[string]*account{},
+		prepared: prepared{byClaim: map[string]entry{}},
+	}
 }
 
 func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
@@ -151,18 +155,21 @@ func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 	}
 
 	var rows []LedgerRow
-	err := j.dir.Between(func(file *state.File) error {
-		stored := newBeside()
-		if err := file.Load(stored); err != nil {
-			return err
-		}
-		rows = slices.Concat(stored.rows, j.rowsOf(tenant, since))
-		return j.content.settled()
+	err := j.dir.Between(func(file *state.File) (err error) {
+		rows, err = j.allRows(file, tenant, since)
+		return cmp.Or(err, j.content.settled())
 	})
 	if err != nil {
 		return nil, err
 	}
-	return sumRows(rows, tenant, since), nil
+	return rows, nil
+}
+
+// allRows returns the ledger rows of a checkpoint file and of memory, in order.
+func (j *journal) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
+	stored := newBeside()
+	err := file.Load(stored)
+	return sumRows(append(stored.rows, j.rowsOf(tenant, since)...), tenant, since), err
 }
 
 // settled returns an ErrUnavailable when nobody knows whether what was taken is in the file.

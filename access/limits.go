@@ -99,10 +99,7 @@ func (l *limits) Admit(p *keys.Principal, rule Rule, now Instant) (decision Deci
 			// the minute.
 			wait = min(wait, calendar.MinuteMillis)
 		}
-		decision.Minute = Policy{
-			Limit: int64(rule.PerMinute), Remaining: remaining,
-			Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
-		}
+		decision.Minute = NewPolicy(int64(rule.PerMinute), remaining, wait, now.Wall)
 	}
 	decision.Allowance = st.policy(fits && full)
 
@@ -133,14 +130,11 @@ func (l *limits) unavailable(p *keys.Principal, rule *Rule, now Instant) Decisio
 // Finish implements [Store].
 func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	if sampled() {
-		defer l.meter.time(timeFinish, time.Now())
+		defer l.meter.times.Since(timeFinish, time.Now())
 	}
 
-	if err := l.Err(); err != nil {
-		l.giveBack(&t)
-		return Receipt{}, err
-	}
-	if success && t.Rule.Deferred {
+	down := l.Err()
+	if down == nil && success && t.Rule.Deferred {
 		return Receipt{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
 			string(t.Rule.Operation), ErrTicket)
 	}
@@ -156,6 +150,11 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	if t.Rule.Cost > 0 && !t.Rule.Deferred {
 		a.release(&t.Rule, t.Day, t.Period)
 	}
+	// Of a call that nobody can record, too: what it reserved must be there when metering is.
+	if down != nil {
+		a.mu.Unlock()
+		return Receipt{}, down
+	}
 
 	e := ticketEntry(&t, charged)
 	receipt, seq := l.enter(a, &t, &e)
@@ -166,18 +165,6 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 		return Receipt{}, err
 	}
 	return receipt, nil
-}
-
-// giveBack ends a ticket that nobody can record: what it reserved must be there when metering is.
-func (l *limits) giveBack(t *Ticket) {
-	if t.Rule.Cost == 0 || t.Rule.Deferred {
-		return
-	}
-
-	a := l.slot(t.Principal).account
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.release(&t.Rule, t.Day, t.Period)
 }
 
 // ticketEntry is what the journal records of a finished ticket.
@@ -250,9 +237,5 @@ func (l *limits) minuteNow(slot *slot, p *keys.Principal, now Instant) Policy {
 	w := slot.account.windowOf(slot.key, KeyWindow)
 	w.fit(p.Plan.PerMinute, at)
 	_, remaining, wait := w.peek(at)
-	wait = min(wait, calendar.MinuteMillis)
-	return Policy{
-		Limit: int64(p.Plan.PerMinute), Remaining: remaining,
-		Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
-	}
+	return NewPolicy(int64(p.Plan.PerMinute), remaining, min(wait, calendar.MinuteMillis), now.Wall)
 }

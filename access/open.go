@@ -29,7 +29,7 @@ type EmbeddedOptions struct {
 	Export bool
 
 	Seams state.Seams // zero but in tests and simulations
-	boot  func() boot // tests: where the machine's boot stands
+	boot  func() Boot // tests: where the machine's boot stands
 }
 
 func (o *EmbeddedOptions) setDefaults() {
@@ -37,10 +37,7 @@ func (o *EmbeddedOptions) setDefaults() {
 		o.CheckpointEvery = 10 * time.Second
 	}
 	if o.boot == nil {
-		o.boot = func() boot {
-			seen := Machine()
-			return boot{seen.BootID, seen.Booted}
-		}
+		o.boot = func() Boot { return Machine().Boot }
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}

@@ -35,7 +35,7 @@ func (store *Embedded) Standing(p *keys.Principal, rule *Rule, now Instant) Stan
 // recorded as durably as its rule asks; on an error it is in no log.
 func (store *Embedded) Record(t Ticket, charged int64) error {
 	if sampled() {
-		defer store.meter.time(timeFinish, time.Now())
+		defer store.meter.times.Since(timeFinish, time.Now())
 	}
 	if err := store.Err(); err != nil {
 		return err
@@ -58,7 +58,6 @@ type Prepared struct {
 	Tenant string
 	Claim  string // names the batch, once and for all
 	Record string // where the decision is found
-	Day    calendar.Day
 	Period calendar.Period
 
 	entry entry
@@ -127,7 +126,7 @@ func (store *Embedded) Settle(batch *Prepared, charged bool) error {
 func (store *Embedded) Unsettled() []*Prepared { return store.prepared.all() }
 
 func (e *entry) batch() *Prepared {
-	return &Prepared{Tenant: e.tenant, Claim: e.claim, Record: e.record, Day: e.day, Period: e.period, entry: *e}
+	return &Prepared{Tenant: e.tenant, Claim: e.claim, Record: e.record, Period: e.period, entry: *e}
 }
 
 // prepared are the entries of a log that are not decided. Every checkpoint begins a segment, into
@@ -141,20 +140,13 @@ type prepared struct {
 func (p *prepared) begin(e *entry, log *wal.Log) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.put(e)
+	p.byClaim[e.claim] = *e
 	return log.Append(e.append)
 }
 
 func (p *prepared) add(e *entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.put(e)
-}
-
-func (p *prepared) put(e *entry) {
-	if p.byClaim == nil {
-		p.byClaim = map[string]entry{}
-	}
 	p.byClaim[e.claim] = *e
 }
 

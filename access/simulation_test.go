@@ -114,7 +114,7 @@ func (u *universe) open() {
 	disk.Set(u.disk.Rule)
 	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
 		Now:  u.now(),
-		boot: func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
+		boot: func() Boot { return Boot{ID: fmt.Sprint("boot", u.boots), Up: u.true - u.born} },
 		Seams: state.Seams{
 			Disk: disk, Inline: true,
 			Now: func() time.Time { return time.UnixMilli(u.true) },

@@ -24,17 +24,11 @@ const (
 // meter is what a store counts of itself.
 type meter struct {
 	times  *tally.Durations
-	shard  atomic.Uint32
 	doubts atomic.Uint64 // records that were about to be given up
 }
 
 func newMeter() *meter {
 	return &meter{times: tally.NewDurations(timeRows, tally.Decades(time.Microsecond, 10*time.Second)...)}
-}
-
-// time notes how long something took that began at a time.
-func (m *meter) time(row int, began time.Time) {
-	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
 }
 
 // sampled reports whether a call of Finish is to be timed.

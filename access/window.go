@@ -262,11 +262,8 @@ func (w *window) ticks(at int64) []tick {
 
 // restore adds an admission from before this process. It may only be called before the first fit.
 func (w *window) restore(one tick) {
-	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, func(have tick,
-		at int64,
-	) int {
-		return cmp.Compare(have.at, at)
-	})
+	later := func(have tick, at int64) int { return cmp.Compare(have.at, at) }
+	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, later)
 	if i > 0 && w.restored[i-1].at == one.at {
 		w.restored[i-1].n += one.n
 		return

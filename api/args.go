@@ -182,20 +182,18 @@ func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 		return "", false
 	}
 
-	if v == "" {
-		without := "any"
-		if name == "cursor" {
-			without = "the first page"
-		}
-		r.problem("%s must have between %d and %d characters (got 0): leave it out for %s",
-			name, bounds.Min, bounds.Max, without)
-		return "", false
+	n := int64(utf8.RuneCountInString(v))
+	advice := ""
+	switch {
+	case bounds.Has(n):
+		return v, true
+	case n == 0 && name == "cursor":
+		advice = ": leave it out for the first page"
+	case n == 0:
+		advice = ": leave it out for any"
 	}
-	if n := int64(utf8.RuneCountInString(v)); !bounds.Has(n) {
-		r.problem("%s must have between %d and %d characters (got %d)", name, bounds.Min, bounds.Max, n)
-		return "", false
-	}
-	return v, true
+	r.problem("%s must have between %d and %d characters (got %d)%s", name, bounds.Min, bounds.Max, n, advice)
+	return "", false
 }
 
 // wordsArg is textArg for words that are searched for: spaces alone are none (decision 5).

@@ -20,10 +20,8 @@ const maxDepth = 16
 // element takes. Unknown members are errors where the surface is strict and ignored elsewhere
 // (decision 7). Problems are noted.
 func (r *Request) readArray(member string, bounds wire.Range, element func(value jsonwalk.Value, n int)) {
-	// Checked once as a whole, so that walking it needs no errors.
-	body, err := parseObject(r.Body)
-	if err != nil {
-		r.badBody(err)
+	body := r.object()
+	if body == nil {
 		return
 	}
 
@@ -75,47 +73,35 @@ func (r *Request) sample() string {
 	return `{"ids":["card_…"]}`
 }
 
-var (
-	errTooDeep   = errors.New("the body is nested more than 16 levels deep")
-	errNotObject = errors.New("the body must be a JSON object")
-)
-
-// parseObject checks a body as a whole.
-func parseObject(body []byte) (jsonwalk.Value, error) {
-	value, err := jsonwalk.Parse(body)
-	switch {
-	case err != nil:
-		return nil, err
-	case value.Kind() != '{':
-		return nil, errNotObject
-	case value.Deeper(maxDepth):
-		return nil, errTooDeep
-	}
-	return value, nil
-}
-
-// badBody notes what is wrong with a body that is no JSON object, and what to send.
-func (r *Request) badBody(err error) {
-	var syntax *jsontext.SyntacticError
+// object is the body, checked once as a whole, so that walking it needs no errors; nil for one that is
+// no JSON object: what is wrong with it is noted, and what to send.
+func (r *Request) object() jsonwalk.Value {
+	const tooDeep = "the body is nested more than 16 levels deep"
+	value, err := jsonwalk.Parse(r.Body)
 	what := "the body is not JSON"
-	errors.As(err, &syntax)
 
-	switch {
-	case errors.Is(err, errTooDeep), errors.Is(err, errNotObject):
-		what = err.Error()
+	// A good body must not cost memory here, which [errors.As] would take for its target.
+	switch syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err); {
+	case err == nil && value.Kind() != '{':
+		what = "the body must be a JSON object"
+	case err == nil && value.Deeper(maxDepth):
+		what = tooDeep
+	case err == nil:
+		return value
 	case errors.Is(err, jsonwalk.ErrTrailing):
 		what = "the body goes on after its JSON value"
-	case errors.Is(err, jsontext.ErrDuplicateName) && syntax != nil:
+	case errors.Is(err, jsontext.ErrDuplicateName) && isSyntax:
 		r.problem("the body has the member %s twice: send it once", Quote(syntax.JSONPointer.LastToken()))
-		return
+		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		what = "the body ends before its JSON does"
 	case strings.Contains(err.Error(), "exceeded max depth"): // jsontext's own bound, which has no value
-		what = errTooDeep.Error()
-	case syntax != nil:
+		what = tooDeep
+	case isSyntax:
 		what = fmt.Sprintf("the body is not JSON after its first %d bytes", syntax.ByteOffset)
 	}
 	r.problem("%s: send %s", what, r.sample())
+	return nil
 }
 
 // longestShown is how many bytes of what a client sent an answer shows.
@@ -170,9 +156,8 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 // decodeIDs is readIDs of any body. Members that it does not know are ignored (decision 7).
 func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	r.ids = r.ids[:0]
-	body, err := parseObject(r.Body)
-	if err != nil {
-		r.badBody(err)
+	body := r.object()
+	if body == nil {
 		return nil, 0
 	}
 
@@ -284,19 +269,17 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 			continue
 		}
 
-		if !isID {
-			if !r.appendCalled(out, ref, entry) {
-				missing = append(missing, uint32(i))
-			}
-			continue
+		var card int
+		var found bool
+		if isID {
+			card, found = r.View.Index.Card(ref)
 		}
-
-		card, ok := r.View.Index.Card(ref)
-		if !ok {
+		switch {
+		case found:
+			out.Body = append(wire.Comma(out.Body), entry(card)...)
+		case isID || !r.appendCalled(out, ref, entry):
 			missing = append(missing, uint32(i))
-			continue
 		}
-		out.Body = append(wire.Comma(out.Body), entry(card)...)
 	}
 
 	// What is not there is named, so that a client need not compare the lists.

@@ -33,13 +33,11 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
 	out.Body = append(out.Body, ']')
 
-	// The last card's sort key is where the next page begins, in this View or a later one.
-	var position []byte
+	var last func([]byte) []byte
 	if page.More {
-		r.text = page.Last.AppendBinary(r.text[:0])
-		position = r.text
+		last = page.Last.AppendBinary
 	}
-	r.appendNext(out, cursor.Cards, bound, position)
+	r.appendNext(out, cursor.Cards, bound, last)
 	return nil
 }
 
@@ -74,12 +72,9 @@ func (r *Request) cardQuery() index.Query {
 
 // getCard answers GET /v1/cards/{id}.
 func getCard(r *Request, out *Reply) *wire.Fault {
-	if f := r.invalid(); f != nil {
+	card, f := r.card()
+	if f != nil {
 		return f
-	}
-	card, ok := r.Card()
-	if !ok {
-		return r.noCard()
 	}
 
 	// Spelt when the View was made.

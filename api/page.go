@@ -34,7 +34,7 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 // readCursor reads the cursor parameter, false without a good one. A cursor of other parameters opens
 // nothing: its position would mean another order. Problems are noted.
 func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (token string, page cursor.Page, ok bool) {
-	sound := !r.problems.any()
+	sound := r.problems.count == 0
 	token, ok = r.textArg("cursor", length)
 	if !ok {
 		return "", page, false
@@ -65,9 +65,10 @@ func (r *Request) badCursor(token string, err error) {
 }
 
 // appendNext appends next_cursor, which is new each time, closes the body, and makes the Link
-// header. position is nil on the last page.
-func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []byte) {
-	if position == nil {
+// header. last appends the position of the page's last entry, where the next page begins, in this
+// View or a later one; it is nil on the last page.
+func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, last func(dst []byte) []byte) {
+	if last == nil {
 		out.Body = append(out.Body, `,"next_cursor":null}`...)
 		r.tagPage(out, false)
 		return
@@ -76,7 +77,8 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []
 	out.Tail = len(out.Body)
 	out.Body = append(out.Body, `,"next_cursor":"`...)
 	from := len(out.Body)
-	page := cursor.Page{Op: op, Snapshot: r.View.Hash, Position: position}
+	r.text = last(r.text[:0])
+	page := cursor.Page{Op: op, Snapshot: r.View.Hash, Position: r.text}
 	out.Body = r.Service.Cursors.Append(out.Body, page, bound, r.Now)
 	r.linkNext(out, out.Body[from:])
 	out.Body = append(out.Body, '"', '}')
@@ -87,23 +89,18 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []
 // linkNext makes the Link header: the same request with the next cursor.
 func (r *Request) linkNext(out *Reply, token []byte) {
 	link := out.Link[:0]
-	link = append(link, '<')
-	link = append(link, r.Service.BaseURL...)
-	link = append(link, r.Op.Path...)
-	link = append(link, '?')
+	link = append(append(link, '<'), r.Service.BaseURL...)
+	link = append(append(link, r.Op.Path...), '?')
 
 	// Unknown parameters are ignored, and do not travel along.
 	for i := range r.Args.known {
 		if a := &r.Args.known[i]; a.given > 0 && a.name != "cursor" {
-			link = append(link, a.name...)
-			link = append(link, '=')
-			link = wire.AppendEscaped(link, a.value)
-			link = append(link, '&')
+			link = append(append(link, a.name...), '=')
+			link = append(wire.AppendEscaped(link, a.value), '&')
 		}
 	}
 
-	link = append(link, "cursor="...)
-	link = append(link, token...)
+	link = append(append(link, "cursor="...), token...)
 	link = append(link, `>; rel="next"`...)
 	out.Link = link
 }
@@ -112,9 +109,7 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 // comes from the snapshot and the request (decision 9). It changes long before that cursor expires:
 // a client that revalidates for ever must not be told to keep a page whose cursor is dead.
 func (r *Request) tagPage(out *Reply, more bool) {
-	text := r.text[:0]
-	text = append(text, r.View.ID...)
-	text = append(text, r.Op.Path...)
+	text := append(append(r.text[:0], r.View.ID...), r.Op.Path...)
 
 	// How often a parameter was given tells an empty value from none.
 	for i := range r.Args.known {

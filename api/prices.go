@@ -14,12 +14,9 @@ import (
 func getHistory(r *Request, out *Reply) *wire.Fault {
 	days := int(r.intArg("days", wire.HistoryDays, wire.DefaultDays))
 	variant, _ := r.textArg("variant", wire.VariantText)
-	if f := r.invalid(); f != nil {
+	card, f := r.card()
+	if f != nil {
 		return f
-	}
-	card, ok := r.Card()
-	if !ok {
-		return r.noCard()
 	}
 
 	out.Body = r.View.AppendHistory(out.Body, card, min(days, r.Plan.HistoryDays), variant)
@@ -57,9 +54,9 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 			r.Plan.Name, r.Plan.StatsWindow, name, statWindows[longestWindow(r.Plan)])
 	}
 
-	card, ok := r.Card()
-	if !ok {
-		return r.noCard()
+	card, f := r.card()
+	if f != nil {
+		return f
 	}
 	out.Body = r.View.AppendStats(out.Body, engine.StatsQuery{
 		Card: card, Variant: variant, Window: window, Name: statWindows[window], MaxDays: r.Plan.HistoryDays,
@@ -97,9 +94,7 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 	if len(r.cards) == 0 {
 		out.noteUnknownCards(r.View.Index, &filter)
 	}
-	if filter.Set != "" {
-		out.tellSet(r.View, filter.Set)
-	}
+	out.tellSets(r.View, filter.Set, r.View.Index.SetNames().Read)
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)
 	out.Body = append(out.Body, `],"direction":"`...)

@@ -13,8 +13,8 @@ const maxProblems = 20
 
 // problems gathers what is wrong with a request; all of it is named in one detail (decision 5).
 type problems struct {
-	named   []string
-	unnamed int // beyond those
+	named []string
+	count int // with those beyond maxProblems
 }
 
 func (p *problems) reset() problems {
@@ -22,21 +22,14 @@ func (p *problems) reset() problems {
 	return problems{named: p.named[:0]}
 }
 
-// any reports whether something is wrong.
-func (p *problems) any() bool { return len(p.named) > 0 }
-
-// count is how many problems there are.
-func (p *problems) count() int { return len(p.named) + p.unnamed }
-
 // problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf
 // does.
 func (r *Request) problem(format string, args ...any) {
 	p := &r.problems
-	if len(p.named) == maxProblems {
-		p.unnamed++
-		return
+	p.count++
+	if len(p.named) < maxProblems {
+		p.named = append(p.named, fmt.Sprintf(format, args...))
 	}
-	p.named = append(p.named, fmt.Sprintf(format, args...))
 }
 
 // itemProblem notes what is wrong with the n-th element of a body's list.
@@ -47,13 +40,13 @@ func (r *Request) itemProblem(n int, format string, args ...any) {
 // invalid is the fault that names every problem noted, nil without one.
 func (r *Request) invalid() *wire.Fault {
 	p := &r.problems
-	if !p.any() {
+	if p.count == 0 {
 		return nil
 	}
 
 	detail := strings.Join(p.named, "; ")
-	if p.unnamed > 0 {
-		detail += fmt.Sprintf("; and %d more", p.unnamed)
+	if more := p.count - len(p.named); more > 0 {
+		detail += fmt.Sprintf("; and %d more", more)
 	}
 	return refuse(wire.InvalidRequest, "%s", detail)
 }

@@ -33,15 +33,22 @@ func (r *Request) named(find func(ref string) (int, bool)) (int, bool) {
 	return find(ref)
 }
 
-// noCard is what a request is told whose path names no card.
-func (r *Request) noCard() *wire.Fault {
-	ref := r.asked()
-	if strings.IndexByte(ref, ':') >= 0 {
-		return refuse(wire.NotFound,
-			"no card has the id or slug %s: look an identifier up with GET /v1/cards?identifier=",
-			Quote(ref))
+// card is the card that the path of a request names, unless something is wrong with the request.
+func (r *Request) card() (int, *wire.Fault) {
+	if f := r.invalid(); f != nil {
+		return 0, f
 	}
-	return refuse(wire.NotFound, "no card has the id or slug %s: find it with GET /v1/cards?q=", Quote(ref))
+	card, ok := r.Card()
+	if ok {
+		return card, nil
+	}
+
+	ref := r.asked()
+	advice := "find it with GET /v1/cards?q="
+	if strings.Contains(ref, ":") {
+		advice = "look an identifier up with GET /v1/cards?identifier="
+	}
+	return 0, refuse(wire.NotFound, "no card has the id or slug %s: %s", Quote(ref), advice)
 }
 
 // asked is the path's {id} as an answer shows it.

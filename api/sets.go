@@ -26,25 +26,23 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 
 	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
 	r.cards = sets
-	if filter.Query != "" && from == 0 {
-		asked, respelt := r.View.Index.SetNames().Asked(filter.Query)
-		out.tellSets(r.View, filter.Query, asked, respelt)
+	if from == 0 {
+		out.tellSets(r.View, filter.Query, r.View.Index.SetNames().Asked)
 	}
 	if len(sets) == 0 {
-		out.noteUnknownSets(r.View.Index, &filter)
+		out.noteValue(r.View.Index, "game", index.GameKind, filter.Game)
+		out.noteValue(r.View.Index, "series", index.SeriesKind, filter.Series)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSets(out.Body, sets)
 	out.Body = append(out.Body, ']')
 
-	// As in searchCards.
-	var position []byte
+	var last func([]byte) []byte
 	if next >= 0 {
-		last := r.View.Index.SetPosition(int(sets[len(sets)-1]))
-		r.text = last.AppendBinary(r.text[:0])
-		position = r.text
+		position := r.View.Index.SetPosition(int(sets[len(sets)-1]))
+		last = position.AppendBinary
 	}
-	r.appendNext(out, cursor.Sets, bound, position)
+	r.appendNext(out, cursor.Sets, bound, last)
 	return nil
 }
 

@@ -114,9 +114,9 @@ func getUsage(r *Request, out *Reply) *wire.Fault {
 	// The preview contract's shape is closed.
 	if r.Op.Surface == keys.Live {
 		shown.Plan = r.Plan.Name
-		shown.Minute = wire.Minute{
-			Limit: usage.Minute.Limit, Remaining: usage.Minute.Remaining, ResetAt: 1000 * usage.Minute.Reset,
-		}
+		shown.Minute.Limit = usage.Minute.Limit
+		shown.Minute.Remaining = usage.Minute.Remaining
+		shown.Minute.ResetAt = 1000 * usage.Minute.Reset
 	}
 	out.Body = wire.AppendUsage(out.Body, shown)
 	return nil

@@ -27,25 +27,22 @@ func (r *Request) tell(out *Reply, q *index.Query, found *engine.Found) {
 		}
 	}
 
-	if q.Set != "" {
-		out.tellSet(r.View, q.Set)
+	out.tellSets(r.View, q.Set, r.View.Index.SetNames().Read)
+}
+
+// tellSets notes the sets that a misspelt name, "" for none, was taken for, or those whose names are
+// most like one that no set has.
+func (out *Reply) tellSets(v *engine.View, ref string, read func(ref string) (sets []uint32, respelt bool)) {
+	if ref == "" {
+		return
 	}
-}
 
-// tellSet tells what was made of a filter by set.
-func (out *Reply) tellSet(v *engine.View, ref string) {
-	sets, respelt := v.Index.SetNames().Read(ref)
-	out.tellSets(v, ref, sets, respelt)
-}
-
-// tellSets notes the sets that a misspelt name was taken for, or those whose names are most like one
-// that no set has.
-func (out *Reply) tellSets(v *engine.View, ref string, sets []uint32, respelt bool) {
 	note := noteNames[index.Respelt]
+	sets, respelt := read(ref)
 	switch {
 	case len(sets) == 0:
 		note = "nearest-set"
-		sets = v.Index.SetNames().Nearest(nil, ref)
+		sets = v.Index.SetNames().Nearest(ref)
 	case !respelt:
 		return
 	}

@@ -28,12 +28,6 @@ func (out *Reply) noteUnknownCards(ix *index.Index, filter *index.Filter) {
 	out.noteUnknown("identifier", filter.Identifier, nearest)
 }
 
-// noteUnknownSets is noteUnknownCards of a filter of sets.
-func (out *Reply) noteUnknownSets(ix *index.Index, filter *index.SetFilter) {
-	out.noteValue(ix, "game", index.GameKind, filter.Game)
-	out.noteValue(ix, "series", index.SeriesKind, filter.Series)
-}
-
 func (out *Reply) noteValue(ix *index.Index, name string, kind index.Kind, value string) {
 	if value == "" {
 		return

@@ -131,7 +131,7 @@ func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 		return item
 	}
 
-	wrong := in.r.problems.count()
+	wrong := in.r.problems.count
 	for name, value := range value.Members() {
 		if name.Is("quantity") {
 			item.Quantity = in.quantity(value, n)
@@ -145,7 +145,7 @@ func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 	}
 
 	// A member that is wrong may be the one that names the card.
-	if in.r.problems.count() == wrong {
+	if in.r.problems.count == wrong {
 		in.check(&item, "items[%d]", n)
 	}
 	return item

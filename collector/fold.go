@@ -77,10 +77,7 @@ func DecodeRune(b []byte) (r rune, size int) {
 // the caller.
 func AppendPlain(dst []byte, c string, r rune) []byte {
 	if r < utf8.RuneSelf {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return append(dst, byte(r))
+		return append(dst, Lower(byte(r)))
 	}
 
 	if s, ok := wholeLetters[r]; ok {

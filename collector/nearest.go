@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"iter"
 	"slices"
 	"unicode/utf8"
 )
@@ -12,10 +13,7 @@ const maxNearest = 64
 // Nearest is the text among all that is most like one that was typed, compared as Fold leaves them:
 // a third of its letters may differ, three at most. It is "" where none is so like it. Of equally
 // near ones it is the first.
-func Nearest(typed string, all func(each func(string))) string {
-	l := NewLexicon(all)
-	return l.Nearest(typed)
-}
+func Nearest(typed string, all iter.Seq[string]) string { return NewLexicon(all).Nearest(typed) }
 
 // A Lexicon is texts that something typed is compared with, each once. It never changes.
 type Lexicon struct {
@@ -24,19 +22,17 @@ type Lexicon struct {
 }
 
 // NewLexicon takes up texts. It keeps them, and not copies.
-func NewLexicon(all func(each func(string))) *Lexicon {
+func NewLexicon(all iter.Seq[string]) *Lexicon {
 	l := &Lexicon{}
 	known := map[string]bool{}
-	all(func(text string) {
+	for text := range all {
 		folded := Fold(text)
-		if folded == "" || len(folded) > maxNearest+4 || known[folded] {
-			return
+		if folded != "" && len(folded) <= maxNearest+4 && !known[folded] {
+			known[folded] = true
+			l.texts = append(l.texts, text)
+			l.folded = append(l.folded, folded)
 		}
-
-		known[folded] = true
-		l.texts = append(l.texts, text)
-		l.folded = append(l.folded, folded)
-	})
+	}
 	return l
 }
 

@@ -1,6 +1,9 @@
 package collector
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestNearest misspells by hand: the nearest is the one that was meant, or none.
 func TestNearest(t *testing.T) {
@@ -12,11 +15,7 @@ func TestNearest(t *testing.T) {
 		"holo rere": "Holo Rare", "rrae": "Rare", "": "", "!": "", "xyz": "", "ra": "", "magic": "",
 		"rare hollo": "Rare Holo", string(make([]byte, 500)): "",
 	} {
-		got := Nearest(typed, func(each func(string)) {
-			for _, s := range all {
-				each(s)
-			}
-		})
+		got := Nearest(typed, slices.Values(all))
 		if got != want {
 			t.Errorf("%q is near %q, want %q", typed, got, want)
 		}

@@ -31,21 +31,16 @@ func NumberTotal(number string) string {
 func TrimParallel(number string) string {
 	number = strings.TrimSpace(number)
 	i := strings.LastIndexByte(number, '_')
-	if i < 0 || i+2 >= len(number) {
-		return number
-	}
-
 	// The kind and a number of its own, to the end.
-	if kind := number[i+1] | 0x20; kind != 'p' && kind != 'r' || !IsInteger(number[i+2:]) {
-		return number
+	if i >= 0 && i+2 < len(number) && strings.IndexByte("pPrR", number[i+1]) >= 0 && IsInteger(number[i+2:]) {
+		return number[:i]
 	}
-	return number[:i]
+	return number
 }
 
-// appendNumberKey appends NumberKey(number). A "-" is kept between two runs of digits, and only
-// there.
-func appendNumberKey(dst []byte, number string) []byte {
-	begin := len(dst)
+// appendNumberKey appends NumberKey(number) to an empty key. A "-" is kept between two runs of digits,
+// and only there.
+func appendNumberKey(key []byte, number string) []byte {
 	// The total is compared by itself.
 	printed, _, _ := strings.Cut(number, "/")
 	var buf [48]byte
@@ -56,32 +51,31 @@ func appendNumberKey(dst []byte, number string) []byte {
 	for i := 0; i < len(plain); {
 		r, size := DecodeRune(plain[i:])
 		if IsWordRune(r) {
-			mark := len(dst)
-			dst = ExtendKey(append(dst, plain[i:i+size]...), begin, mark, split)
+			mark := len(key)
+			key = ExtendKey(append(key, plain[i:i+size]...), mark, split)
 		}
 		split = !IsWordRune(r)
 		i += size
 	}
 
-	if len(dst) == begin {
-		return append(dst, bytes.TrimSpace(plain)...)
+	if len(key) == 0 {
+		return append(key, bytes.TrimSpace(plain)...)
 	}
-
-	return dst
+	return key
 }
 
 // ExtendKey looks at the sign that was appended at mark: a digit that follows digits across a sign
 // gets a "-" before it, and a digit that follows a leading zero replaces it.
-func ExtendKey(dst []byte, begin, mark int, split bool) []byte {
+func ExtendKey(dst []byte, mark int, split bool) []byte {
 	c := dst[mark]
-	if !IsDigit(c) || mark == begin || len(dst) != mark+1 || !IsDigit(dst[mark-1]) {
+	if !IsDigit(c) || mark == 0 || len(dst) != mark+1 || !IsDigit(dst[mark-1]) {
 		return dst
 	}
 	if split {
 		return append(dst[:mark], '-', c)
 	}
 
-	if dst[mark-1] == '0' && (mark-1 == begin || !IsDigit(dst[mark-2])) {
+	if dst[mark-1] == '0' && (mark == 1 || !IsDigit(dst[mark-2])) {
 		dst[mark-1] = c
 		return dst[:mark]
 	}

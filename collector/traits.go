@@ -1,6 +1,9 @@
 package collector
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Traits are what people say of a printing beside its name: its rarity, its finish, its edition.
 // One vocabulary serves search, valuations and filters (docs/SEARCH.md, Preferences).
@@ -182,10 +185,7 @@ var wishes = func() map[string]Wish {
 // sayings are what the phrases say of a card, folded.
 var sayings = func() map[string]Traits {
 	table := map[string]Traits{}
-	for phrase, w := range wishesOf(wishTable) {
-		table[Fold(phrase)] = w.Have
-	}
-	for phrase, w := range wishesOf(sayTable) {
+	for phrase, w := range wishesOf(slices.Concat(wishTable, sayTable)) {
 		table[Fold(phrase)] = w.Have
 	}
 	return table
@@ -197,8 +197,8 @@ const Finishes = Holo | Reverse | NonHolo | First | Unlimited | Shadowless
 // SameFinish reports whether two names of variants say the same finish and edition, and nothing
 // else: "rev holo" and reverse_holofoil, "1st Edition Holo" and 1st_edition_holofoil.
 func SameFinish(a, b string) bool {
-	x, known := finishOf(a)
-	y, also := finishOf(b)
+	x, known := Finish(a)
+	y, also := Finish(b)
 	return known && also && x == y
 }
 
@@ -207,12 +207,8 @@ func SameFinish(a, b string) bool {
 const longestFinish, mostFinishWords = 64, 8
 
 // Finish reads the name of a variant as people and catalogs write it; false when a word of it is no
-// finish and no edition.
-func Finish(name string) (Traits, bool) { return finishOf(name) }
-
-// finishOf reads the name of a variant; false when a word of it is no finish. It is asked for every
-// lane of a line, so that it allocates nothing.
-func finishOf(name string) (Traits, bool) {
+// finish and no edition. It is asked for every lane of a line, so that it allocates nothing.
+func Finish(name string) (Traits, bool) {
 	if len(name) > longestFinish {
 		return 0, false
 	}
@@ -238,10 +234,7 @@ func finishOf(name string) (Traits, bool) {
 			words++
 			inWord = true
 		}
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		letters = append(letters, b)
+		letters = append(letters, Lower(b))
 	}
 	begins[words] = len(letters)
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,33 +200,25 @@ func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 
 // live are the retired Views that a cursor may still lead to (decision 35), the last retired first.
 func (e *Engine) live(now time.Time) []retiree {
-	var kept []retiree
-	for _, retired := range *e.retired.Load() {
-		if now.Sub(retired.at) < cursor.Lifetime {
-			kept = append(kept, retired)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(*e.retired.Load()), func(retired retiree) bool {
+		return now.Sub(retired.at) >= cursor.Lifetime
+	})
 }
 
 // affordable keeps the Views that fit into the budget; the oldest go first. It also drops Views of
 // the snapshot that becomes current: Retained finds that one as the current View.
 func (e *Engine) affordable(all []retiree, current *View) []retiree {
-	var kept []retiree
-	var size int64
-	for _, retired := range all {
-		if retired.view.Hash == current.Hash {
-			continue
-		}
+	kept := slices.DeleteFunc(slices.Clone(all), func(retired retiree) bool {
+		return retired.view.Hash == current.Hash
+	})
 
+	var size int64
+	for i, retired := range kept {
 		size += retired.view.Size()
 		if size > e.o.RetiredBudget {
-			break
+			return slices.Clone(kept[:i])
 		}
-
-		kept = append(kept, retired)
 	}
-
 	return kept
 }
 

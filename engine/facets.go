@@ -19,58 +19,48 @@ type facetOf struct {
 	folded string
 }
 
-// facetTally counts the cards of each value of a filter.
-type facetTally struct {
-	rows   map[facetOf]int
-	facets []wire.Facet
-	spelt  []map[string]int // for each facet: how many cards have each spelling
-}
+// facetTally counts the cards of each value of a filter, by how they spell it.
+type facetTally map[facetOf]map[string]int
 
 // add counts cards of a game that have a value. A value without letters and digits is not counted,
 // because no filter can ask for it.
-func (t *facetTally) add(game int, value string, cards int) {
-	folded := collector.Fold(value)
-	if folded == "" {
+func (t facetTally) add(game int, value string, cards int) {
+	of := facetOf{game, collector.Fold(value)}
+	if of.folded == "" {
 		return
 	}
-
-	k, known := t.rows[facetOf{game, folded}]
-	if !known {
-		k = len(t.facets)
-		t.rows[facetOf{game, folded}] = k
-		t.facets = append(t.facets, wire.Facet{Game: game})
-		t.spelt = append(t.spelt, map[string]int{})
+	if t[of] == nil {
+		t[of] = map[string]int{}
 	}
-
-	t.facets[k].Cards += cards
-	t.spelt[k][value] += cards
+	t[of][value] += cards
 }
 
 // sorted are the facets, those with the most cards first. Each has its commonest spelling; of two
 // equally common ones it has the first in byte order.
-func (t *facetTally) sorted() []wire.Facet {
-	for k := range t.facets {
-		for value, cards := range t.spelt[k] {
-			facet := &t.facets[k]
-			if most := t.spelt[k][facet.Value]; facet.Value == "" || cards > most || cards == most &&
-				value < facet.Value {
+func (t facetTally) sorted() (facets []wire.Facet) {
+	for of, spelt := range t {
+		facet := wire.Facet{Game: of.game}
+		for value, cards := range spelt {
+			facet.Cards += cards
+			if most := spelt[facet.Value]; facet.Value == "" || cards > most || cards == most && value < facet.Value {
 				facet.Value = value
 			}
 		}
+		facets = append(facets, facet)
 	}
 
-	slices.SortFunc(t.facets, func(a, b wire.Facet) int {
+	slices.SortFunc(facets, func(a, b wire.Facet) int {
 		return cmp.Or(cmp.Compare(b.Cards, a.Cards), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Value, b.Value))
 	})
-	return t.facets
+	return facets
 }
 
 // countFacets counts what GET /v1/facets lists, once for each snapshot.
 func (v *View) countFacets(step func()) {
 	c := v.Catalog
-	rarities := facetTally{rows: map[facetOf]int{}}
-	variants := facetTally{rows: map[facetOf]int{}}
-	series := facetTally{rows: map[facetOf]int{}}
+	rarities := facetTally{}
+	variants := facetTally{}
+	series := facetTally{}
 	conditions := make([]int, snapshot.FactorySealed)
 
 	for card, game := range c.Cards.Game {

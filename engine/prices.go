@@ -19,14 +19,11 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 			continue
 		}
 
-		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || SameVariant(code, variant) {
+		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || collector.SameVariant(code, variant) {
 			each(lane, code)
 		}
 	}
 }
-
-// SameVariant compares variants as every filter by variant does; see collector.SameVariant.
-func SameVariant(a, b string) bool { return collector.SameVariant(a, b) }
 
 // series is one variant's points while a history is being written.
 type series struct {
@@ -83,11 +80,10 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 		}
 	}
 
-	if first {
-		return dst
+	if !first {
+		dst = wire.AppendPointEnd(dst)
 	}
-
-	return wire.AppendPointEnd(dst)
+	return dst
 }
 
 // dates are the days that a lane keeps prices of, as text, the newest last. Every history writes
@@ -141,22 +137,19 @@ func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 		if days < asked {
 			// The plan's range cuts the window short, so the stored statistics do not fit it.
 			points := c.History.AppendPoints(nil, lane, from, c.Date())
-			if len(points) > 0 {
+			ok = len(points) > 0
+			if ok {
 				sum = snapshot.Summarize(points)
 			}
-			ok = len(points) > 0
 		}
 
-		if !ok {
-			return
-		}
-
-		if !first {
+		if ok && !first {
 			dst = append(dst, ',')
 		}
-
-		first = false
-		dst = wire.AppendSummary(dst, code, sum)
+		if ok {
+			first = false
+			dst = wire.AppendSummary(dst, code, sum)
+		}
 	})
 
 	return append(dst, ']', '}', '}')

@@ -3,21 +3,13 @@ package engine
 import (
 	"github.com/cespare/xxhash/v2"
 
-	"ninepocket/index"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// spellProducts spells every product and hashes all of them.
-func (v *View) spellProducts(step func()) {
-	items := v.Index.Products().Items()
-	v.products = newFragments(step, len(items), func(dst []byte, i int) []byte {
-		item := int(items[i])
-		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
-	})
-
-	// A preview walk may go on in another catalog when all its products are the same, byte for byte
-	// (decision 29).
+// hashProducts hashes all products: a preview walk may go on in another catalog when they are the same
+// there, byte for byte (decision 29).
+func (v *View) hashProducts(step func()) {
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
 		step()
@@ -89,20 +81,9 @@ func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
 func (v *View) lane(item int, selection *wire.Selection) int {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(item)
-	if selection.Kind == "sealed" {
-		if from == to {
-			return -1
-		}
-		return from
-	}
-
 	condition, ok := snapshot.ParseCondition(selection.Condition)
-	if !ok {
-		return -1
-	}
-
 	for lane := from; lane < to; lane++ {
-		if c.Lanes.Condition[lane] == uint8(condition) &&
+		if selection.Kind == "sealed" || ok && c.Lanes.Condition[lane] == uint8(condition) &&
 			c.Variants.At(int(c.Lanes.Variant[lane])) == selection.Variant {
 			return lane
 		}

@@ -66,51 +66,46 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	v.games = wire.AppendGames(nil, c)
 	v.dates = newDates(c.Date())
 
-	// The JSON of the records is spelt now, so that most answers only copy it.
-	for _, spell := range []func(step func()){
-		v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
-		v.spellProducts, v.countFacets,
-	} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		spell(step)
+	if err := v.spell(ctx, step); err != nil {
+		return nil, err
 	}
-
+	v.detailTags = make(tags, c.Cards.ID.Len())
+	v.hashProducts(step)
+	v.countFacets(step)
 	return v, nil
 }
 
-func (v *View) spellSummaries(step func()) {
-	v.summaries = newFragments(step, v.Catalog.Cards.ID.Len(), func(dst []byte, i int) []byte {
-		return wire.AppendCardSummary(dst, v.Catalog, i, &v.site)
-	})
-}
-
-func (v *View) spellDetails(step func()) {
-	n := v.Catalog.Cards.ID.Len()
-	v.details = newFragments(step, n, func(dst []byte, i int) []byte {
-		return wire.AppendCardDetail(dst, v.Catalog, i, &v.site)
-	})
-	v.detailTags = make(tags, n)
-}
-
-func (v *View) spellEntries(step func()) {
-	v.entries = newFragments(step, v.Catalog.Cards.ID.Len(), func(dst []byte, i int) []byte {
-		return wire.AppendPriceEntry(dst, v.Catalog, i)
-	})
-}
-
-func (v *View) spellSets(step func()) {
-	sets := v.Catalog.Sets.ID.Len()
-	v.sets = newFragments(step, sets, func(dst []byte, i int) []byte {
-		return wire.AppendSetSummary(dst, v.Catalog, i)
-	})
-
+// spell spells the JSON of the records, so that most answers only copy it.
+func (v *View) spell(ctx context.Context, step func()) error {
+	c := v.Catalog
+	cards := c.Cards.ID.Len()
+	sets := c.Sets.ID.Len()
+	items := v.Index.Products().Items()
 	var top []uint32
-	v.setPages = newFragments(step, sets, func(dst []byte, i int) []byte {
-		top = v.Index.Top(top[:0], i, topCards)
-		return wire.AppendSetDetail(dst, v.Catalog, i, top, &v.site)
-	})
+
+	for _, kind := range []struct {
+		of    *fragments
+		n     int
+		spell func(dst []byte, i int) []byte
+	}{
+		{&v.summaries, cards, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) }},
+		{&v.details, cards, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) }},
+		{&v.entries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
+		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
+		{&v.setPages, sets, func(dst []byte, i int) []byte {
+			top = v.Index.Top(top[:0], i, topCards)
+			return wire.AppendSetDetail(dst, c, i, top, &v.site)
+		}},
+		{&v.products, len(items), func(dst []byte, i int) []byte {
+			return wire.AppendProduct(dst, c, int(items[i]), index.ProductTail(c, int(items[i])), &v.site)
+		}},
+	} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		*kind.of = newFragments(step, kind.n, kind.spell)
+	}
+	return ctx.Err()
 }
 
 // Size is about how much memory the View and its catalog hold, in bytes. The index is not counted.

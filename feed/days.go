@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -140,13 +141,8 @@ func (p *pull) packDay(entries map[string][]byte) error {
 		return err
 	}
 
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	archive := tar.NewWriter(compress)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		header := &tar.Header{
 			Name: name, Mode: 0o644, Size: int64(len(entries[name])), ModTime: p.result.Updated, Typeflag: tar.TypeReg,
 		}

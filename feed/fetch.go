@@ -30,26 +30,11 @@ const (
 
 // fetcher asks a feed for files, one at a time, with a pause of its interval after each answer.
 type fetcher struct {
-	client   *http.Client
-	base     string
-	agent    string
+	pulling  *Options
 	interval time.Duration
-	now      func() time.Time
 	next     <-chan time.Time // nil before the first request
-
-	requests, retries int
-	obeyed            time.Duration // waited because the feed asked for it
-}
-
-func newFetcher(pulling *Options) fetcher {
-	client := pulling.Client
-	if client == nil {
-		client = &http.Client{Timeout: answerTime}
-	}
-	return fetcher{
-		client: client, base: strings.TrimRight(pulling.url(), "/"), agent: pulling.UserAgent,
-		interval: pulling.Interval, now: pulling.Now,
-	}
+	result   *Result          // whose requests and retries are counted
+	obeyed   time.Duration    // waited because the feed asked for it
 }
 
 // refusedError is an answer that is no file. Its kind says whether asking again may help.
@@ -100,11 +85,13 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 			f.obeyed += pause
 			attempt--
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return nil, err
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 		wait *= 2
-		f.retries++
+		f.result.Retries++
 	}
 }
 
@@ -119,14 +106,14 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	}
 	// The pause begins with the answer: a slow one would otherwise have the next request at its heels.
 	defer func() { f.next = time.After(f.interval) }()
-	f.requests++
+	f.result.Requests++
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("User-Agent", f.agent)
-	response, err := f.client.Do(request)
+	request.Header.Set("User-Agent", f.pulling.UserAgent)
+	response, err := f.pulling.Client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -157,35 +144,22 @@ func (f *fetcher) retryAfter(text string) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, farAway)) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil && f.now != nil {
-		return max(0, at.Sub(f.now()))
+	if at, err := http.ParseTime(text); err == nil && f.pulling.Now != nil {
+		return max(0, at.Sub(f.pulling.Now()))
 	}
 	return 0
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // stamp asks when the feed was built.
 func (f *fetcher) stamp(ctx context.Context) (text string, at time.Time, err error) {
-	body, err := f.get(ctx, f.base+"/"+lastUpdated, func(body []byte) error {
-		_, err := parseStamp(string(body))
+	body, err := f.get(ctx, f.pulling.url()+"/"+lastUpdated, func(body []byte) (err error) {
+		at, err = parseStamp(string(body))
 		return err
 	})
 	if err != nil {
 		return "", at, fmt.Errorf("%w: %s: %w", ErrFeed, lastUpdated, err)
 	}
-
-	at, err = parseStamp(string(body))
-	return strings.TrimSpace(string(body)), at, err
+	return strings.TrimSpace(string(body)), at, nil
 }
 
 // parseStamp reads the feed's "2026-08-22T20:05:43+0000", whose offset has no colon, and RFC 3339.

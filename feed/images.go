@@ -54,10 +54,8 @@ func (p *pull) pictures(ctx context.Context) error {
 	slices.SortFunc(missing, func(a, b picture) int { return strings.Compare(order(&a), order(&b)) })
 
 	// Pictures come from another host, at a rate of their own.
-	from := fetcher{client: p.client, agent: p.agent, interval: p.ImageInterval, now: p.now}
+	from := fetcher{pulling: &p.Options, interval: p.ImageInterval, result: &p.result}
 	err = p.fetchPictures(ctx, &from, missing, refused)
-	p.requests += from.requests
-	p.retries += from.retries
 	p.result.NoImages = len(missing) - p.result.Images
 	if !maps.Equal(refused, before) {
 		list := strings.Join(slices.Sorted(maps.Keys(refused)), "\n") + "\n"

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (o *Options) Validate() error {
 		problem("cannot pull a feed without a directory to pull it into")
 	}
 
-	url := strings.TrimRight(o.url(), "/")
+	url := o.url()
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
 		problem("cannot pull from %q: want a URL such as %s", o.URL, DefaultURL)
 	}
@@ -132,12 +133,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-func (o *Options) url() string {
-	if o.URL == "" {
-		return DefaultURL
-	}
-	return o.URL
-}
+// url is the feed's address without a slash at its end.
+func (o *Options) url() string { return strings.TrimRight(cmp.Or(o.URL, DefaultURL), "/") }
 
 // gamesOfFeed are the slugs of the games that the feed has.
 func gamesOfFeed() (all []string) {
@@ -172,20 +169,16 @@ func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
 	if err := pulling.Validate(); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(pulling.Into)
+	held, err := lock(pulling.Into)
 	if err != nil {
 		return nil, fmt.Errorf("cannot pull into %q: %w", pulling.Into, err)
 	}
-	defer unlock()
+	defer held.Unlock() //nolint:errcheck // it ends with the process at the latest
 
-	p := &pull{
-		Options: pulling, fetcher: newFetcher(&pulling), disk: on,
-		result: Result{Missing: []Missing{}, Removed: []string{}},
-	}
-	err = p.run(ctx)
-	p.result.Requests = p.requests
-	p.result.Retries = p.retries
-	return &p.result, err
+	p := &pull{Options: pulling, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
+	p.Client = cmp.Or(p.Client, &http.Client{Timeout: answerTime})
+	p.fetcher = fetcher{pulling: &p.Options, interval: p.Interval, result: &p.result}
+	return &p.result, p.run(ctx)
 }
 
 func (p *pull) run(ctx context.Context) error {
@@ -197,7 +190,7 @@ func (p *pull) run(ctx context.Context) error {
 		err = p.once(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot pull %s: %w", p.url(), err)
+		return fmt.Errorf("cannot pull %s: %w", cmp.Or(p.URL, DefaultURL), err)
 	}
 
 	if p.Images != "" {
@@ -216,7 +209,15 @@ func (p *pull) once(ctx context.Context) error {
 	}
 
 	now := readTree(p.current())
-	p.describe(stamp, updated, now)
+	// What is known before anything is fetched.
+	p.result.Updated = updated
+	p.result.Day = updated.Format(time.DateOnly)
+	p.result.DayFile = DayFile(p.Into, p.result.Day)
+	p.result.Groups = now.Groups
+	if now.Stamp == stamp {
+		p.result.Tree = p.current()
+	}
+
 	// A tree that lacks a group is asked for these again; others are pulled once a rebuild (S8).
 	if now.Stamp == stamp && len(now.Missing) == 0 && p.covers(now) {
 		return p.keepDay(p.result.Tree, now)
@@ -246,17 +247,6 @@ func (p *pull) once(ctx context.Context) error {
 		return p.disk.Remove(p.partial())
 	}
 	return p.finish(pulled, updated)
-}
-
-// describe fills in what is known before anything is fetched.
-func (p *pull) describe(stamp string, updated time.Time, now tree) {
-	p.result.Updated = updated
-	p.result.Day = updated.Format(time.DateOnly)
-	p.result.DayFile = DayFile(p.Into, p.result.Day)
-	p.result.Groups = now.Groups
-	if now.Stamp == stamp {
-		p.result.Tree = p.current()
-	}
 }
 
 // covers reports whether a tree has all games that are wanted.

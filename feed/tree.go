@@ -36,7 +36,7 @@ func readTree(dir string) (t tree) {
 }
 
 // lock keeps a second pull out of a directory, which is made if need be.
-func lock(dir string) (unlock func(), err error) {
+func lock(dir string) (*disk.Lock, error) {
 	if err := disk.MkdirAll(disk.OS, dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -44,10 +44,7 @@ func lock(dir string) (unlock func(), err error) {
 	if errors.Is(err, disk.ErrLocked) {
 		err = ErrBusy
 	}
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = held.Unlock() }, nil
+	return held, err
 }
 
 // begin makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the
@@ -271,7 +268,7 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 		return nil
 	}
 
-	body, err := p.get(ctx, p.base+"/"+filepath.ToSlash(name), wholeReply)
+	body, err := p.get(ctx, p.url()+"/"+filepath.ToSlash(name), wholeReply)
 	if err != nil {
 		// The folder is made for what may be linked into it.
 		_ = disk.MkdirAll(p.disk, filepath.Dir(to), 0o755)

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
@@ -8,12 +10,7 @@ import (
 // corpus shows the catalog to the word index.
 func corpus(c *snapshot.Catalog) text.Corpus {
 	ofSet := func(column *snapshot.Strings) func(int) string {
-		return func(card int) string {
-			if set := c.Cards.Set[card]; set != snapshot.NoSet {
-				return column.At(int(set))
-			}
-			return ""
-		}
+		return func(card int) string { return c.OfSet(column, card) }
 	}
 
 	return text.Corpus{
@@ -52,7 +49,7 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 		// Cards are numbered by price, the dearest first.
 		Unpriced: c.Cards.ID.Len() == 0 || c.DisplayCents(0) < 0,
 
-		Games:   gameNames(c),
+		Games:   slices.Collect(c.Games.Name.All()),
 		Aliases: aliases(c),
 		Total: func(card int) int {
 			if set := c.Cards.Set[card]; set != snapshot.NoSet {
@@ -76,13 +73,4 @@ func aliases(c *snapshot.Catalog) []text.Alias {
 		}
 	}
 	return all
-}
-
-// gameNames are the games' names by their numbers.
-func gameNames(c *snapshot.Catalog) []string {
-	names := make([]string, c.Games.Name.Len())
-	for game := range names {
-		names[game] = c.Games.Name.At(game)
-	}
-	return names
 }

@@ -102,9 +102,6 @@ func (f Facts) IsHome(card uint32) bool {
 	return strings.EqualFold(prefix, code)
 }
 
-// IsTooLong says whether a name folds to more than any card or set is called (docs/SEARCH.md, Cost).
-func IsTooLong(name string) bool { return isTooLong(name) }
-
 // IsQuiet says whether a card is the same without some folded words, divided by spaces
 // (docs/SEARCH.md, Noise).
 func IsQuiet(phrase string) bool { return text.IsQuiet(phrase) }

@@ -228,10 +228,16 @@ func (ix *Index) has(selection *selection, card uint32, skip int) bool {
 	}
 
 	for _, list := range selection.lists[skip:] {
-		if _, ok := slices.BinarySearch(list, card); !ok {
+		if !holds(list, card) {
 			return false
 		}
 	}
 
 	return true
+}
+
+// holds reports whether a row is in an ascending list.
+func holds(list []uint32, row uint32) bool {
+	_, ok := slices.BinarySearch(list, row)
+	return ok
 }

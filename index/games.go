@@ -15,8 +15,8 @@ type games struct {
 
 func newGames(c *snapshot.Catalog) games {
 	g := games{slugs: &c.Games.Slug}
-	for game := range g.slugs.Len() {
-		g.folded = append(g.folded, collector.Fold(g.slugs.At(game)))
+	for slug := range g.slugs.All() {
+		g.folded = append(g.folded, collector.Fold(slug))
 	}
 	return g
 }

@@ -39,7 +39,7 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	// A name that is typed in full is meant, whatever else fits.
 	left := ix.words.LeavesOut(q.Words)
 	folded := ""
-	if !isTooLong(q.Words) {
+	if !IsTooLong(q.Words) {
 		folded = collector.Fold(q.Words)
 	}
 	for _, r := range s.best {

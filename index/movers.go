@@ -1,7 +1,5 @@
 package index
 
-import "slices"
-
 // Movers appends at most limit cards that moved most in 7 days, up or down, and pass the filter
 // (decision 21).
 func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
@@ -38,7 +36,7 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 	}
 
 	// The best so far, in their order: the last one is the first to go.
-	first := len(dst)
+	best := dst[len(dst):]
 	base := ix.c.Lanes.Base30
 	order := func(a, b uint32) int { return ix.c.CompareMoves(base, int(a), int(b)) }
 	ix.each(&sel, func(card uint32) {
@@ -51,18 +49,11 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 			return
 		}
 
-		best := dst[first:]
-		if len(best) == limit {
-			if order(card, best[limit-1]) > 0 {
-				return
-			}
-			dst = dst[:len(dst)-1]
-			best = best[:limit-1]
+		if len(best) < limit || order(card, best[limit-1]) < 0 {
+			best = among(best, card, limit, order)
 		}
-		at, _ := slices.BinarySearchFunc(best, card, order)
-		dst = slices.Insert(dst, first+at, card)
 	})
-	return dst
+	return append(dst, best...)
 }
 
 // each calls f with every card of a selection.

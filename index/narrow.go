@@ -1,6 +1,7 @@
 package index
 
 import (
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -102,17 +103,18 @@ const (
 func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 	c := ix.c
 	folded := collector.Fold(value)
-	var all func(each func(string))
+	var all iter.Seq[string]
 
 	switch kind {
 	case GameKind:
 		_, known = ix.games.find(value)
-		all = column(&c.Games.Slug)
+		all = c.Games.Slug.All()
 	case SetKind:
 		known = len(ix.setNames.Named(value)) > 0
-		all = func(each func(string)) {
-			for _, set := range ix.setNames.Nearest(nil, value) {
-				each(c.Sets.Name.At(int(set)))
+		all = func(yield func(string) bool) {
+			nearest := ix.setNames.Nearest(value)
+			for len(nearest) > 0 && yield(c.Sets.Name.At(int(nearest[0]))) {
+				nearest = nearest[1:]
 			}
 		}
 	case RarityKind:
@@ -120,17 +122,13 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 		all = ix.rarities.spelt(&c.Cards.Rarity)
 	case VariantKind:
 		known = len(ix.cardsPriced(value)) > 0
-		all = column(&c.Variants)
+		all = c.Variants.All()
 	case SeriesKind:
 		known = len(ix.series.find(folded)) > 0
 		all = ix.series.spelt(&c.Sets.Series)
 	case NamespaceKind:
 		known = slices.Contains(ix.namespaces, value)
-		all = func(each func(string)) {
-			for _, namespace := range ix.namespaces {
-				each(namespace)
-			}
-		}
+		all = slices.Values(ix.namespaces)
 	}
 
 	if known {
@@ -152,23 +150,23 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 // sameRarity is the first of all rarities that says what a value says in other words: "Holo Rare" for
 // "rare holo", "Special Illustration Rare" for "SIR". It is "" where no rarity says so, and false for
 // a value that is no name of a rarity.
-func sameRarity(folded string, all func(each func(string))) (meant string, is bool) {
+func sameRarity(folded string, all iter.Seq[string]) (meant string, is bool) {
 	wish, is := collector.FindWish([]byte(folded))
 	if !is {
 		return "", false
 	}
 
-	all(func(rarity string) {
-		if w, ok := collector.FindWish([]byte(collector.Fold(rarity))); ok && w == wish && meant == "" {
-			meant = rarity
+	for rarity := range all {
+		if w, ok := collector.FindWish([]byte(collector.Fold(rarity))); ok && w == wish {
+			return rarity, true
 		}
-	})
-	return meant, true
+	}
+	return "", true
 }
 
 // shortened is the one value that a short name stands for, "" for none or several: the letters of "op"
 // and "pkmn" begin as its letters do and follow each other in it. The trade's "tcg" does not count.
-func shortened(folded string, all func(each func(string))) string {
+func shortened(folded string, all iter.Seq[string]) string {
 	short := strings.TrimSuffix(folded, "tcg")
 	if len(short) < leastShort {
 		return ""
@@ -176,12 +174,12 @@ func shortened(folded string, all func(each func(string))) string {
 
 	meant := ""
 	times := 0
-	all(func(value string) {
+	for value := range all {
 		if isShort(short, collector.Fold(value)) {
 			meant = value
 			times++
 		}
-	})
+	}
 	if times != 1 {
 		return ""
 	}
@@ -205,20 +203,11 @@ func isShort(short, long string) bool {
 	return true
 }
 
-// column calls each with every text of a column.
-func column(texts *snapshot.Strings) func(each func(string)) {
-	return func(each func(string)) {
-		for i := range texts.Len() {
-			each(texts.At(i))
-		}
-	}
-}
-
-// spelt calls each with every term, as the first row that has it spells it.
-func (t *terms) spelt(texts *snapshot.Strings) func(each func(string)) {
-	return func(each func(string)) {
-		for k := range t.keys.Len() {
-			each(texts.At(int(t.Of(uint32(k))[0])))
+// spelt yields every term, as the first row that has it spells it.
+func (t *terms) spelt(texts *snapshot.Strings) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for k := 0; k < t.keys.Len() && yield(texts.At(int(t.Of(uint32(k))[0]))); {
+			k++
 		}
 	}
 }

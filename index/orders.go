@@ -27,10 +27,7 @@ type orders struct {
 // says.
 func newOrders(c *snapshot.Catalog, step func()) (orders, error) {
 	n := c.Cards.ID.Len()
-	o := orders{c: c, newest: make([]uint32, n)}
-	for card, rank := range c.Cards.Order {
-		o.newest[rank] = uint32(card)
-	}
+	o := orders{c: c, newest: inverse(c.Cards.Order)}
 
 	// A rank that two cards share leaves another one out.
 	for rank, card := range o.newest {
@@ -53,28 +50,25 @@ func newOrders(c *snapshot.Catalog, step func()) (orders, error) {
 	}
 
 	// Prices ascend as the numbers descend, but equal prices stay in catalog order.
-	o.asc = make([]uint32, 0, n)
-	for end := o.priced; end > 0; {
-		start := end - 1
-		for start > 0 && o.price(uint32(start-1)) == o.price(uint32(start)) {
-			start--
-		}
-		for card := start; card < end; card++ {
-			o.asc = append(o.asc, uint32(card))
-		}
-		end = start
+	o.asc = make([]uint32, n)
+	for card := range o.asc {
+		o.asc[card] = uint32(card)
 	}
+	text.Sort(step, o.asc[:o.priced], func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(o.price(a), o.price(b)), cmp.Compare(a, b))
+	})
 
-	for card := o.priced; card < n; card++ {
-		o.asc = append(o.asc, uint32(card))
-	}
-
-	o.ascRank = make([]uint32, n)
-	for rank, card := range o.asc {
-		o.ascRank[card] = uint32(rank)
-	}
-
+	o.ascRank = inverse(o.asc)
 	return o, nil
+}
+
+// inverse has for each card of some in order its rank.
+func inverse(cards []uint32) []uint32 {
+	ranks := make([]uint32, len(cards))
+	for rank, card := range cards {
+		ranks[card] = uint32(rank)
+	}
+	return ranks
 }
 
 // byFit orders the cards by how likely each is to be meant; without that column in the order of
@@ -88,17 +82,11 @@ func (o *orders) byFit(step func()) {
 	}
 
 	o.likely = slices.Clone(o.newest)
-	compared := 0
-	slices.SortStableFunc(o.likely, func(a, b uint32) int {
-		compared++
-		text.Every(step, compared)
-		return cmp.Compare(fit[b], fit[a])
+	text.Sort(step, o.likely, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(fit[b], fit[a]), cmp.Compare(o.c.Cards.Order[a], o.c.Cards.Order[b]))
 	})
 
-	o.rankFit = make([]uint32, len(o.likely))
-	for rank, card := range o.likely {
-		o.rankFit[card] = uint32(rank)
-	}
+	o.rankFit = inverse(o.likely)
 }
 
 // fit is how likely a card is to be meant, 0 when the catalog does not say.

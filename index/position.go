@@ -29,12 +29,9 @@ type Position struct {
 // whoever keeps a position would keep as well.
 func (p *Position) Clone() Position {
 	own := *p
-	text := p.ID + p.SetID + p.SetName + p.Number
-	for _, part := range []*string{&own.ID, &own.SetID, &own.SetName, &own.Number} {
-		n := len(*part)
-		*part, text = text[:n], text[n:] // air: a cut gives both halves
+	for _, text := range []*string{&own.ID, &own.SetID, &own.SetName, &own.Number} {
+		*text = strings.Clone(*text)
 	}
-
 	return own
 }
 

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -41,10 +40,7 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 		products.sealed.add(uint32(row))
 	}
 
-	compared := 0
-	slices.SortFunc(products.items, func(a, b uint32) int {
-		compared++
-		text.Every(step, compared)
+	text.Sort(step, products.items, func(a, b uint32) int {
 		return strings.Compare(products.tail(a), products.tail(b))
 	})
 
@@ -62,8 +58,8 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 
 // isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
 func isPartner(c *snapshot.Catalog, namespace string) bool {
-	for feed := range c.Feeds.Partner.Len() {
-		if c.Feeds.Partner.At(feed) == namespace {
+	for partner := range c.Feeds.Partner.All() {
+		if partner == namespace {
 			return true
 		}
 	}

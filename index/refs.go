@@ -59,13 +59,10 @@ func (r *refs) find(ref string) (row int, ok bool) {
 	switch {
 	case !ok:
 		return 0, false
-	case at < r.n:
-		return int(at), true
 	case at < 2*r.n:
-		return int(at - r.n), true
-	default:
-		return int(r.former[at-2*r.n]), true
+		return int(at % r.n), true
 	}
+	return int(r.former[at-2*r.n]), true
 }
 
 // id finds a row by its id alone.

@@ -38,8 +38,9 @@ type setKey struct {
 // character may be eighteen letters.
 const maxRef = 400
 
-// isTooLong says whether a reference folds to more than maxRef bytes, so that it names nothing.
-func isTooLong(ref string) bool {
+// IsTooLong says whether a reference folds to more than maxRef bytes, which no card or set is called
+// (docs/SEARCH.md, Cost).
+func IsTooLong(ref string) bool {
 	// No character folds to more than eighteen letters.
 	if len(ref) <= maxRef/18 {
 		return false
@@ -92,8 +93,9 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	sn.everyday = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) { everydayNames(name, add) })
 	})
-	for set := range n {
-		sn.heads = append(sn.heads, setHead(c.Sets.Name.At(set)))
+	for name := range c.Sets.Name.All() {
+		// A name of signs alone begins with nothing.
+		sn.heads = append(sn.heads, append(setWords(name), "")[0])
 	}
 	sn.words = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) {
@@ -138,7 +140,7 @@ func (sn *SetNames) Read(ref string) (sets []uint32, respelt bool) {
 	if set, ok := sn.sets.find(ref); ok {
 		return []uint32{uint32(set)}, false
 	}
-	if isTooLong(ref) {
+	if IsTooLong(ref) {
 		return nil, false
 	}
 	if folded := collector.Fold(ref); folded != "" {
@@ -174,7 +176,7 @@ var idleSetWords = []string{
 // Like are the sets that have every word of a name that tells something, ascending: "Pokémon
 // Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
 func (sn *SetNames) Like(ref string) []uint32 {
-	if isTooLong(ref) {
+	if IsTooLong(ref) {
 		return nil
 	}
 
@@ -220,21 +222,14 @@ func everydayNames(name string, add func(string)) {
 // setWords are the folded words of a name, without "and".
 func setWords(name string) []string {
 	var words []string
-	for _, field := range strings.FieldsFunc(collector.Unescape(name), func(r rune) bool {
-		return r != '\'' && r != '’' && !collector.IsWordRune(lowerRune(r)) && r < 0x80 || r == '–' || r == '—'
+	for field := range strings.FieldsFuncSeq(collector.Unescape(name), func(r rune) bool {
+		return r < utf8.RuneSelf && r != '\'' && !collector.IsWordByte(collector.Lower(byte(r))) || r == '–' || r == '—'
 	}) {
 		if w := collector.Fold(field); w != "" && w != "and" {
 			words = append(words, w)
 		}
 	}
 	return words
-}
-
-func lowerRune(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
 }
 
 // spareEnd is a name without "set" or "base set" at its end, which nobody says.
@@ -347,14 +342,6 @@ func (sn *SetNames) either(words []string) []uint32 {
 	return sn.Spelt(strings.Join(words, ""))
 }
 
-// setHead is the first word of a set's name, folded.
-func setHead(name string) string {
-	if words := setWords(name); len(words) > 0 {
-		return words[0]
-	}
-	return ""
-}
-
 // ofEveryday are the sets that have exactly these words as a code or an everyday name, ascending.
 func (sn *SetNames) ofEveryday(words []string) []uint32 {
 	if len(words) == 0 {
@@ -436,28 +423,23 @@ func (sn *SetNames) misspelt(words []string) []uint32 {
 		}
 	}
 
-	if len(best) != 1 {
+	isOther := func(w string) bool { return len(w) <= longestCode && !slices.Contains(sn.with([]string{w}), best[0]) }
+	if len(best) != 1 || slices.ContainsFunc(words, isOther) {
 		return nil
-	}
-
-	for _, w := range words {
-		if len(w) <= longestCode && !slices.Contains(sn.with([]string{w}), best[0]) {
-			return nil
-		}
 	}
 	return best
 }
 
-// Nearest appends at most three sets whose names are most like one that no set has: those that have
-// all of its words come first, then those whose letters are most alike.
-func (sn *SetNames) Nearest(dst []uint32, ref string) []uint32 {
-	if isTooLong(ref) {
-		return dst
+// Nearest are at most three sets whose names are most like one that no set has: those that have all of
+// its words come first, then those whose letters are most alike.
+func (sn *SetNames) Nearest(ref string) []uint32 {
+	if IsTooLong(ref) {
+		return nil
 	}
 	words := setWords(ref)
 	folded := strings.Join(words, "")
 	if folded == "" {
-		return dst
+		return nil
 	}
 
 	wanted := pairsOf(folded)
@@ -481,7 +463,7 @@ func (sn *SetNames) Nearest(dst []uint32, ref string) []uint32 {
 	sets := slices.SortedFunc(maps.Keys(best), func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(a, b))
 	})
-	return append(dst, sets[:min(len(sets), nearestSets)]...)
+	return sets[:min(len(sets), nearestSets)]
 }
 
 // leastAlike is the share of pairs of letters, in hundredths, from which names are alike; fullyAlike
@@ -531,7 +513,7 @@ func alike(a, b []uint16) int {
 // Asked are the sets that the words of a list of sets ask for, ascending: all that have every
 // word, else those that are called so. respelt is as in Read.
 func (sn *SetNames) Asked(query string) (sets []uint32, respelt bool) {
-	if isTooLong(query) {
+	if IsTooLong(query) {
 		return nil, false
 	}
 	if sets := sn.with(setWords(query)); len(sets) > 0 {
@@ -541,9 +523,4 @@ func (sn *SetNames) Asked(query string) (sets []uint32, respelt bool) {
 }
 
 // SetName is the name of the set of a card, "" without one.
-func (ix *Index) SetName(card uint32) string {
-	if set := ix.c.Cards.Set[card]; set != snapshot.NoSet {
-		return ix.c.Sets.Name.At(int(set))
-	}
-	return ""
-}
+func (ix *Index) SetName(card uint32) string { return ix.c.OfSet(&ix.c.Sets.Name, int(card)) }

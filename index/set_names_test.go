@@ -93,7 +93,7 @@ func TestSetsCalled(t *testing.T) {
 
 	near := func(ref, want string) {
 		t.Helper()
-		sets := o.x.SetNames().Nearest(nil, ref)
+		sets := o.x.SetNames().Nearest(ref)
 		if len(sets) == 0 || len(sets) > 3 || o.c.Sets.ID.At(int(sets[0])) != want {
 			t.Errorf("%q is nearest to %v, want %s first", ref, sets, want)
 		}
@@ -101,7 +101,7 @@ func TestSetsCalled(t *testing.T) {
 	near("surging spark boosters", "set_ssp")
 	near("evolving sky", "set_evs")
 	near("trainer swsh", "set_lortg")
-	if sets := o.x.SetNames().Nearest(nil, "zzzz"); len(sets) > 0 {
+	if sets := o.x.SetNames().Nearest("zzzz"); len(sets) > 0 {
 		t.Errorf("%v are near zzzz", sets)
 	}
 

@@ -35,11 +35,7 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		return dst, -1
 	}
 
-	var series []uint32
-	if filter.Series != "" {
-		series = ix.series.find(collector.Fold(filter.Series))
-	}
-
+	series := ix.series.find(collector.Fold(filter.Series))
 	var asked []uint32
 	if filter.Query != "" {
 		asked, _ = ix.setNames.Asked(filter.Query)
@@ -71,16 +67,8 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		}
 
 		// A series that nobody knows has no sets.
-		if filter.Series != "" {
-			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
-				continue
-			}
-		}
-
-		if filter.Query != "" {
-			if _, ok := slices.BinarySearch(asked, uint32(set)); !ok {
-				continue
-			}
+		if filter.Series != "" && !holds(series, uint32(set)) || filter.Query != "" && !holds(asked, uint32(set)) {
+			continue
 		}
 
 		// There is room for no more, and this one would follow.
@@ -97,7 +85,7 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 
 // setsFirst are the sets that a list puts first: those that are called what its query says.
 func (ix *Index) setsFirst(filter SetFilter) []uint32 {
-	if filter.Query == "" || isTooLong(filter.Query) {
+	if filter.Query == "" || IsTooLong(filter.Query) {
 		return nil
 	}
 	return ix.setNames.ofEveryday(setWords(filter.Query))

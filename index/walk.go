@@ -189,8 +189,6 @@ func (s *scratch) findWords(ix *Index, q Query, sel *selection, bound ranked, n 
 		}
 		s.offer(r, bound, n)
 	}
-
-	slices.SortFunc(s.best, ranked.compare)
 }
 
 // pick leaves the best n cards of the shortest list that are in the whole selection, from bound on.
@@ -214,7 +212,6 @@ func (s *scratch) pick(ix *Index, q Query, sel *selection, bound ranked, n int) 
 				s.offer(ranked{major: uint64(ix.orders.rank(q.Sort, card)), card: card}, bound, n)
 			}
 		}
-		slices.SortFunc(s.best, ranked.compare)
 	}
 }
 
@@ -287,51 +284,18 @@ func (s *scratch) scan(ix *Index, q Query, sel *selection, bound ranked, n int) 
 	}
 }
 
-// offer keeps r among the n smallest that are not before bound. best is a heap with the largest on
-// top once full.
+// offer keeps r among the n smallest that are not before bound, in order.
 func (s *scratch) offer(r, bound ranked, n int) {
-	if r.compare(bound) < 0 {
-		return
+	// Of a common word's cards nearly all follow those of the page.
+	if r.compare(bound) >= 0 && (len(s.best) < n || r.compare(s.best[n-1]) < 0) {
+		s.best = among(s.best, r, n, ranked.compare)
 	}
+}
 
-	if len(s.best) < n {
-		s.best = append(s.best, r)
-		for i := len(s.best) - 1; i > 0; {
-			// The worst card rises to the top, where the next better one replaces it.
-			parent := (i - 1) / 2
-			if s.best[i].compare(s.best[parent]) <= 0 {
-				break
-			}
-			s.best[i], s.best[parent] = s.best[parent], s.best[i] // air: a swap
-			i = parent
-		}
-
-		return
-	}
-
-	if r.compare(s.best[0]) >= 0 {
-		return
-	}
-
-	s.best[0] = r
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= n {
-			return
-		}
-
-		// The worse of the two children goes up.
-		if child+1 < n && s.best[child+1].compare(s.best[child]) > 0 {
-			child++
-		}
-
-		if s.best[i].compare(s.best[child]) >= 0 {
-			return
-		}
-
-		s.best[i], s.best[child] = s.best[child], s.best[i] // air: a swap
-		i = child
-	}
+// among is the best n, which are in order, with one more in its place; the last goes where they are more.
+func among[T any](best []T, one T, n int, compare func(x, y T) int) []T {
+	at, _ := slices.BinarySearchFunc(best, one, compare)
+	return slices.Insert(best[:min(len(best), n-1)], at, one)
 }
 
 // Top appends the n dearest cards of a set, priced ones only (decision 22).

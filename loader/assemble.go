@@ -6,6 +6,7 @@ import (
 
 	"ninepocket/collector"
 	"ninepocket/loader/history"
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
@@ -39,8 +40,9 @@ type assembly struct {
 // assemble writes the catalog at an instant.
 func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
+	a.seen = map[feedGame]*[snapshot.HistoryDays]bool{}
 	a.w.From = a.date - snapshot.HistoryDays + 1
-	a.r = b.history.Read(b.o.Base, b.lanes.len(), a.w.From, a.date)
+	a.r = b.history.Read(b.o.Base, len(b.lanes.all), a.w.From, a.date)
 	a.findGroups()
 
 	// Every step needs those before it: sets get rows before cards, and prices decide their order.
@@ -128,15 +130,10 @@ func numbers(n int) []int32 {
 
 // otherNames are a set's aliases without those that it is found by anyway, sorted.
 func (s *set) otherNames() []string {
-	var out []string
-	for _, alias := range s.aliases {
-		if alias != setPrefix+s.tail && alias != s.slug && alias != s.code && alias != s.name {
-			out = append(out, alias)
-		}
-	}
-
-	slices.Sort(out)
-	return slices.Compact(out)
+	others := slices.DeleteFunc(slices.Sorted(slices.Values(s.aliases)), func(alias string) bool {
+		return alias == setPrefix+s.tail || alias == s.slug || alias == s.code || alias == s.name
+	})
+	return slices.Compact(others)
 }
 
 // orderCards numbers the cards: by display price, dearest first and unpriced last, then in catalog
@@ -251,7 +248,7 @@ func (a *assembly) writeSealed() {
 // matter.
 func (a *assembly) writeIdentifiers(it *item) {
 	ids := slices.Clone(it.identifiers)
-	slices.SortFunc(ids, func(x, y identifier) int {
+	slices.SortFunc(ids, func(x, y source.Identifier) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Value, y.Value))
 	})
 	identifiers := &a.c.Identifiers

@@ -107,9 +107,9 @@ func (w *world) catalog() *fake {
 	for _, ref := range slices.Sorted(maps.Keys(w.names)) {
 		if w.sealed[ref] {
 			f.sealed = append(f.sealed, source.Sealed{
-				Ref: ref, Game: "pokemon", Name: w.names[ref], PackageType: boosterBox, Units: 36,
-				UnitKind: boosterPack,
-				Edition:  editionStandard, UpdatedAt: snapshot.NoTime,
+				Ref: ref, Game: "pokemon", Name: w.names[ref], PackageType: source.BoosterBox, Units: 36,
+				UnitKind: source.BoosterPack,
+				Edition:  snapshot.StandardEdition, UpdatedAt: snapshot.NoTime,
 			})
 			continue
 		}
@@ -263,8 +263,9 @@ func TestCarriedCatalog(t *testing.T) {
 	catalog.cards[0].Identifiers = []source.Identifier{{Namespace: "partner", Value: "9"}}
 	catalog.sets[0].Aliases = []string{"Original"}
 	catalog.sealed = []source.Sealed{{
-		Ref: "box", Game: "one-piece", Name: "Box", PackageType: boosterCase, Units: 6, UnitKind: boosterBox,
-		Edition:   editionStandard,
+		Ref: "box", Game: "one-piece", Name: "Box", PackageType: source.BoosterCase, Units: 6,
+		UnitKind:  source.BoosterBox,
+		Edition:   snapshot.StandardEdition,
 		UpdatedAt: 5,
 	}}
 

@@ -156,14 +156,14 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	}
 
 	b := &builder{
-		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{}, until: snapshot.NoTime,
-		collected: snapshot.NoTime,
-		latest:    snapshot.NoDay, variants: variants{known: map[string]uint16{}},
+		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{},
+		until: snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
+		variants: variants{known: map[string]uint16{}},
 		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
-			Filled: []string{}, Refused: []RefusedDay{},
-			Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
+			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []HeldGroup{},
+			MappingNotes: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
@@ -225,7 +225,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	// The base's lanes are entered before any price is read, which may say something newer.
-	b.lanes = newLaneTable(b.merged.numItems())
+	b.lanes = &laneTable{head: slices.Repeat([]int32{-1}, b.merged.numItems())}
 	b.carryLanes()
 	for i, in := range append(sources, prices...) {
 		if err := b.readPrices(ctx, in, i < len(sources)); err != nil {
@@ -300,7 +300,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		return nil
 	}
 
-	merge := newMerger(b)
+	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{}}
 	for _, opened := range sources {
 		feed := opened.Feed()
 		if !feed.HasCatalog {
@@ -308,7 +308,10 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		}
 
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
-		gatherer := b.gather(feed, &report)
+		gatherer := &gatherer{
+			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]bool{},
+			products: map[string]bool{}, others: map[uint64]bool{}, lost: map[string]bool{},
+		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
 			return fmt.Errorf("cannot read the catalog of %q: %w", opened.Input, err)
 		}
@@ -319,11 +322,9 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 
 		// Prices of what was passed over on purpose are no mistakes.
 		if skipper, ok := opened.Source.(source.Skipper); ok {
-			for _, skip := range skipper.Skipped() {
-				report.CodeCardsLeftOut += len(skip.Refs)
-				for _, ref := range skip.Refs {
-					b.leftOut[fullRef(feed.Namespace, ref)] = true
-				}
+			for _, ref := range skipper.Skipped() {
+				report.CodeCardsLeftOut++
+				b.leftOut[fullRef(feed.Namespace, ref)] = true
 			}
 		}
 
@@ -396,8 +397,7 @@ func (b *builder) snapshotAt() (int64, error) {
 
 	if b.latest > snapshot.DayOf(at) {
 		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
-			"but nothing was collected after %s; give it with --snapshot-at",
-			b.latest, timeText(at))
+			"but nothing was collected after %s; give it with --snapshot-at", b.latest, timeText(at))
 	}
 
 	return at, nil

@@ -15,7 +15,7 @@ func (a *assembly) chooseLanes() {
 	t := b.lanes
 	a.lanes = make([][]int32, b.merged.numItems())
 
-	kept := make([]int32, 0, t.len())
+	kept := make([]int32, 0, len(t.all))
 	usedVariant := make([]bool, len(b.variants.names))
 	for item := range a.lanes {
 		from := len(kept)
@@ -261,21 +261,17 @@ func (a *assembly) tell() {
 func (a *assembly) compareWithBase() {
 	r := &a.b.report
 	// A card that came back is new here: the base alone counts, not the registry.
-	_, prior := priorSlugs(a.b.o.Base)
-	kept := 0
+	prior := slugsByID(&a.b.o.Base.Cards.ID, &a.b.o.Base.Cards.Slug)
 	for i := range a.b.merged.cards {
 		c := &a.b.merged.cards[i]
 		slug, ok := prior[cardPrefix+c.tail]
-		if !ok {
+		switch {
+		case !ok:
 			r.Added++
-			continue
-		}
-
-		kept++
-		if slug != c.slug {
+		case slug != c.slug:
 			r.Renamed++
 		}
 	}
-
-	r.Removed = len(prior) - kept
+	// Those that were not added were there before.
+	r.Removed = len(prior) - (len(a.b.merged.cards) - r.Added)
 }

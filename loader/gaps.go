@@ -106,9 +106,6 @@ func (a *assembly) seeDays(lane int32) {
 	key := feedGame{l.feed, a.b.merged.item(int(l.item)).game}
 	seen := a.seen[key]
 	if seen == nil {
-		if a.seen == nil {
-			a.seen = map[feedGame]*[snapshot.HistoryDays]bool{}
-		}
 		seen = new([snapshot.HistoryDays]bool)
 		a.seen[key] = seen
 	}

@@ -21,34 +21,20 @@ const (
 // (decision 27).
 const codeCard = "Code Card - "
 
-// records is one source's catalog, clean and without duplicates, in the order of the input. The
-// items' only reference is the source's own; a card's set is an index into sets.
-type records struct {
-	sets   []set
-	cards  []card
-	sealed []sealed
-}
-
 // gatherer is the sink of one source's catalog.
 type gatherer struct {
 	sink
-	feed     source.Feed
-	report   *SourceReport
-	out      records
+	feed   source.Feed
+	report *SourceReport
+	// out is the source's catalog, clean and without duplicates, in the order of the input. The items'
+	// only reference is the source's own.
+	out      merged
 	setOf    map[string]int32 // ref → index in out.sets
 	seen     map[string]bool  // refs of cards and sealed products
 	products map[string]bool  // identifiers in the source's own namespace, which stand for one item each
 	others   map[uint64]bool  // hashes of identifiers in other namespaces
 	lost     map[string]bool  // refs of sets whose products the source lacks
 	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
-}
-
-func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
-	return &gatherer{
-		sink: sink{b: b}, feed: feed, report: report,
-		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{}, others: map[uint64]bool{},
-		lost: map[string]bool{},
-	}
 }
 
 func (g *gatherer) cleaner(at source.At, ref string) clean.Record {
@@ -137,17 +123,13 @@ func rarity(s string) string {
 // Sealed takes a sealed product.
 func (g *gatherer) Sealed(given source.Sealed) {
 	cleaner := g.cleaner(given.At, given.Ref)
-	it, ok := g.item(&cleaner, given.Ref, given.Game, given.Name, given.Identifiers,
-		given.UpdatedAt)
+	it, ok := g.item(&cleaner, given.Ref, given.Game, given.Name, given.Identifiers, given.UpdatedAt)
 	if !ok {
 		return
 	}
 
 	it.group = g.group(given.SetRef)
-	out := sealed{it, sealedFacts{
-		given.PackageType, given.UnitKind, given.Edition,
-		given.Units,
-	}}
+	out := sealed{it, sealedFacts{given.PackageType, given.UnitKind, given.Edition, given.Units}}
 	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
 		g.b.quarantine.Refuse(given.At, reason, given.Ref, value)
 		return
@@ -220,7 +202,7 @@ func (g *gatherer) item(
 // lookups of a partner's id return every candidate, and artists and barcodes are of many cards.
 // Both items are kept, so nothing is quarantined. Hashes are compared: a million items have several
 // times as many identifiers, and one too many in 2⁶⁴ does no harm.
-func (g *gatherer) shared(ref string, id identifier) {
+func (g *gatherer) shared(ref string, id source.Identifier) {
 	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
 	switch {
 	case !g.others[hash]:
@@ -246,7 +228,7 @@ func (g *gatherer) twice() string {
 
 // finish resolves the sets of cards. A card of another game's set, or of a set that the source does
 // not have, stays without one.
-func (g *gatherer) finish() records {
+func (g *gatherer) finish() *merged {
 	for i, ref := range g.setRefs {
 		// A reference into another game is as wrong as one that leads nowhere.
 		if s, ok := g.setOf[ref]; ok && g.out.sets[s].game == g.out.cards[i].game {
@@ -256,7 +238,7 @@ func (g *gatherer) finish() records {
 		}
 	}
 
-	return g.out
+	return &g.out
 }
 
 // Missing notes a set whose products the source lacks.

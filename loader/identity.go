@@ -56,8 +56,7 @@ type registry struct {
 func newRegistry(base *snapshot.Catalog) *registry {
 	registry := &registry{
 		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{},
-		formerSets: map[string]string{},
-		base:       base, derive: tailOf,
+		formerSets: map[string]string{}, base: base, derive: tailOf,
 	}
 
 	for i := range base.Registry.Ref.Len() {
@@ -107,7 +106,10 @@ func (r *registry) assign(claims [][]string, known map[string]string) ([]string,
 	holder := make(map[string]int, len(claims))
 	for i, claim := range claims {
 		// What was published once stays; only what is new is derived.
-		tail := r.registered(claim, known)
+		tail := ""
+		for _, ref := range claim {
+			tail = cmp.Or(tail, known[ref])
+		}
 		if tail == "" {
 			tail = r.derive(claim[0])
 		}
@@ -142,15 +144,6 @@ func (r *registry) assign(claims [][]string, known map[string]string) ([]string,
 	}
 
 	return tails, nil
-}
-
-func (r *registry) registered(claim []string, known map[string]string) string {
-	for _, ref := range claim {
-		if tail := known[ref]; tail != "" {
-			return tail
-		}
-	}
-	return ""
 }
 
 func (r *registry) derives(claim []string, tail string) bool {
@@ -231,28 +224,19 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 	now := map[pair]bool{}
 	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
 	var list []pair
-	add := func(slug, id string) {
-		// An id that was joined with another leads where its reference leads now.
-		if to := moved[id]; to != "" {
-			id = to
+	add := func(slugs, ids *snapshot.Strings) {
+		for i := range slugs.Len() {
+			// An id that was joined with another leads where its reference leads now.
+			pair := pair{slugs.At(i), cmp.Or(moved[ids.At(i)], ids.At(i))}
+			if !now[pair] {
+				list = append(list, pair)
+			}
 		}
-		if pair := (pair{slug, id}); !now[pair] {
-			list = append(list, pair)
-		}
 	}
 
-	for i := range r.base.Registry.Slug.Len() {
-		add(r.base.Registry.Slug.At(i), r.base.Registry.SlugID.At(i))
-	}
-
-	for i := range r.base.Sets.ID.Len() {
-		add(r.base.Sets.Slug.At(i), r.base.Sets.ID.At(i))
-	}
-
-	for i := range r.base.Cards.ID.Len() {
-		add(r.base.Cards.Slug.At(i), r.base.Cards.ID.At(i))
-	}
-
+	add(&r.base.Registry.Slug, &r.base.Registry.SlugID)
+	add(&r.base.Sets.Slug, &r.base.Sets.ID)
+	add(&r.base.Cards.Slug, &r.base.Cards.ID)
 	return list
 }
 
@@ -265,7 +249,8 @@ func prefixOf(id string) string {
 // not any more is a former slug from here on: nobody else gets it, but the item itself may get it
 // back.
 func (m *merged) giveSlugs(registry *registry) {
-	sets, cards := priorSlugs(registry.base)
+	sets := slugsByID(&registry.base.Sets.ID, &registry.base.Sets.Slug)
+	cards := slugsByID(&registry.base.Cards.ID, &registry.base.Cards.Slug)
 	wants := make([]slug.Want, len(m.sets))
 	for i, s := range m.sets {
 		stem := slug.Of(s.name)
@@ -303,26 +288,19 @@ func nonEmpty(kind string, stems ...string) []string {
 	return stems
 }
 
-// priorSlugs are the current slugs of the base by id.
-func priorSlugs(base *snapshot.Catalog) (sets, cards map[string]string) {
-	sets = map[string]string{}
-	cards = map[string]string{}
-	for i := range base.Sets.ID.Len() {
-		sets[base.Sets.ID.At(i)] = base.Sets.Slug.At(i)
+// slugsByID are the current slugs of the sets or cards of a base.
+func slugsByID(ids, slugs *snapshot.Strings) map[string]string {
+	found := make(map[string]string, ids.Len())
+	for i := range ids.Len() {
+		found[ids.At(i)] = slugs.At(i)
 	}
-
-	for i := range base.Cards.ID.Len() {
-		cards[base.Cards.ID.At(i)] = base.Cards.Slug.At(i)
-	}
-
-	return sets, cards
+	return found
 }
 
 // withPrior adds the base's current slugs to its former ones: from the point of view of this build
 // both are slugs that lead to somebody.
 func withPrior(former, prior map[string]string) map[string]string {
-	all := make(map[string]string, len(former)+len(prior))
-	maps.Copy(all, former)
+	all := maps.Clone(former)
 	for id, slug := range prior {
 		all[slug] = id
 	}

@@ -32,9 +32,6 @@ func gamesOfBase(base *snapshot.Catalog) ([]uint8, error) {
 	return numbers, nil
 }
 
-// identifier is an alias of an item in another namespace.
-type identifier = source.Identifier
-
 // set is a set of the catalog being built. Its number never changes after it was added.
 type set struct {
 	refs               []string // full references, the owner's first
@@ -270,7 +267,9 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	var out []source.Identifier
 	from, to := base.Identifiers.Of.Range(i)
 	for k := from; k < to; k++ {
-		out = append(out, identifier{Namespace: base.Identifiers.Namespace.At(k), Value: base.Identifiers.Value.At(k)})
+		out = append(out, source.Identifier{
+			Namespace: base.Identifiers.Namespace.At(k), Value: base.Identifiers.Value.At(k),
+		})
 	}
 	return out
 }

@@ -25,14 +25,14 @@ type fake struct {
 	sealed  []source.Sealed
 	prices  []source.Price
 	series  []source.Series
-	skipped []source.Skip
+	skipped []string
 	refused []source.Quarantine
 	missing []source.Missing
 	fail    error
 }
 
-func (f *fake) Feed() source.Feed      { return f.feed }
-func (f *fake) Skipped() []source.Skip { return f.skipped }
+func (f *fake) Feed() source.Feed { return f.feed }
+func (f *fake) Skipped() []string { return f.skipped }
 
 func (f *fake) Catalog(_ context.Context, to source.Sink) error {
 	for _, s := range f.sets {

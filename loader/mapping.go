@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,13 +61,15 @@ type mapping struct {
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
 // a wrong alias would join two cards for good.
 func loadMapping(dir string) (*mapping, error) {
-	mapping := &mapping{
-		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
-		feeds: map[string]source.Options{}, search: map[string]searchAlias{},
-		metSealed: map[string]bool{}, metFeeds: map[string]bool{},
+	shipped, err := shippedSearch()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the shipped search aliases: %w", err)
 	}
-	if err := mapping.readShipped(); err != nil {
-		return nil, err
+	mapping := &mapping{
+		sealed:  map[string]sealedFacts{},
+		aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}},
+		feeds:   map[string]source.Options{}, search: maps.Clone(shipped), ownSearch: map[string]bool{},
+		metSealed: map[string]bool{}, metFeeds: map[string]bool{},
 	}
 	if dir == "" {
 		return mapping, nil
@@ -150,8 +153,8 @@ func (m *mapping) sealedRow(r []string) error {
 	facts := sealedFacts{packageType: r[2], unitKind: r[4], edition: r[5]}
 	if r[3] != "" {
 		n, err := strconv.Atoi(r[3])
-		if err != nil || n < 1 || n > maxUnits {
-			return fmt.Errorf("has units_per_package %q: want a number from 1 to %d", r[3], maxUnits)
+		if err != nil || n < 1 || n > source.MaxUnits {
+			return fmt.Errorf("has units_per_package %q: want a number from 1 to %d", r[3], source.MaxUnits)
 		}
 		facts.units = n
 	}
@@ -204,18 +207,11 @@ func (m *mapping) aliasRow(r []string) error {
 		return errors.New("is an alias of itself")
 	}
 
-	if m.aliases[kind] == nil {
-		m.aliases[kind] = map[string][]string{}
-	}
-
 	// An alias holds both ways: which source comes first is the operator's choice.
 	m.aliases[kind][from] = append(m.aliases[kind][from], to)
 	m.aliases[kind][to] = append(m.aliases[kind][to], from)
 	return nil
 }
-
-// same returns the references that an operator declared to be the same thing as ref.
-func (m *mapping) same(kind, ref string) []string { return m.aliases[kind][ref] }
 
 // asCollected is the value of as_of for a feed whose prices were observed when it was collected.
 const asCollected = "as collected"
@@ -296,8 +292,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 
 	for feed, table := range tables {
 		options := source.Options{
-			DefaultCondition: table.DefaultCondition, Attribution: table.Attribution,
-			Partner: table.Partner,
+			DefaultCondition: table.DefaultCondition, Attribution: table.Attribution, Partner: table.Partner,
 		}
 		if _, ok := snapshot.ParseCondition(table.DefaultCondition); !ok && table.DefaultCondition != "" {
 			return fmt.Errorf("feed %q has default_condition %q, which is none", feed, table.DefaultCondition)

@@ -250,14 +250,14 @@ func TestSealedMapping(t *testing.T) {
 		})
 	}
 
-	add("etb", "pokemon", eliteTrainerBox, editionStandard, 0)
+	add("etb", "pokemon", source.EliteTrainerBox, snapshot.StandardEdition, 0)
 	add("case", "pokemon", "", "", 0)
-	add("pc", "one-piece", boosterBox, editionStandard, 24) // the mapping makes it impossible
-	add("pc2", "one-piece", boosterBox, "pokemon_center", 24)
-	add("unknown", "pokemon", "", editionStandard, 1)
-	add("units", "pokemon", boosterBundle, editionStandard, 0)
-	add("edition", "pokemon", boosterBundle, "", 6)
-	add("crate", "pokemon", "crate", editionStandard, 6)
+	add("pc", "one-piece", source.BoosterBox, snapshot.StandardEdition, 24) // the mapping makes it impossible
+	add("pc2", "one-piece", source.BoosterBox, "pokemon_center", 24)
+	add("unknown", "pokemon", "", snapshot.StandardEdition, 1)
+	add("units", "pokemon", source.BoosterBundle, snapshot.StandardEdition, 0)
+	add("edition", "pokemon", source.BoosterBundle, "", 6)
+	add("crate", "pokemon", "crate", snapshot.StandardEdition, 6)
 	f.price(priceRow("units", "", today, 5))
 	r := one(t, Options{SnapshotAt: atDay(today), Mapping: dir}, f)
 	c := r.Catalog
@@ -271,7 +271,7 @@ func TestSealedMapping(t *testing.T) {
 			"Product case": "booster_case booster_box",
 		}[c.Sealed.Name.At(i)]
 		if got := c.Sealed.PackageType.At(i) + " " + c.Sealed.UnitKind.At(i); got != want ||
-			c.Sealed.Edition.At(i) != editionStandard {
+			c.Sealed.Edition.At(i) != snapshot.StandardEdition {
 			t.Errorf("%q is %q", c.Sealed.Name.At(i), got)
 		}
 	}

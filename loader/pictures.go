@@ -18,9 +18,8 @@ var pictureID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // pictures names the files of the cards' pictures (decision 1910). A card whose source names no file
 // has one that is called as its feed calls the card: 42382.jpg of TCGCSV, base1-4.png of
 // pokemon-tcg-data.
-type pictures struct {
-	there map[string]string // files of the operator's folder by their names without the ending
-}
+// They are the files of the operator's folder by their names without the ending.
+type pictures map[string]string
 
 // readPictures lists a folder, "" for none.
 func readPictures(folder string) (found pictures, err error) {
@@ -32,13 +31,13 @@ func readPictures(folder string) (found pictures, err error) {
 		return found, fmt.Errorf("cannot read the folder of pictures: %w", err)
 	}
 
-	found.there = map[string]string{}
+	found = pictures{}
 	// The likelier ending wins where a card has several files.
 	for _, ending := range pictureEndings {
 		for _, entry := range entries {
 			name, is := strings.CutSuffix(entry.Name(), ending)
-			if is && found.there[name] == "" {
-				found.there[name] = entry.Name()
+			if is && found[name] == "" {
+				found[name] = entry.Name()
 			}
 		}
 	}
@@ -46,7 +45,7 @@ func readPictures(folder string) (found pictures, err error) {
 }
 
 // of is the name of a card's picture: a file that is there if there is one, else the usual name.
-func (all *pictures) of(c *card) string {
+func (all pictures) of(c *card) string {
 	if c.image != "" {
 		return c.image
 	}
@@ -66,7 +65,7 @@ func (all *pictures) of(c *card) string {
 			continue
 		}
 
-		if file := all.there[ref]; file != "" {
+		if file := all[ref]; file != "" {
 			return file
 		}
 		// What feed pull fetches is called by the product.

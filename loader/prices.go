@@ -18,14 +18,11 @@ const (
 // archiveHour is when a day of a history file was collected: day D is D 20:00Z (decision 18).
 const archiveHour = 20 * 3_600_000
 
-// refIndex finds the item that a feed's reference means.
-type refIndex map[string]int32
-
 // indexRefs finds items by the references of one namespace: their own, those that an operator
 // declared to be the same, and identifiers in that namespace. Of a TCGCSV reference "3/85" the
 // product id alone is enough where it is clear, because history files do not know the category.
-func (b *builder) indexRefs(namespace string, m *merged) refIndex {
-	index := refIndex{}
+func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
+	index := map[string]int32{}
 	prefix := fullRef(namespace, "")
 	// An ambiguous key leads nowhere.
 	weak := func(key string, to int32) {
@@ -38,7 +35,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
-			for _, same := range b.mapping.same(aliasCard, full) {
+			for _, same := range b.mapping.aliases[aliasCard][full] {
 				if ref, ok := strings.CutPrefix(same, prefix); ok {
 					weak(ref, int32(i))
 				}
@@ -92,18 +89,10 @@ func productOf(namespace, ref string) (id string, ok bool) {
 	return id, ok
 }
 
-// find returns the item of a reference, notKnown or notKept.
-func (ix refIndex) find(ref string) int32 {
-	if i, ok := ix[ref]; ok {
-		return i
-	}
-	return notKnown
-}
-
 // pricer is the sink of one input's prices.
 type pricer struct {
 	sink
-	index   refIndex
+	index   map[string]int32
 	feed    uint8
 	report  *PriceReport
 	refused map[string]string // files that are not to be believed
@@ -169,7 +158,7 @@ func (p *pricer) Price(price source.Price) {
 		day: price.Day, cents: cents, asOf: price.SourceAsOf, collected: price.CollectedAt, licensed: price.Licensed,
 		layer: layerDaily,
 	})
-	b.history.AddDaily(lane, price.Day, cents, b.lanes.len())
+	b.history.AddDaily(lane, price.Day, cents, len(b.lanes.all))
 }
 
 // timely refuses rows that were collected after the snapshot's instant or are of a later day. A row
@@ -222,8 +211,11 @@ func (p *pricer) Series(series source.Series) {
 		b.newest.see(p.feed, b.merged.item(int(item)).game, series.Last)
 	}
 
-	// A history file fills gaps and no more: daily files and the base stand over it.
-	p.noteSeries(lane, newest)
+	// A history file fills gaps and no more: daily files and the base stand over it. A day without a price only
+	// says that the lane was seen.
+	if newest.cents != snapshot.NoCents || newest.day != b.lanes.all[lane].day {
+		b.lanes.note(lane, newest)
+	}
 	b.history.AddWide(lane, series.Points)
 }
 
@@ -271,15 +263,6 @@ func newestOf(series *source.Series) row {
 	return newest
 }
 
-// noteSeries notes a series' newest row; a day without a price only says that the lane was seen.
-func (p *pricer) noteSeries(lane int32, newest row) {
-	t := p.b.lanes
-	if newest.cents == snapshot.NoCents && newest.day == t.all[lane].day {
-		return
-	}
-	t.note(lane, newest)
-}
-
 // lane finds or makes the lane of a row.
 func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) (int32, bool) {
 	cond := snapshot.Ungraded
@@ -316,12 +299,19 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 	return p.b.lanes.of(lanePlace{item, v, uint8(cond), p.feed}), true
 }
 
+// find returns the item of a reference, notKnown or notKept.
 func (p *pricer) find(ref string) int32 {
-	if ref != p.lastRef || ref == "" {
-		p.lastRef = ref
-		p.lastItem = p.index.find(ref)
+	if ref == p.lastRef && ref != "" {
+		return p.lastItem
 	}
-	return p.lastItem
+
+	item, known := p.index[ref]
+	if !known {
+		item = notKnown
+	}
+	p.lastRef = ref
+	p.lastItem = item
+	return item
 }
 
 // miss counts a row of no item.
@@ -395,4 +385,62 @@ func (p *pricer) leaveOut(price *source.Price) {
 	if it.group != "" {
 		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}
 	}
+}
+
+// dated counts the prices of one input by day. Which of them are older than the history kept is
+// only known at the end, when the snapshot's date is. An input has a day or a few hundred.
+type dated struct {
+	byDay map[snapshot.Day]*datedDay
+	last  snapshot.Day // the day of the price before, which mostly is that of the next one
+	of    *datedDay
+}
+
+// datedDay is how many prices of a day were read, and where the first one is.
+type datedDay struct {
+	n   int
+	at  source.At
+	ref string
+}
+
+// maxDated bounds the days that are counted apart: what is later is not old.
+const maxDated = 1 << 16
+
+// see counts a price.
+func (d *dated) see(day snapshot.Day, at source.At, ref string) {
+	if day < 0 || day >= maxDated {
+		return
+	}
+
+	if d.of == nil || d.last != day {
+		of, ok := d.byDay[day]
+		if !ok {
+			of = &datedDay{at: at, ref: strings.Clone(ref)}
+			d.byDay[day] = of
+		}
+
+		d.last = day
+		d.of = of
+	}
+
+	d.of.n++
+}
+
+// before is how many prices are of days before one, nil for none, with the oldest as an example.
+func (d *dated) before(day snapshot.Day) *TooOld {
+	var out *TooOld
+	for _, of := range slices.Sorted(maps.Keys(d.byDay)) {
+		if of >= day {
+			break
+		}
+		datedDay := d.byDay[of]
+		if out == nil {
+			out = &TooOld{
+				Before: day.String(), Day: of.String(), Ref: datedDay.ref, File: datedDay.at.File,
+				Line: datedDay.at.Line,
+			}
+		}
+		out.Prices += datedDay.n
+	}
+
+	return out
 }

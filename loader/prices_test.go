@@ -206,8 +206,9 @@ func TestNoBlending(t *testing.T) {
 func TestSealedLanes(t *testing.T) {
 	f := newFake("tcgcsv")
 	f.sealed = []source.Sealed{{
-		Ref: "3/7", Game: "pokemon", Name: "Box", PackageType: boosterBox, Units: 36, UnitKind: boosterPack,
-		Edition:   editionStandard,
+		Ref: "3/7", Game: "pokemon", Name: "Box", PackageType: source.BoosterBox, Units: 36,
+		UnitKind:  source.BoosterPack,
+		Edition:   snapshot.StandardEdition,
 		UpdatedAt: snapshot.NoTime,
 	}}
 
@@ -237,8 +238,10 @@ func TestRefIndex(t *testing.T) {
 		{item: item{refs: []string{"tcgcsv\x003/7", "other\x00seven", "other\x00a/b"}}},
 		{item: item{refs: []string{"tcgcsv\x0068/7"}}},
 		{item: item{
-			refs:        []string{"tcgcsv\x003/8"},
-			identifiers: []identifier{{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"}},
+			refs: []string{"tcgcsv\x003/8"},
+			identifiers: []source.Identifier{
+				{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"},
+			},
 		}},
 	}}
 
@@ -248,14 +251,14 @@ func TestRefIndex(t *testing.T) {
 		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
 		"10": notKnown,
 	} {
-		if got := ix.find(ref); got != want {
+		if got := (&pricer{index: ix}).find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}
 	}
 
 	// A slash means something in references of TCGCSV alone.
 	for ref, want := range map[string]int32{"seven": 0, "eight": 2, "3/7": notKnown, "a/b": 0, "b": notKnown} {
-		if got := y.find(ref); got != want {
+		if got := (&pricer{index: y}).find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}
 	}

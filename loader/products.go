@@ -12,23 +12,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// The words of sealed products (docs/API.md, Product).
-const (
-	boosterBundle, eliteTrainerBox = "booster_bundle", "elite_trainer_box"
-	boosterBox, boosterCase        = "booster_box", "booster_case"
-	boosterPack                    = "booster_pack"
-	editionStandard                = snapshot.StandardEdition
-	// printingStandard is the printing of a card whose source and name tell of none (decision 27).
-	printingStandard = "standard"
-)
-
-// maxUnits bounds units_per_package: the column is 32 bits wide, and no package holds a million.
-const maxUnits = 1_000_000
-
-var (
-	packageTypes = []string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}
-	unitKinds    = []string{boosterPack, boosterBox}
-)
+// printingStandard is the printing of a card whose source and name tell of none (decision 27).
+const printingStandard = "standard"
 
 // sealedFacts is what makes a sealed product what it is; an operator may know it too (--mapping,
 // sealed.csv).
@@ -50,13 +35,13 @@ func (s sealedFacts) or(other sealedFacts) sealedFacts {
 // game's.
 func (s sealedFacts) impossible(game *snapshot.Game) (reason, value string) {
 	switch {
-	case s.packageType != "" && !slices.Contains(packageTypes, s.packageType):
+	case s.packageType != "" && !slices.Contains(source.PackageTypes, s.packageType):
 		return source.ReasonBadPackage, s.packageType
-	case s.unitKind != "" && !slices.Contains(unitKinds, s.unitKind):
+	case s.unitKind != "" && !slices.Contains(source.UnitKinds, s.unitKind):
 		return source.ReasonBadPackage, s.unitKind
 	case s.edition != "" && !snapshot.IsEdition(s.edition):
 		return source.ReasonBadEdition, s.edition
-	case s.units < 0 || s.units > maxUnits:
+	case s.units < 0 || s.units > source.MaxUnits:
 		return source.ReasonBadUnits, strconv.Itoa(s.units)
 	case s.edition != "" && game != nil && !game.HasEdition(s.edition):
 		return source.ReasonEditionOfGame, s.edition
@@ -80,10 +65,10 @@ func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
 		return "units_per_package"
 	case s.edition == "":
 		return "edition"
-	case s.unitKind == "" && s.packageType == boosterCase:
-		s.unitKind = boosterBox
+	case s.unitKind == "" && s.packageType == source.BoosterCase:
+		s.unitKind = source.BoosterBox
 	case s.unitKind == "":
-		s.unitKind = boosterPack
+		s.unitKind = source.BoosterPack
 	}
 
 	return ""
@@ -97,15 +82,13 @@ func (c *card) verifyCard() (lacks string) {
 	}
 
 	// What was carried over from a base may have been a product there.
-	c.product = false
+	c.product = c.set >= 0 && c.number != ""
 	switch {
 	case c.set < 0:
 		return "set"
 	case c.number == "":
 		return "collector_number"
 	}
-
-	c.product = true
 	return ""
 }
 
@@ -134,11 +117,7 @@ func printingOf(name, number string) string {
 		out = strings.Join(parts, ", ")
 	}
 
-	if out == "" {
-		return printingStandard
-	}
-
-	return out
+	return cmp.Or(out, printingStandard)
 }
 
 // isNumberOf reports whether a qualifier is the card's own number or its last digits, as in "Nami

@@ -37,7 +37,7 @@ func TestVerifiedCards(t *testing.T) {
 		card("told", "s", "Eevee (Gold)", "4")
 	f.cards[4].Printing = "Galaxy Foil"
 	f.card("code", "s", "Code Card - Base Elite Trainer Box", "")
-	f.skipped = []source.Skip{{Reason: source.SkipCodeCard, Refs: []string{"skipped"}}}
+	f.skipped = []string{"skipped"}
 	f.price(priceRow("skipped", "normal", today, 1), priceRow("code", "normal", today, 1))
 	r := one(t, Options{}, f)
 

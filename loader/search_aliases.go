@@ -44,19 +44,8 @@ var shippedAliases string
 // maxPhrase bounds a phrase and its replacement in bytes: a query is no longer.
 const maxPhrase = 200
 
-// readShipped takes the list that comes with the program.
-func (m *mapping) readShipped() error {
-	shipped, err := shippedSearch()
-	if err != nil {
-		return fmt.Errorf("cannot read the shipped search aliases: %w", err)
-	}
-
-	m.search = maps.Clone(shipped)
-	m.ownSearch = map[string]bool{}
-	return nil
-}
-
-// shippedSearch is the list by its folded phrases. It is read once: a process may build many catalogs.
+// shippedSearch is the list that comes with the program, by its folded phrases. It is read once: a
+// process may build many catalogs.
 var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
 	shipped := &mapping{search: map[string]searchAlias{}, ownSearch: map[string]bool{}}
 	err := tableReader(shipped.searchRow, searchHeader...)(strings.NewReader(shippedAliases))
@@ -67,13 +56,13 @@ var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
 func (m *mapping) searchRow(r []string) error {
 	a := searchAlias{phrase: strings.TrimSpace(r[0]), game: r[1], replacement: strings.TrimSpace(r[2])}
 	key := collector.Fold(a.phrase)
+	_, known := gameNumber(a.game)
 	switch {
 	case key == "":
 		return errors.New("has no phrase")
 	case len(a.phrase) > maxPhrase || len(a.replacement) > maxPhrase:
 		return fmt.Errorf("has more than %d bytes in a field", maxPhrase)
-	case a.game != "" && !slices.ContainsFunc(snapshot.Games,
-		func(game snapshot.Game) bool { return game.Slug == a.game }):
+	case a.game != "" && !known:
 		return fmt.Errorf("has game %q, which is none", a.game)
 	case (r[3] == "") != (r[4] == ""):
 		return errors.New("has a namespace without a ref, or a ref without a namespace")
@@ -104,12 +93,9 @@ func (a *assembly) writeAliases() {
 	aliases := &a.c.Aliases
 	for _, key := range slices.Sorted(maps.Keys(a.b.mapping.search)) {
 		from := a.b.mapping.search[key]
-		card := int32(-1)
-		if from.ref != nowhere {
-			card = noCard
-			if found := rows[from.ref]; found != nil {
-				card = *found
-			}
+		card, refers := rows[from.ref]
+		if !refers {
+			card = -1
 		}
 
 		if card < -1 {
@@ -143,16 +129,15 @@ const (
 // referredCards are the cards that the phrases refer to, by their references and identifiers, and
 // the namespaces that any card has. A reference of several parts is found by its last one too:
 // "3/534919" is the shop's product 534919.
-func (a *assembly) referredCards() (map[elsewhere]*int32, map[string]bool) {
-	wanted := map[elsewhere]*int32{}
+func (a *assembly) referredCards() (wanted map[elsewhere]int32, namespaces map[string]bool) {
+	wanted = map[elsewhere]int32{}
 	for _, from := range a.b.mapping.search {
 		if from.ref != nowhere {
-			row := noCard
-			wanted[from.ref] = &row
+			wanted[from.ref] = noCard
 		}
 	}
 
-	namespaces := map[string]bool{}
+	namespaces = map[string]bool{}
 	if len(wanted) == 0 {
 		return wanted, namespaces
 	}
@@ -161,12 +146,13 @@ func (a *assembly) referredCards() (map[elsewhere]*int32, map[string]bool) {
 	find := func(row int, namespace, key string) {
 		namespace = snapshot.PublicNamespace(namespace)
 		namespaces[namespace] = true
-		switch found := wanted[elsewhere{namespace, key}]; {
-		case found == nil:
-		case *found == noCard, *found == int32(row):
-			*found = int32(row)
+		ref := elsewhere{namespace, key}
+		switch found, asked := wanted[ref]; {
+		case !asked:
+		case found == noCard, found == int32(row):
+			wanted[ref] = int32(row)
 		default:
-			*found = severalCards
+			wanted[ref] = severalCards
 		}
 	}
 
@@ -213,10 +199,6 @@ func (a *assembly) gameRow(slug string) (uint8, bool) {
 	if slug == "" {
 		return snapshot.AnyGame, true
 	}
-	for row := range a.c.Games.Slug.Len() {
-		if a.c.Games.Slug.At(row) == slug {
-			return uint8(row), true
-		}
-	}
-	return 0, false
+	number, known := gameNumber(slug)
+	return a.game[number], known && a.has[number]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -13,20 +14,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Suggestion is a row of sealed.csv that an operator may take over: what the rules for names know of
-// a sealed product, and how many units such packages usually hold, which no feed says.
-type Suggestion struct {
-	Namespace, Ref, Name, Set      string
-	PackageType, UnitKind, Edition string
-	Units                          int
-	Reason                         string
-}
-
 // Suggestions are what Suggest found.
 type Suggestions struct {
-	Rows    []Suggestion
-	Open    int // rows whose number of units somebody has to look up
-	Aliases []SetAlias
+	// Rows are those of sealed.csv that an operator may take over: what the rules for names know of a
+	// sealed product, and how many units such packages usually hold, which no feed says.
+	Rows [][]string
+	Open int // rows whose number of units somebody has to look up
+	// Aliases are rows of aliases.csv, likewise: a set of one source that another source seems to have
+	// under another name.
+	Aliases [][]string
 	// Unknown counts the sealed products that no rule knows, by what they lack.
 	Unknown map[string]int
 	// Apart counts the sets of later sources that are like no set of an earlier one.
@@ -72,33 +68,35 @@ func (b *builder) suggest(ctx context.Context) (*Suggestions, error) {
 		}
 	}
 	for i := range left {
-		row := suggestionOf(&left[i], names[left[i].group])
-		// A row without a reason could not be reviewed.
-		if row.Reason == "" {
-			out.Unknown["units_per_package"]++
-			continue
-		}
-		if row.Units == 0 {
-			out.Open++
-		}
-		out.Rows = append(out.Rows, row)
+		out.suggest(&left[i], names[left[i].group])
 	}
 	return out, nil
 }
 
-func suggestionOf(sealed *sealed, set string) Suggestion {
-	namespace, ref := splitRef(sealed.refs[0])
-	row := Suggestion{
-		Namespace: namespace, Ref: ref, Name: sealed.name, Set: set, PackageType: sealed.packageType,
-		Edition:  sealed.edition,
-		UnitKind: cmp.Or(sealed.unitKind, boosterPack),
+// suggest adds the row of a sealed product of a set.
+func (s *Suggestions) suggest(product *sealed, set string) {
+	game := snapshot.Games[product.game].Slug
+	n, reason := usualUnits(game, product.packageType, product.edition, set, product.name)
+	// A row without a reason could not be reviewed.
+	if reason == "" {
+		s.Unknown["units_per_package"]++
+		return
 	}
-	if sealed.packageType == boosterCase {
-		row.UnitKind = boosterBox
+
+	unit := cmp.Or(product.unitKind, source.BoosterPack)
+	if product.packageType == source.BoosterCase {
+		unit = source.BoosterBox
 	}
-	row.Units, row.Reason = usualUnits(snapshot.Games[sealed.game].Slug, sealed.packageType, sealed.edition, set,
-		sealed.name)
-	return row
+	units := ""
+	if n > 0 {
+		units = strconv.Itoa(n)
+	} else {
+		s.Open++
+	}
+	namespace, ref := splitRef(product.refs[0])
+	s.Rows = append(s.Rows, []string{
+		namespace, ref, product.packageType, units, unit, product.edition, product.name, set, reason,
+	})
 }
 
 // specialSets are Pokémon sets that came without booster boxes and whose Elite Trainer Boxes hold
@@ -113,28 +111,28 @@ var specialSets = []string{
 func usualUnits(game, kind, edition, set, name string) (n int, reason string) {
 	premium := strings.HasPrefix(set, "Premium Booster")
 	switch {
-	case game == "one-piece" && kind == boosterBox && premium:
+	case game == "one-piece" && kind == source.BoosterBox && premium:
 		return 20, "a box of One Piece premium boosters usually holds 20 packs"
-	case game == "one-piece" && kind == boosterBox:
+	case game == "one-piece" && kind == source.BoosterBox:
 		return 24, "a One Piece booster box usually holds 24 packs"
-	case game == "one-piece" && kind == boosterCase && premium:
+	case game == "one-piece" && kind == source.BoosterCase && premium:
 		return 0, "look it up: a case of premium boosters need not hold as many boxes as others"
-	case game == "one-piece" && kind == boosterCase:
+	case game == "one-piece" && kind == source.BoosterCase:
 		return 12, "a One Piece case usually holds 12 boxes"
 	case game != "pokemon":
 		return 0, ""
 	}
 
 	switch {
-	case kind == boosterBox:
+	case kind == source.BoosterBox:
 		return 36, "an English Pokémon booster box usually holds 36 packs"
-	case kind == boosterCase:
+	case kind == source.BoosterCase:
 		return 6, "an English Pokémon case usually holds 6 boxes"
 	case strings.Contains(set, "Celebration"):
 		return 0, "look it up: packages of an anniversary's set hold other packs, and of several sets"
-	case kind == boosterBundle:
+	case kind == source.BoosterBundle:
 		return 6, "a Pokémon booster bundle usually holds 6 packs"
-	case kind == eliteTrainerBox:
+	case kind == source.EliteTrainerBox:
 		return usualPacks(edition, set, name)
 	}
 	return 0, ""
@@ -142,7 +140,7 @@ func usualUnits(game, kind, edition, set, name string) (n int, reason string) {
 
 // usualPacks is usualUnits of an Elite Trainer Box.
 func usualPacks(edition, set, name string) (n int, reason string) {
-	center := edition != "" && edition != editionStandard
+	center := edition != "" && edition != snapshot.StandardEdition
 	newer := strings.HasPrefix(set, "SV") || strings.HasPrefix(set, "ME")
 	switch {
 	case strings.Contains(name, "Elite Trainer Box Plus"):
@@ -171,15 +169,78 @@ var reviewColumns = []string{"name", "set", "reason"}
 
 // Write writes suggestions as sealed.csv, which a build takes by --mapping.
 func (s *Suggestions) Write(w io.Writer) error {
-	rows := [][]string{slices.Concat(sealedHeader, reviewColumns)}
-	for _, row := range s.Rows {
-		units := ""
-		if row.Units > 0 {
-			units = strconv.Itoa(row.Units)
+	return writeRows(w, sealedHeader, s.Rows)
+}
+
+// WriteAliases writes proposed aliases as aliases.csv, which a build takes by --mapping.
+func (s *Suggestions) WriteAliases(w io.Writer) error { return writeRows(w, aliasesHeader, s.Aliases) }
+
+func writeRows(w io.Writer, header []string, rows [][]string) error {
+	header = slices.Concat(header, reviewColumns)
+	return csv.NewWriter(w).WriteAll(slices.Concat([][]string{header}, rows))
+}
+
+// leastShared is how many cards two sets share before they are proposed to be one.
+const leastShared = 3
+
+// apartSet is a set of a later source that no earlier one has, with its cards as contents has them.
+type apartSet struct {
+	*set
+	cards map[string]bool
+}
+
+// aliasesOf proposes the earlier source's set that shares the most cards with each set that stayed
+// apart. A merge wants most of either set to agree; to propose, more than a fifth of the smaller one is
+// enough. A set is proposed once: the other halves of what one source has as one are none.
+func (b *builder) aliasesOf(apart []apartSet) (rows [][]string, unknown int) {
+	have := contents(b.merged.cards, func(int32) bool { return true })
+	best := make([]rival, len(apart))
+	back := map[int32]rival{}
+	for i, a := range apart {
+		namespace, _ := splitRef(a.refs[0])
+		for set, cards := range have {
+			other := &b.merged.sets[set]
+			shared := sharedCards(a.cards, cards)
+			if other.game == a.game && !knownTo(other, namespace) && shared > 0 {
+				best[i] = best[i].against(set, shared)
+			}
 		}
+		// Two later sets may be like one earlier set, which is proposed to the likelier one alone.
+		back[best[i].set] = back[best[i].set].against(int32(i), best[i].n)
+	}
+
+	for i, a := range apart {
+		to := best[i]
+		size := len(have[to.set])
+		if to.tied || to.n < leastShared || to.n*5 <= min(len(a.cards), size) || back[to.set].tied ||
+			back[to.set].set != int32(i) {
+			unknown++
+			continue
+		}
+
+		namespace, ref := splitRef(a.refs[0])
+		other := &b.merged.sets[to.set]
+		toNamespace, toRef := splitRef(other.refs[0])
 		rows = append(rows, []string{
-			row.Namespace, row.Ref, row.PackageType, units, row.UnitKind, row.Edition, row.Name, row.Set, row.Reason,
+			aliasSet, namespace, ref, toNamespace, toRef, a.name, other.name,
+			fmt.Sprintf("%d of its %d cards have a number and a name of the other, which has %d: look twice", to.n,
+				len(a.cards), size),
 		})
 	}
-	return csv.NewWriter(w).WriteAll(rows)
+	return rows, unknown
+}
+
+func sharedCards(a, b map[string]bool) (n int) {
+	for key := range a {
+		if b[key] {
+			n++
+		}
+	}
+	return n
+}
+
+// knownTo reports whether a set has a reference of a namespace.
+func knownTo(s *set, namespace string) bool {
+	prefix := fullRef(namespace, "")
+	return slices.ContainsFunc(s.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
 }

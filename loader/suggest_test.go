@@ -13,33 +13,39 @@ import (
 // TestUsualUnits holds the rules against products that somebody looked up; 0 is what nobody can know
 // without looking.
 func TestUsualUnits(t *testing.T) {
-	const center = "pokemon_center"
+	const (
+		center  = "pokemon_center"
+		box     = source.BoosterBox
+		boxes   = source.BoosterCase
+		bundle  = source.BoosterBundle
+		trainer = source.EliteTrainerBox
+	)
 
 	for _, c := range []struct {
 		units               int
 		game, kind, edition string
 		set, name           string
 	}{
-		{36, "pokemon", boosterBox, "standard", "Base Set", "Base Set Booster Box [Revised Unlimited Edition]"},
-		{36, "pokemon", boosterBox, "standard", "SV08: Surging Sparks", "Surging Sparks Booster Box"},
-		{6, "pokemon", boosterCase, "standard", "SWSH07: Evolving Skies", "Evolving Skies Booster Box Case"},
-		{6, "pokemon", boosterBundle, "standard", "SV: Scarlet & Violet 151", "151 Booster Bundle"},
-		{0, "pokemon", boosterBundle, "standard", "ME: 30th Celebration", "30th Celebration Booster Bundle"},
-		{8, "pokemon", eliteTrainerBox, "standard", "XY Base Set", "XY Elite Trainer Box [Xerneas]"},
-		{8, "pokemon", eliteTrainerBox, "standard", "SWSH07: Evolving Skies", "Evolving Skies Elite Trainer Box"},
-		{10, "pokemon", eliteTrainerBox, center, "SWSH07: Evolving Skies", "Evolving Skies Pokemon Center (Exclusive)"},
-		{10, "pokemon", eliteTrainerBox, "standard", "SWSH: Crown Zenith", "Crown Zenith Elite Trainer Box"},
-		{0, "pokemon", eliteTrainerBox, center, "SWSH: Crown Zenith", "Pokemon Center Elite Trainer Box Plus"},
-		{0, "pokemon", eliteTrainerBox, "standard", "Celebrations", "Celebrations Elite Trainer Box"},
-		{0, "pokemon", eliteTrainerBox, center, "SM - Team Up", "Team Up Pokemon Center Elite Trainer Box"},
-		{9, "pokemon", eliteTrainerBox, "standard", "SV: Paldean Fates", "Paldean Fates Elite Trainer Box"},
-		{11, "pokemon", eliteTrainerBox, center, "SV: Paldean Fates", "Pokemon Center Elite Trainer Box (Exclusive)"},
-		{0, "pokemon", eliteTrainerBox, "standard", "SV: Prismatic Evolutions", "Box (Dollar General Exclusive)"},
-		{9, "pokemon", eliteTrainerBox, "standard", "ME02: Phantasmal Flames", "Phantasmal Flames Elite Trainer Box"},
-		{24, "one-piece", boosterBox, "standard", "Romance Dawn", "Romance Dawn - Booster Box (Wave 1 - Blue)"},
-		{20, "one-piece", boosterBox, "standard", "Premium Booster -The Best-", "Premium Booster - Booster Box"},
-		{12, "one-piece", boosterCase, "standard", "Romance Dawn", "Romance Dawn - Booster Box Case"},
-		{0, "one-piece", boosterCase, "standard", "Premium Booster -The Best-", "Premium Booster - Booster Box Case"},
+		{36, "pokemon", box, "standard", "Base Set", "Base Set Booster Box [Revised Unlimited Edition]"},
+		{36, "pokemon", box, "standard", "SV08: Surging Sparks", "Surging Sparks Booster Box"},
+		{6, "pokemon", boxes, "standard", "SWSH07: Evolving Skies", "Evolving Skies Booster Box Case"},
+		{6, "pokemon", bundle, "standard", "SV: Scarlet & Violet 151", "151 Booster Bundle"},
+		{0, "pokemon", bundle, "standard", "ME: 30th Celebration", "30th Celebration Booster Bundle"},
+		{8, "pokemon", trainer, "standard", "XY Base Set", "XY Elite Trainer Box [Xerneas]"},
+		{8, "pokemon", trainer, "standard", "SWSH07: Evolving Skies", "Evolving Skies Elite Trainer Box"},
+		{10, "pokemon", trainer, center, "SWSH07: Evolving Skies", "Evolving Skies Pokemon Center (Exclusive)"},
+		{10, "pokemon", trainer, "standard", "SWSH: Crown Zenith", "Crown Zenith Elite Trainer Box"},
+		{0, "pokemon", trainer, center, "SWSH: Crown Zenith", "Pokemon Center Elite Trainer Box Plus"},
+		{0, "pokemon", trainer, "standard", "Celebrations", "Celebrations Elite Trainer Box"},
+		{0, "pokemon", trainer, center, "SM - Team Up", "Team Up Pokemon Center Elite Trainer Box"},
+		{9, "pokemon", trainer, "standard", "SV: Paldean Fates", "Paldean Fates Elite Trainer Box"},
+		{11, "pokemon", trainer, center, "SV: Paldean Fates", "Pokemon Center Elite Trainer Box (Exclusive)"},
+		{0, "pokemon", trainer, "standard", "SV: Prismatic Evolutions", "Box (Dollar General Exclusive)"},
+		{9, "pokemon", trainer, "standard", "ME02: Phantasmal Flames", "Phantasmal Flames Elite Trainer Box"},
+		{24, "one-piece", box, "standard", "Romance Dawn", "Romance Dawn - Booster Box (Wave 1 - Blue)"},
+		{20, "one-piece", box, "standard", "Premium Booster -The Best-", "Premium Booster - Booster Box"},
+		{12, "one-piece", boxes, "standard", "Romance Dawn", "Romance Dawn - Booster Box Case"},
+		{0, "one-piece", boxes, "standard", "Premium Booster -The Best-", "Premium Booster - Booster Box Case"},
 	} {
 		units, reason := usualUnits(c.game, c.kind, c.edition, c.set, c.name)
 		if units != c.units || reason == "" || (units == 0) != strings.HasPrefix(reason, "look it up") {
@@ -105,11 +111,11 @@ func TestSuggestAliases(t *testing.T) {
 	}
 
 	// What was proposed is taken by a build, and joins the sets.
-	m := mapping{aliases: map[string]map[string][]string{}}
+	m := mapping{aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}}}
 	if err := tableReader(m.aliasRow, aliasesHeader...)(&text); err != nil {
 		t.Fatal(err)
 	}
-	same := m.same(aliasSet, fullRef("pokemon-tcg-data", "basep"))
+	same := m.aliases[aliasSet][fullRef("pokemon-tcg-data", "basep")]
 	if len(same) != 1 || same[0] != fullRef("tcgcsv", "1") {
 		t.Errorf("the alias leads to %q", same)
 	}

@@ -50,7 +50,7 @@ type problems struct {
 	n    int
 }
 
-func (p *problems) add(parts ...string) {
+func (p *problems) add(parts ...any) {
 	p.n++
 
 	// The rest is only counted: a long list of mistakes must not make a longer answer.
@@ -70,7 +70,7 @@ func (p *problems) refusal(tool string) refusal {
 	}
 
 	if p.n > maxProblems {
-		p.text.say("- and ", wire.Decimal(int64(p.n-maxProblems)), " more.\n")
+		p.text.say("- and ", p.n-maxProblems, " more.\n")
 	}
 
 	return refusal("Invalid arguments for " + tool + ":\n" + string(p.text) + "Correct them and call again.")

@@ -168,16 +168,13 @@ func writeSet(out *reply, set int) {
 		out.say(" | ", series)
 	}
 
-	out.say(" | ")
 	if sets.Release[set] == snapshot.NoDay {
-		out.say("no date")
+		out.say(" | no date")
 	} else {
-		out.sayDay(sets.Release[set])
+		out.say(" | ", sets.Release[set])
 	}
 
-	out.say(" | ")
-	out.sayCount(int(sets.Cards[set]), "card")
-	out.say(" | ", out.c.Games.Slug.At(int(sets.Game[set])))
+	out.say(" | ", count{int(sets.Cards[set]), "card"}, " | ", out.c.Games.Slug.At(int(sets.Game[set])))
 	if out.detailed {
 		out.sayPage("/sets/", sets.Slug.At(set))
 	}
@@ -190,7 +187,9 @@ func browseSet(in *request, out *reply, ref string) refusal {
 	// Several sets may have one name. When they are of different games, the game decides.
 	sets := in.View.Index.SetNames().Named(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
-		sets = setsOfGame(out.c, sets, game)
+		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
+			return out.c.Games.Slug.At(int(out.c.Sets.Game[set])) != game
+		})
 	}
 
 	if len(sets) == 0 {
@@ -223,8 +222,7 @@ func browseSet(in *request, out *reply, ref string) refusal {
 
 // chooseSet refuses a name that several sets have, and lists them.
 func chooseSet(out *reply, sets []uint32, ref string) refusal {
-	out.sayCount(len(sets), "set")
-	out.say(` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
+	out.say(count{len(sets), "set"}, ` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
 	for _, set := range sets[:min(len(sets), 10)] {
 		out.say("- ")
 		writeSet(out, int(set))
@@ -257,11 +255,4 @@ func sayInSet(out *reply, card int) {
 
 	out.say(" | ")
 	out.sayPrice(c.DisplayPrice(card))
-}
-
-// setsOfGame are the sets of one game among others.
-func setsOfGame(c *snapshot.Catalog, sets []uint32, game string) []uint32 {
-	return slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
-		return c.Games.Slug.At(int(c.Sets.Game[set])) != game
-	})
 }

@@ -67,19 +67,19 @@ func writePrices(out *reply, card int) {
 		return
 	}
 
-	out.sayCount(len(current), "price")
+	out.say(count{len(current), "price"})
 	out.sayAsOf()
 	out.say(":\n")
 	for _, lane := range current {
 		out.comma()
 		out.json = appendLane(out.json, out.c, lane, out.detailed)
 
-		out.say("- ", variantOf(out.c, lane), ", ", conditionOf(out.c, lane), " | ")
+		out.say("- ", out.c.Variants.At(int(lanes.Variant[lane])), ", ", conditionOf(out.c, lane), " | ")
 		out.sayPrice(lanes.Cents[lane], out.c.UpdatedAt(lane))
 		sayTrend(out, " | 7d ", lanes.Base7[lane], lanes.Cents[lane])
 		sayTrend(out, " | 30d ", lanes.Base30[lane], lanes.Cents[lane])
 		if out.detailed {
-			out.sayUpdated(out.c.UpdatedAt(lane))
+			out.say(" | updated ", instant(out.c.UpdatedAt(lane)))
 		}
 		out.say("\n")
 	}
@@ -91,12 +91,14 @@ func sayTrend(out *reply, label string, base, now int64) {
 	switch {
 	case base < 0:
 	case out.detailed:
-		out.say(label)
-		out.sayChange(base, now)
+		out.say(label, change{base, now})
 	case base > 0:
-		out.say(label)
-		out.sayPercent(now-base, base)
+		out.say(label, percent{now - base, base})
 	}
+}
+
+func conditionOf(c *snapshot.Catalog, lane int) string {
+	return snapshot.Condition(c.Lanes.Condition[lane]).Text()
 }
 
 // appendLane appends the price of a lane. The detailed form is the one of REST.

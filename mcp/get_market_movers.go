@@ -55,8 +55,7 @@ func getMarketMovers(in *request, out *reply) refusal {
 	// An empty list says what to try next.
 	switch {
 	case len(in.cards) > 0:
-		out.sayCount(len(in.cards), "card")
-		out.say(", ", direction, " most in ", days, " days")
+		out.say(count{len(in.cards), "card"}, ", ", direction, " most in ", days, " days")
 		out.sayAsOf()
 		out.say("\n")
 	case !slices.ContainsFunc(base, func(cents int64) bool { return cents >= 0 }):
@@ -83,8 +82,7 @@ func writeMover(out *reply, card int, base []int64) {
 
 	out.sayPriced(card)
 	if lane := out.c.Cards.Display[card]; lane >= 0 && base[lane] >= 0 {
-		out.say(" | ")
-		out.sayChange(base[lane], out.c.Lanes.Cents[lane])
+		out.say(" | ", change{base[lane], out.c.Lanes.Cents[lane]})
 	}
 
 	out.sayID(card)

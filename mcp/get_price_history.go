@@ -292,19 +292,14 @@ func putHistoryHead(out *reply, card, days int, thinned bool) {
 // sayWindow says which days the history is of, and what is missing. asked is how many days were
 // asked for. had is how many points there are, and left is how many of them are shown.
 func sayWindow(out *reply, days, asked, left, had int) {
-	out.sayCount(days, "day")
-	out.say(" to ")
-	out.sayDay(out.c.Date())
-	out.say(", USD")
+	out.say(count{days, "day"}, " to ", out.c.Date(), ", USD")
 
 	if days < asked {
 		out.say(" (your plan's history reaches back no further)")
 	}
 
 	if left < had {
-		out.say(", thinned to ", wire.Decimal(int64(left)), " of ")
-		out.sayCount(had, "point")
-		out.say("; the summary is of all of them")
+		out.say(", thinned to ", left, " of ", count{had, "point"}, "; the summary is of all of them")
 	}
 
 	out.say("\n")
@@ -349,16 +344,13 @@ func (l *line) say(text *prose) {
 	summary := &l.sum
 	text.say(l.variant, ", ", l.condition, ": ", trend(summary))
 	if summary.Points > 1 {
-		text.say(" | change ")
-		text.sayChange(summary.First, summary.Last)
+		text.say(" | change ", change{summary.First, summary.Last})
 	}
 
-	text.sayPriceOn(" | first ", summary.FirstDay, summary.First)
-	text.sayPriceOn(" | last ", summary.LastDay, summary.Last)
-	text.sayPriceOn(" | min ", l.low.Day, l.low.Cents)
-	text.sayPriceOn(" | max ", l.high.Day, l.high.Cents)
-	text.say(" | average ")
-	text.sayMoney(summary.Mean)
+	text.say(" | first ", money(summary.First), " on ", summary.FirstDay)
+	text.say(" | last ", money(summary.Last), " on ", summary.LastDay)
+	text.say(" | min ", money(l.low.Cents), " on ", l.low.Day)
+	text.say(" | max ", money(l.high.Cents), " on ", l.high.Day, " | average ", money(summary.Mean))
 
 	if !math.IsNaN(l.spread) {
 		text.say(" | volatility ")
@@ -366,8 +358,7 @@ func (l *line) say(text *prose) {
 		text.say("% (spread of daily changes)")
 	}
 
-	text.say(" | ")
-	text.sayCount(summary.Points, "data point")
+	text.say(" | ", count{summary.Points, "data point"})
 	l.sayPoints(text)
 }
 
@@ -385,10 +376,9 @@ func (l *line) sayPoints(text *prose) {
 			of = run{point.Day, point.Day}
 		}
 
-		text.sayPriceOn(separator, of.first, point.Cents)
+		text.say(separator, money(point.Cents), " on ", of.first)
 		if long {
-			text.say(" to ")
-			text.sayDay(of.last)
+			text.say(" to ", of.last)
 		}
 
 		separator = " | "

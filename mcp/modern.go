@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/base64"
+	"regexp"
 	"strings"
 
 	"ninepocket/internal/jsonwalk"
@@ -65,26 +66,13 @@ func (m *Message) claims(header string) bool {
 		return true
 	}
 
-	return m.method != "initialize" && isDate(header) && header >= Modern
+	return m.method != "initialize" && header >= Modern && dateForm.MatchString(header)
 }
 
 func (m *Message) meta() jsonwalk.Value { return m.params.Member("_meta") }
 
-// isDate reports whether a version has the form of a date.
-func isDate(version string) bool {
-	const form = "0000-00-00"
-	if len(version) != len(form) {
-		return false
-	}
-
-	for i := range len(form) {
-		c := version[i]
-		if form[i] == '-' && c != '-' || form[i] == '0' && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
-}
+// dateForm is the form of a version that is a date.
+var dateForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 
 // checkMeta checks the _meta of a message and compares its version with the header. The version
 // comes first, because the rest depends on it (decision 2102). A notification may have no version

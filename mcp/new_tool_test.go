@@ -31,7 +31,7 @@ func countSets(in *request, out *reply) refusal {
 	}
 
 	out.put(`{"sets":`, strconv.Itoa(n), "}")
-	out.sayCount(n, "set")
+	out.say(count{n, "set"})
 	return ""
 }
 

@@ -1,9 +1,9 @@
 package mcp
 
 import (
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,84 +14,75 @@ import (
 // prose is a text for a model. Its methods append to it.
 type prose []byte
 
-func (text *prose) say(parts ...string) {
+// What say spells beside texts, numbers and days.
+type (
+	money   int64    // cents: "$1.00", or "no price" where there is none
+	instant int64    // in milliseconds since 1970
+	count   struct { // of things: "1 card", "3 cards"
+		n    int
+		what string
+	}
+	percent struct{ part, whole int64 } // 100·part/whole with its sign: "+33.33%"
+	change  struct{ base, now int64 }   // "+$3.00 (+33.33%)", without a percentage from nothing
+)
+
+// say appends texts, and what else is named above as a model reads it. It calls itself nowhere: then
+// the compiler sees that no part outlives the call, and none needs memory of its own.
+func (text *prose) say(parts ...any) {
+	dst := *text
+
+	// A part of another type is a mistake of a tool, and says nothing.
 	for _, part := range parts {
-		*text = append(*text, part...)
+		switch part := part.(type) {
+		case string:
+			dst = append(dst, part...)
+		case int:
+			dst = strconv.AppendInt(dst, int64(part), 10)
+		case snapshot.Day:
+			dst = wire.AppendDay(dst, part)
+		case instant:
+			dst = time.UnixMilli(int64(part)).UTC().AppendFormat(dst, time.RFC3339)
+		case count:
+			dst = append(strconv.AppendInt(dst, int64(part.n), 10), ' ')
+			dst = append(dst, part.what...)
+			if part.n != 1 {
+				dst = append(dst, 's')
+			}
+		case money:
+			dst = appendMoney(dst, int64(part))
+		case percent:
+			dst = appendShare(dst, part.part, part.whole)
+		case change:
+			difference := part.now - part.base
+			if difference < 0 {
+				dst = append(dst, '-')
+			} else {
+				dst = append(dst, '+')
+			}
+			dst = appendMoney(dst, max(difference, -difference))
+			if part.base > 0 {
+				dst = append(appendShare(append(dst, " ("...), difference, part.base), ')')
+			}
+		}
 	}
+
+	*text = dst
 }
 
-func (text *prose) sayInt(n int) { *text = strconv.AppendInt(*text, int64(n), 10) }
-
-// sayItem begins the k-th line of a list.
-func (text *prose) sayItem(k int) {
-	text.sayInt(k + 1)
-	text.say(". ")
-}
-
-// sayCount appends a number of things: "1 card", "3 cards".
-func (text *prose) sayCount(n int, what string) {
-	text.sayInt(n)
-	text.say(" ", what)
-	if n != 1 {
-		text.say("s")
-	}
-}
-
-// sayMoney appends cents as dollars, or "no price".
-func (text *prose) sayMoney(cents int64) {
+func appendMoney(dst []byte, cents int64) []byte {
 	if cents < 0 {
-		text.say("no price")
-		return
+		return append(dst, "no price"...)
 	}
-
-	*text = append(*text, '$')
-	*text = strconv.AppendInt(*text, cents/100, 10)
-	*text = append(*text, '.', byte('0'+cents%100/10), byte('0'+cents%10))
+	dst = strconv.AppendInt(append(dst, '$'), cents/100, 10)
+	return append(dst, '.', byte('0'+cents%100/10), byte('0'+cents%10))
 }
 
-// sayChange appends a change from base to now: "+$3.00 (+33.33%)".
-func (text *prose) sayChange(base, now int64) {
-	change := now - base
-	if change < 0 {
-		text.say("-")
-	} else {
-		text.say("+")
-	}
-	text.sayMoney(max(change, -change))
-
-	if base > 0 {
-		text.say(" (")
-		text.sayPercent(change, base)
-		text.say(")")
-	}
-}
-
-// sayPercent appends 100·part/whole with its sign.
-func (text *prose) sayPercent(part, whole int64) {
+// appendShare appends 100·part/whole in percent with its sign.
+func appendShare(dst []byte, part, whole int64) []byte {
 	if part >= 0 {
-		text.say("+")
+		dst = append(dst, '+')
 	}
-	*text = wire.AppendPercent(*text, part, whole)
-	text.say("%")
-}
-
-// sayTime appends an instant in milliseconds since 1970.
-func (text *prose) sayTime(ms int64) {
-	from := len(*text)
-	*text = wire.AppendSeconds(*text, "", ms)
-
-	// wire spells a time as JSON: the text has no quotes.
-	*text = slices.Delete((*text)[:len(*text)-1], from, from+1)
-}
-
-func (text *prose) sayDay(day snapshot.Day) { *text = wire.AppendDay(*text, day) }
-
-// sayPriceOn appends the price of a day: " first $1.00 on 2026-11-20".
-func (text *prose) sayPriceOn(label string, day snapshot.Day, cents int64) {
-	text.say(label)
-	text.sayMoney(cents)
-	text.say(" on ")
-	text.sayDay(day)
+	return append(wire.AppendPercent(dst, part, whole), '%')
 }
 
 // longestEcho is how many characters of a caller's own text an answer repeats.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"ninepocket/engine"
+	"ninepocket/index"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -56,7 +57,7 @@ func (out *reply) comma() { out.json = wire.Comma(out.json) }
 func (out *reply) each(all []uint32, write func(out *reply, one int)) {
 	for k, one := range all {
 		out.comma()
-		out.sayItem(k)
+		out.say(k+1, ". ")
 		write(out, int(one))
 	}
 }
@@ -98,18 +99,14 @@ func (out *reply) putNext(next string) {
 
 // sayFound begins the text of a page: how many entries it has, and how to go on.
 func (out *reply) sayFound(n int, what, next string) {
-	out.sayCount(n, what)
+	out.say(count{n, what})
 	if next != "" {
 		out.say(", more with cursor=", next)
 	}
 }
 
 // sayAsOf appends what holds for all prices of the text: " (USD, prices of 2026-11-20)".
-func (out *reply) sayAsOf() {
-	out.say(" (USD, prices of ")
-	out.sayDay(out.c.Date())
-	out.say(")")
-}
+func (out *reply) sayAsOf() { out.say(" (USD, prices of ", out.c.Date(), ")") }
 
 // sayCard appends the beginning of a card's line: name, set, number and game.
 func (out *reply) sayCard(card int) {
@@ -142,10 +139,9 @@ func (out *reply) sayPriced(card int) {
 // sayPrice appends a price. When the price is over 36 hours older than the catalog, its own day
 // follows, because the date at the head of the text is the catalog's (decision 2106).
 func (out *reply) sayPrice(cents, at int64) {
-	out.sayMoney(cents)
+	out.say(money(cents))
 	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
-		out.say(" of ")
-		out.sayDay(snapshot.DayOf(at))
+		out.say(" of ", snapshot.DayOf(at))
 	}
 }
 
@@ -154,7 +150,7 @@ func (out *reply) sayPrice(cents, at int64) {
 func (out *reply) sayID(card int) {
 	if out.detailed {
 		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
-			out.sayUpdated(at)
+			out.say(" | updated ", instant(at))
 		}
 		if slug := out.c.Cards.Slug.At(card); slug != "" {
 			out.sayPage("/cards/", slug)
@@ -166,22 +162,36 @@ func (out *reply) sayID(card int) {
 
 func (out *reply) sayPage(kind, slug string) { out.say(" | ", out.site.URL, kind, slug) }
 
-func (out *reply) sayUpdated(at int64) {
-	out.say(" | updated ")
-	out.sayTime(at)
+// sayMeant appends the cards that a reference may mean.
+func (out *reply) sayMeant(card int) {
+	out.say("- ")
+	out.sayCard(card)
+	out.say(" | ", out.c.Cards.ID.At(card), "\n")
 }
+
+// maxNearest is how many cards are named at most when the one that was asked for is not there.
+const maxNearest = 3
 
 // noSuchCard refuses an id, slug or identifier that does not lead to one card. It names the cards
 // that may be meant.
 func noSuchCard(in *request, out *reply, ref string) refusal {
 	if cards := in.View.Index.Called(ref); len(cards) > 1 {
-		return sharedIdentifier(out, ref, cards)
+		out.say(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
+		for _, card := range cards {
+			out.sayMeant(int(card))
+		}
+		return refusal(out.prose)
 	}
 
 	out.say(`No card has the id, slug or identifier "`, readable(ref), `". `)
 
-	// A wrong slug is still made of words, and search understands misspelt ones.
-	meant := finder{in}.search(wanted{name: wordsOf(ref)})
+	// A wrong slug is still made of words, and search understands misspelt ones. An id has none.
+	var meant []index.Match
+	words := strings.ReplaceAll(ref, "-", " ")
+	if strings.TrimSpace(words) != "" && !strings.HasPrefix(ref, "card_") {
+		q := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
+		meant = in.View.Index.Matches(nil, q, maxNearest)
+	}
 	if len(meant) == 0 {
 		out.say("Find ids with catalog_search_cards.")
 		return refusal(out.prose)
@@ -189,24 +199,10 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 
 	out.say("Did you mean:\n")
 	for _, match := range meant {
-		out.say("- ")
-		out.sayCard(int(match.Card))
-		out.say(" | ", out.c.Cards.ID.At(int(match.Card)), "\n")
+		out.sayMeant(int(match.Card))
 	}
 
 	out.say("Otherwise find ids with catalog_search_cards.")
-	return refusal(out.prose)
-}
-
-// sharedIdentifier refuses an identifier that several cards have, and names them.
-func sharedIdentifier(out *reply, ref string, cards []uint32) refusal {
-	out.say(`Several cards have the identifier "`, readable(ref), `": give the id of one of these:
-`)
-	for _, card := range cards {
-		out.say("- ")
-		out.sayCard(int(card))
-		out.say(" | ", out.c.Cards.ID.At(int(card)), "\n")
-	}
 	return refusal(out.prose)
 }
 
@@ -227,7 +223,7 @@ func sayNoSet(in *request, out *reply, found string) bool {
 // such set.
 func nearestSets(in *request, ref string) string {
 	var names []string
-	for _, set := range in.View.Index.SetNames().Nearest(nil, ref) {
+	for _, set := range in.View.Index.SetNames().Nearest(ref) {
 		names = append(names, `"`+in.View.Catalog.Sets.Name.At(int(set))+`"`)
 	}
 

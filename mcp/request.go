@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"ninepocket/engine/cursor"
-	"ninepocket/index"
-	"ninepocket/internal/jsonwalk"
 	"ninepocket/valuation"
 )
 
@@ -20,20 +18,11 @@ type request struct {
 
 	// Memory that a tool needs while it runs. The next call uses it again.
 	cards     []uint32
-	matches   []index.Match
 	appraiser valuation.Appraiser
 }
 
 func (in *request) reset(e *Endpoint, t *tool, by Caller) {
-	*in = request{
-		Caller: by, endpoint: e, tool: t, cards: in.cards[:0], matches: in.matches[:0], appraiser: in.appraiser,
-	}
-}
-
-// bind reads the arguments of the call, an object or nil.
-func (in *request) bind(arguments jsonwalk.Value) refusal {
-	in.args = bind(in.tool.fields, arguments, "", &in.problems)
-	return in.refusal()
+	*in = request{Caller: by, endpoint: e, tool: t, cards: in.cards[:0], appraiser: in.appraiser}
 }
 
 // refusal names the problems that were noted. It is "" when there are none.

@@ -74,7 +74,8 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 
 	// Wrong arguments are told in a result, which a model reads. Only its client would see an error
 	// of the protocol.
-	refused := asked.in.bind(m.params.Member("arguments"))
+	asked.in.args = bind(t.fields, m.params.Member("arguments"), "", &asked.in.problems)
+	refused := asked.in.refusal()
 	if refused == "" {
 		asked.out.detailed = asked.in.text("response_format") == "detailed"
 		refused = t.run(&asked.in, &asked.out)

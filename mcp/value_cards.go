@@ -140,25 +140,20 @@ func (list *valuedList) write(out *reply) {
 func (list *valuedList) sayTotal(out *reply) {
 	totals := &list.totals
 	if totals.Counts[valuation.Priced] > 0 {
-		out.say("Total ")
-		out.sayMoney(totals.Exact + totals.Assumed)
+		out.say("Total ", money(totals.Exact+totals.Assumed))
 	} else {
 		out.say("No total")
 	}
-	out.say(": ", strconv.Itoa(totals.Counts[valuation.Priced]), " of ")
-	out.sayCount(totals.Lines, "line")
-	out.say(" priced")
+	out.say(": ", totals.Counts[valuation.Priced], " of ", count{totals.Lines, "line"}, " priced")
 
 	for status := valuation.Unpriced; status < valuation.Statuses; status++ {
 		if n := totals.Counts[status]; n > 0 {
-			out.say(", ", strconv.Itoa(n), " ", valuation.StatusNames[status])
+			out.say(", ", n, " ", valuation.StatusNames[status])
 		}
 	}
 
 	if totals.Assumed > 0 {
-		out.say("; ")
-		out.sayMoney(totals.Assumed)
-		out.say(" of it is assumed")
+		out.say("; ", money(totals.Assumed), " of it is assumed")
 	}
 
 	out.sayAsOf()
@@ -219,8 +214,7 @@ func (list *valuedList) putLineWith(out *reply, line *valuation.Line, ranged boo
 // sayLine writes the text of a line. It ends with what a model needs next: the lane and id, or why there
 // is no price.
 func sayLine(out *reply, line *valuation.Line, shown []uint32) {
-	out.sayItem(line.N)
-	out.say(valuation.StatusNames[line.Status], " | ")
+	out.say(line.N+1, ". ", valuation.StatusNames[line.Status], " | ")
 	if line.Lane >= 0 {
 		sayValue(out, line)
 	}
@@ -265,16 +259,14 @@ func putValue(out *reply, line *valuation.Line) {
 
 // sayValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
 func sayValue(out *reply, line *valuation.Line) {
-	out.sayMoney(line.Total)
+	out.say(money(line.Total))
 	if line.Quantity > 1 {
-		out.say(" = ", wire.Decimal(line.Quantity), " × ")
-		out.sayMoney(line.Cents)
+		out.say(" = ", int(line.Quantity), " × ", money(line.Cents))
 	}
 
 	// An old price must not pass for one of today.
 	if !out.detailed && !snapshot.Fresh(line.UpdatedAt, out.c.SnapshotAt) {
-		out.say(" of ")
-		out.sayDay(snapshot.DayOf(line.UpdatedAt))
+		out.say(" of ", snapshot.DayOf(line.UpdatedAt))
 	}
 	out.say(" | ")
 }
@@ -295,24 +287,20 @@ func putQuestion(out *reply, line *valuation.Line, ranged bool) {
 
 // sayFitting says how many cards fit a line and what they cost.
 func sayFitting(out *reply, line *valuation.Line, shown int) {
-	out.sayCount(line.Fitting, "card")
-	out.say(" fit")
+	out.say(count{line.Fitting, "card"}, " fit")
 	if line.From >= 0 {
-		out.say(", ")
-		out.sayMoney(line.From)
+		out.say(", ", money(line.From))
 	}
 	if line.From < line.To {
-		out.say("–")
-		out.sayMoney(line.To)
+		out.say("–", money(line.To))
 	}
 
-	if line.Fitting > shown {
-		out.say(", ", strconv.Itoa(shown), " of them ")
-		if shown == 1 {
-			out.say("is a candidate")
-		} else {
-			out.say("are candidates")
-		}
+	switch {
+	case shown >= line.Fitting:
+	case shown == 1:
+		out.say(", 1 of them is a candidate")
+	default:
+		out.say(", ", shown, " of them are candidates")
 	}
 	out.say("; ")
 }
@@ -369,21 +357,18 @@ func putSame(out *reply, cards []uint32) (same shared) {
 		same.number = same.number && c.Cards.Number.At(int(card)) == number
 		same.set = same.set && c.Cards.Set[card] == of
 	}
-	if !same.number && !same.set {
-		return same
-	}
 
-	out.put(`,"same":{`)
+	begin := `,"same":{`
 	if same.number {
-		out.json = wire.AppendText(out.json, `"number":`, number)
-	}
-	if same.number && same.set {
-		out.put(",")
+		out.json = wire.AppendText(out.json, begin+`"number":`, number)
+		begin = ","
 	}
 	if same.set {
-		out.json = wire.AppendText(out.json, `"set":`, c.Sets.Name.At(int(of)))
+		out.json = wire.AppendText(out.json, begin+`"set":`, c.Sets.Name.At(int(of)))
 	}
-	out.put("}")
+	if same.number || same.set {
+		out.put("}")
+	}
 	return same
 }
 

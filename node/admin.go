@@ -84,18 +84,16 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	if aside != "" { // also where the new one could not be written yet
 		n.Log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
 	}
-	switch {
-	case err != nil && !anew && errors.Is(err, access.ErrCorrupt):
-		const hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
-			"rows of the ledger from before"
-		http.Error(w, err.Error()+hint, http.StatusInternalServerError)
-		return
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	if err == nil {
+		_, _ = w.Write([]byte("written\n"))
 		return
 	}
-
-	_, _ = w.Write([]byte("written\n"))
+	hint := ""
+	if !anew && errors.Is(err, access.ErrCorrupt) {
+		hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
+			"rows of the ledger from before"
+	}
+	http.Error(w, err.Error()+hint, http.StatusInternalServerError)
 }
 
 // notReady says why requests cannot be answered, "" when they can. /readyz, /healthz, the watchdog by
@@ -240,7 +238,7 @@ func (n *Node) takeOver() error {
 	}
 
 	// Also when the configuration cannot be read.
-	_, badKeys := n.ring.Reload()
+	badKeys := n.ring.Reload()
 	return errors.Join(err, badKeys, n.reloadCertificate())
 }
 

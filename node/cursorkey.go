@@ -28,7 +28,7 @@ func (n *Node) openCursors(ctx context.Context) error {
 	var keys []cursor.Key
 	var err error
 	if n.fleet != nil {
-		keys, err = n.fleet.cursorKeys(ctx)
+		keys, err = n.fleet.control.CursorKeys(ctx)
 	} else {
 		keys, err = ownCursorKey(n.Config.State)
 	}

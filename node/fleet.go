@@ -9,7 +9,6 @@ import (
 
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
-	"ninepocket/engine/cursor"
 	"ninepocket/fleet/ledger"
 	"ninepocket/fleet/meter"
 )
@@ -53,15 +52,6 @@ func (n *Node) openControl(ctx context.Context) error {
 		n.Log.Warn("limits hold on this server alone: give metering, or run one server")
 	}
 	return nil
-}
-
-func (shared *sharing) cursorKeys(ctx context.Context) ([]cursor.Key, error) {
-	found, err := shared.control.CursorKeys(ctx)
-	keys := make([]cursor.Key, len(found))
-	for i, key := range found {
-		keys[i] = cursor.Key{ID: key.ID, Secret: key.Secret}
-	}
-	return keys, err
 }
 
 // openExport begins the reports of what this server charges, where there is a fleet. Nobody else has
@@ -136,7 +126,7 @@ func (n *Node) followCursors(ctx context.Context) {
 		case <-ticker.C:
 		}
 
-		keys, err := n.fleet.cursorKeys(ctx)
+		keys, err := n.fleet.control.CursorKeys(ctx)
 		if err == nil {
 			err = n.cursors.Replace(keys...)
 		}

@@ -98,11 +98,14 @@ const (
 )
 
 // bodyRoom is server.Options.BodyRoom.
-func bodyRoom(limit int64) int64 {
+func bodyRoom(limit int64) int64 { return max(share(limit, 4, mostBodyRoom), leastBodyRoom) }
+
+// share is a part of a limit of memory, most of which is where there is no limit.
+func share(limit, part, most int64) int64 {
 	if limit == 0 {
-		return mostBodyRoom
+		return most
 	}
-	return min(max(limit/4, leastBodyRoom), mostBodyRoom)
+	return min(limit/part, most)
 }
 
 // mostCache bounds the memory of each cache: some 100,000 remembered searches; bodies that are kept
@@ -112,12 +115,7 @@ const mostCache = 64 << 20
 
 // cacheRoom is the memory for each of the two caches: with little memory an eighth of the limit, so that
 // they and bodies leave half of it to what is served and to connections.
-func cacheRoom(limit int64) int64 {
-	if limit == 0 {
-		return mostCache
-	}
-	return min(limit/8, mostCache)
-}
+func cacheRoom(limit int64) int64 { return share(limit, 8, mostCache) }
 
 // LogMemory says what the process plans with; 0 is no limit.
 func LogMemory(log *slog.Logger) {

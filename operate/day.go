@@ -151,7 +151,7 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 		d.Note(fmt.Sprintf("cannot compare with %s: %v", current, err))
 		return nil
 	}
-	return diff.Compare(d.Build.Base, next, diff.Options{ProductPrefix: d.Terms.ProductPrefix})
+	return diff.Compare(d.Build.Base, next, d.Terms.ProductPrefix)
 }
 
 // Tree is where the current tree of a pulled feed is.

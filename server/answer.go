@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/access/keys"
 	"ninepocket/server/front"
 	"ninepocket/server/strict"
 	"ninepocket/wire"
@@ -51,7 +52,7 @@ func (x *exchange) tell(f *wire.Fault, on string) {
 	x.Head.Send(&resp.Header)
 
 	x.reply.Body = x.surface.spell(x.reply.Body[:0], x.s.BaseURL, *f, string(x.id))
-	x.SendCopy(x.reply.Body)
+	resp.SetBody(x.reply.Body)
 }
 
 // beginHead begins the head of an answer with what all answers of a surface have.
@@ -104,12 +105,12 @@ func (x *exchange) answer() {
 	resp.Header.SetContentType("application/json")
 
 	switch {
+	case out.Stored == nil:
+		out.Body = x.Send(content, out.Tail, encoding, x.op.Cacheable)
 	case encoding != "":
-		x.SendPacked(content, out.Tail, encoding, x.op.Cacheable)
-	case out.Stored != nil:
-		x.SendShared(content) // the View's own bytes
+		x.Send(content, out.Tail, encoding, x.op.Cacheable)
 	default:
-		out.Body = x.SendOwned(content)
+		x.SendShared(content) // the View's own bytes
 	}
 }
 
@@ -119,7 +120,7 @@ func (x *exchange) answerHead(encoding string) {
 	x.beginHead()
 
 	// Not on preview: a replay is of another snapshot, and its meta tells the instant.
-	if x.surface.validates {
+	if x.surface.kind == keys.Live {
 		head.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	x.ignoredHead()
@@ -144,7 +145,7 @@ func (x *exchange) answerHead(encoding string) {
 // ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be why.
 func (x *exchange) ignoredHead() {
 	unknown := x.request.Args.Unknown()
-	if len(unknown) > 0 && !x.surface.strict {
+	if len(unknown) > 0 && x.surface.kind == keys.Live {
 		x.Head.Set("X-Ignored-Params", strings.Join(unknown, ", "))
 	}
 }
@@ -174,8 +175,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		x.path = s.rowOf(string(front.Path(ctx)))
-		if x.path != nil {
+		if all := s.find(x); all != nil {
+			x.path = all.siblings[0]
 			x.choose() // the headers tell the surface
 		}
 	}
@@ -183,7 +184,7 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 
 	// fasthttp sees to it only for what a handler answers.
 	ctx.Response.SkipBody = guarded && conn.IsHead()
-	s.counts.unread(x.shard, ctx.Response.StatusCode())
+	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
 	ctx.SetConnectionClose()
 }
 

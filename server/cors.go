@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 )
@@ -34,12 +35,10 @@ func (x *exchange) allowOrigin() {
 // too.
 func (x *exchange) vary(on string) {
 	x.varies = true
-	switch {
-	case len(x.s.Origins) > 0 && on != "":
-		x.Head.Set(fasthttp.HeaderVary, on+", Origin")
-	case len(x.s.Origins) > 0:
-		x.Head.Set(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
-	case on != "":
+	if len(x.s.Origins) > 0 {
+		on = strings.TrimPrefix(on+", Origin", ", ")
+	}
+	if on != "" {
 		x.Head.Set(fasthttp.HeaderVary, on)
 	}
 }

@@ -86,11 +86,10 @@ func (counts *counts) rowOf(wanted route) int {
 	return len(counts.rows) - 1
 }
 
-// begun counts a request that is going to be answered.
-func (counts *counts) begun(shard tally.Shard) { counts.totals.Add(shard, 0, totalBegun, 1) }
-
-// panicked counts a handler that panicked.
-func (counts *counts) panicked(shard tally.Shard) { counts.totals.Add(shard, 0, totalPanics, 1) }
+// total counts what has no row.
+func (counts *counts) total(shard tally.Shard, column int, n uint64) {
+	counts.totals.Add(shard, 0, column, n)
+}
 
 // answered counts a request that has its answer; what is left of it is writing the answer to the
 // connection.
@@ -106,21 +105,16 @@ func (counts *counts) answered(x *exchange) (took time.Duration) {
 		if !resp.IsBodyStream() {
 			n = len(resp.Body())
 		}
-		counts.totals.Add(x.shard, 0, totalBytes, uint64(n))
+		counts.total(x.shard, totalBytes, uint64(n))
 	}
 	switch x.Encoded {
 	case "":
 	case "zstd":
-		counts.totals.Add(x.shard, 0, totalZstd, 1)
+		counts.total(x.shard, totalZstd, 1)
 	default:
-		counts.totals.Add(x.shard, 0, totalGzip, 1)
+		counts.total(x.shard, totalGzip, 1)
 	}
 	return took
-}
-
-// unread counts what was no HTTP request.
-func (counts *counts) unread(shard tally.Shard, status int) {
-	counts.broken.Add(shard, 0, statusColumn(status), 1)
 }
 
 // denied counts a refusal of a surface, if its reason is one of denialReasons.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -35,7 +36,6 @@ type exchange struct {
 	request api.Request
 	reply   api.Reply
 	policy  policy
-	text    []byte // scratch
 }
 
 // current is what an exchange has of one request alone.
@@ -60,7 +60,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) { s.handleAt(ctx, ctx.Time()) 
 func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	x, _ := exchanges.Get().(*exchange)
 	x.start(s, ctx, at)
-	s.counts.begun(x.shard)
+	s.counts.total(x.shard, totalBegun, 1)
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -199,7 +199,7 @@ func (x *exchange) recognise() *wire.Fault {
 		return x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
 		return x.surface.keyFault(err)
-	case !x.surface.bearer && x.keys.header == nil:
+	case x.surface.kind == keys.Preview && x.keys.header == nil:
 		return x.surface.badKey
 	}
 
@@ -218,7 +218,7 @@ func (x *exchange) admit() *wire.Fault {
 	// Taken once: whatever is published meanwhile, the request sees one catalog.
 	request.View = x.s.Engine.View()
 	if request.View == nil {
-		return x.surface.noCatalog
+		return cmp.Or(x.surface.noCatalog, noCatalog)
 	}
 
 	if !x.charge.admit(x.op.Name, x.now) {
@@ -231,7 +231,7 @@ func (x *exchange) admit() *wire.Fault {
 	request.Tenant = x.charge.principal.Tenant
 	request.Plan = x.charge.principal.Plan
 	request.ID = x.id
-	request.Strict = x.surface.strict
+	request.Strict = x.surface.kind == keys.Preview
 	return nil
 }
 
@@ -299,7 +299,7 @@ func (x *exchange) runOnce() *wire.Fault {
 
 // validate compares the caller's validators with the answer's (decision 9).
 func (x *exchange) validate() {
-	if !x.surface.validates || !x.op.Cacheable {
+	if x.surface.kind == keys.Preview || !x.op.Cacheable {
 		return
 	}
 
@@ -374,7 +374,7 @@ func (l *seldom) due(now time.Time) (held uint64, due bool) {
 
 // panicked turns a panic into a 500 of the surface; the process lives on.
 func (x *exchange) panicked(p any) {
-	x.s.counts.panicked(x.shard)
+	x.s.counts.total(x.shard, totalPanics, 1)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
 		slog.Bool("charged", x.charge.ticket == settled && x.charge.receipt.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
@@ -390,8 +390,8 @@ func (x *exchange) panicked(p any) {
 	x.Ctx.Response.Header.DisableNormalizing()
 	x.Encoded = ""
 	x.allowOrigin()
-	if x.surface.outside != nil {
-		x.surface = x.surface.outside
+	if x.surface == &toolSurface {
+		x.surface = &gateSurface // outside of a tool there is no result to tell it in
 	}
 	x.refuse(somethingWrong)
 }

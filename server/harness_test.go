@@ -429,7 +429,6 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 
 		if x, ok := exchanges.Get().(*exchange); ok {
 			scribble(x.reply.Body[:cap(x.reply.Body)])
-			scribble(x.text[:cap(x.text)])
 			scribble(x.id[:cap(x.id)])
 			exchanges.Put(x)
 		}

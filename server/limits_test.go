@@ -369,7 +369,7 @@ func TestMeteringDown(t *testing.T) {
 		for _, s := range scenarios {
 			s.status = 503
 			s.code = "temporarily_unavailable"
-			s.want = []match{lacks("disk", "npk_", `"data"`)}
+			s.want = []match{lacks("the disk", "npk_", `"data"`)}
 			r := w.try(t, s)
 			if r.header.Get("Link") != "" || r.header.Get("ETag") != "" {
 				t.Errorf("a refusal has %v", r.header)

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"strconv"
-
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/wire"
@@ -12,8 +10,6 @@ import (
 var liveSurface = surface{
 	name:      onLive,
 	kind:      keys.Live,
-	bearer:    true,
-	validates: true,
 	cacheable: "private, max-age=60",
 	private:   "no-store",
 	challenge: `Bearer realm="ninepocket"`,
@@ -25,9 +21,8 @@ var liveSurface = surface{
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
 	wrongKind: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
-	noCatalog: noCatalog,
-	limits:    addRateLimits,
-	tell:      tellProblem,
+	limits: addRateLimits,
+	tell:   tellProblem,
 }
 
 // retryUnavailable is the Retry-After of a 503 in seconds.
@@ -72,8 +67,7 @@ func (p *policy) of(minute, day access.Policy) []byte {
 		p.minute = minute.Limit
 		p.day = day.Limit
 		p.lines = appendRateLimitPolicy(p.lines[:0], minute, day)
-		p.lines = append(p.lines, "\r\nX-RateLimit-Limit: "...)
-		p.lines = strconv.AppendInt(p.lines, minute.Limit, 10)
+		p.lines = wire.AppendInt(p.lines, "\r\nX-RateLimit-Limit: ", minute.Limit)
 	}
 	return p.lines
 }

@@ -27,15 +27,13 @@ var gateSurface = func() surface {
 // toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a
 // result that an agent can act on.
 var toolSurface = surface{
-	name:      onMCP,
-	kind:      keys.Live,
-	validates: true,
-	private:   "no-store",
+	name:    onMCP,
+	kind:    keys.Live,
+	private: "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
-	limits:  addRateLimits,
-	tell:    tellAgent,
-	outside: &gateSurface,
+	limits: addRateLimits,
+	tell:   tellAgent,
 }
 
 // mcpServer is the gate of package mcp: who may call from where, and the tools as operations.
@@ -65,13 +63,6 @@ func newMCPServer(o *Options) *mcpServer {
 		m.origins = append(m.origins, strings.ToLower(base.Scheme+"://"+base.Host))
 	}
 	return m
-}
-
-// listenOn notes where the server listens, unless the options said so.
-func (m *mcpServer) listenOn(addr net.Addr) {
-	if m.listen == "" {
-		m.listen = hostOf(addr.String())
-	}
 }
 
 // hostOf is the host of host[:port]; an IPv6 address loses its brackets.
@@ -232,10 +223,5 @@ func (x *exchange) answerMCP(status int) {
 	x.Head.Send(&resp.Header)
 	resp.Header.SetContentType("application/json")
 
-	body := x.reply.Body
-	if encoding := x.Encoding(len(body)); encoding != "" {
-		x.SendPacked(body, 0, encoding, false)
-		return
-	}
-	x.reply.Body = x.SendOwned(body)
+	x.reply.Body = x.Send(x.reply.Body, 0, x.Encoding(len(x.reply.Body)), false)
 }

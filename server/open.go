@@ -13,12 +13,13 @@ import (
 
 // document is a text that never changes, with its encodings, made once.
 type document struct {
-	in   map[string][]byte // by encoding, "" for plain
-	etag uint64
+	in        map[string][]byte // by encoding, "" for plain
+	etag      uint64
+	mediaType string
 }
 
-func newDocument(text []byte) document {
-	return document{etag: xxhash.Sum64(text), in: map[string][]byte{
+func newDocument(mediaType string, text []byte) document {
+	return document{mediaType: mediaType, etag: xxhash.Sum64(text), in: map[string][]byte{
 		"": text, "gzip": front.Compressed(text, "gzip"), "zstd": front.Compressed(text, "zstd"),
 	}}
 }
@@ -38,7 +39,7 @@ func NewContract(baseURL, productPrefix string, preview bool) (*Contract, error)
 	if productPrefix != "" {
 		text = openapi.WithProductPrefix(text, productPrefix)
 	}
-	return &Contract{newDocument(text)}, nil
+	return &Contract{newDocument("application/json", text)}, nil
 }
 
 // Text is the document in JSON. It is not to be changed.
@@ -54,24 +55,20 @@ func (x *exchange) openapi() {
 	x.nameHead()
 	x.Head.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
 	x.Head.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
-	x.sendDocument("application/json", document.etag, encoding, document.in[encoding])
-}
 
-// sendDocument sends a stored body, or 304 when the caller has it. The head is begun.
-func (x *exchange) sendDocument(mediaType string, tag uint64, encoding string, body []byte) {
 	resp := &x.Ctx.Response
-	x.SetETag(tag, encoding)
+	x.SetETag(document.etag, encoding)
 	x.Head.Send(&resp.Header)
-	if x.Matches(tag, encoding) {
+	if x.Matches(document.etag, encoding) {
 		resp.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
 
-	resp.Header.SetContentType(mediaType)
+	resp.Header.SetContentType(document.mediaType)
 	if encoding != "" {
 		x.Encode(encoding)
 	}
-	x.SendShared(body)
+	x.SendShared(document.in[encoding])
 }
 
 // healthz answers GET /healthz: whether requests are served and will be, for whoever chooses

@@ -26,9 +26,7 @@ const embedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-
 const (
 	pageCache  = "public, max-age=60"
 	assetCache = "public, max-age=31536000, immutable"
-	plainCache = "public, max-age=3600"
-	// pictureCache is of pictures with a price in them.
-	pictureCache = "public, max-age=3600"
+	plainCache = "public, max-age=3600" // and of pictures with a price in them
 )
 
 const (
@@ -80,7 +78,7 @@ func (s *Server) withPages(table []*path) []*path {
 	add("/sitemaps/{id}", "text", paged((*visit).sitemap))
 	add(assetsPath, "asset", visited((*visit).asset))
 	for _, asset := range s.Pages.Assets() {
-		s.assets[asset.Name] = newAsset(asset)
+		s.assets[asset.Name] = newDocument(asset.Type, asset.Content)
 	}
 	return table
 }
@@ -120,21 +118,21 @@ func (v *visit) homePage(dst []byte) ([]byte, error) {
 	return v.pages.Home(dst, v.view, v.time), nil
 }
 
-// card is the card whose page is asked for below a path. One address a page, for links and search engines: that of
-// the card's slug.
-func (v *visit) card(kind string) (int, error) {
-	card, ok := v.x.request.Card()
+// found is the card or set whose page is asked for below a path. One address a page, for links and search engines:
+// that of its slug.
+func (v *visit) found(kind string, find func() (int, bool), slug func(int) string) (int, error) {
+	one, ok := find()
 	switch {
 	case !ok:
 		return 0, errNoPage
-	case v.moved(kind, v.view.Catalog.Cards.Slug.At(card)):
+	case v.moved(kind, slug(one)):
 		return 0, errMoved
 	}
-	return card, nil
+	return one, nil
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
-	card, err := v.card("/cards/")
+	card, err := v.found("/cards/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -146,7 +144,7 @@ func (v *visit) cardPage(dst []byte) ([]byte, error) {
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
 func (v *visit) embedPage(dst []byte) ([]byte, error) {
-	card, err := v.card("/embed/")
+	card, err := v.found("/embed/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -165,7 +163,7 @@ func (v *visit) previewPicture(dst []byte) ([]byte, error) {
 
 	picture, err := v.pages.Preview(v.view, card)
 	v.mediaType = "image/png"
-	v.cache = pictureCache
+	v.cache = plainCache
 	return append(dst, picture...), err
 }
 
@@ -176,12 +174,9 @@ func (v *visit) favicon() {
 }
 
 func (v *visit) setPage(dst []byte) ([]byte, error) {
-	set, ok := v.x.request.Set()
-	if !ok {
-		return dst, errNoPage
-	}
-	if v.moved("/sets/", v.view.Catalog.Sets.Slug.At(set)) {
-		return dst, errMoved
+	set, err := v.found("/sets/", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
+	if err != nil {
+		return dst, err
 	}
 
 	v.pageArgs("sort", "view", "page")
@@ -201,26 +196,27 @@ func (v *visit) moved(kind, slug string) bool {
 	}
 
 	// The root is absolute, so that a proxy in front cannot send the visitor elsewhere.
-	text := v.x.text[:0]
-	text = append(text, v.pages.Root()...)
-	text = append(text, kind...)
-	text = append(text, slug...)
+	address := v.pages.Root() + kind + slug
 	if query := v.x.Ctx.URI().QueryString(); len(query) > 0 {
-		text = append(text, '?')
-		for _, b := range query { // bytes that a header cannot carry, or that end a query, are left out
-			if b > ' ' && b < 0x7f && b != '#' {
-				text = append(text, b)
+		// Bytes that a header cannot carry, or that end a query, are left out.
+		address += "?" + strings.Map(func(r rune) rune {
+			if r > ' ' && r < 0x7f && r != '#' {
+				return r
 			}
-		}
+			return -1
+		}, string(query))
 	}
-	v.x.text = text
-
-	h := &v.x.Ctx.Response.Header
-	h.SetBytesV(fasthttp.HeaderLocation, text)
-	h.Set(fasthttp.HeaderCacheControl, pageCache)
-	h.SetContentLength(0) // which fasthttp leaves out for HEAD when there is no body
-	v.x.Ctx.Response.SetStatusCode(fasthttp.StatusMovedPermanently)
+	v.redirect(fasthttp.StatusMovedPermanently, address)
 	return true
+}
+
+// redirect leads to another address.
+func (v *visit) redirect(status int, address string) {
+	resp := &v.x.Ctx.Response
+	resp.Header.Set(fasthttp.HeaderLocation, address)
+	resp.Header.Set(fasthttp.HeaderCacheControl, pageCache)
+	resp.Header.SetContentLength(0) // which fasthttp leaves out for HEAD when there is no body
+	resp.SetStatusCode(status)
 }
 
 func (v *visit) searchPage(dst []byte) ([]byte, error) {
@@ -280,11 +276,7 @@ func (v *visit) errorsPage(dst []byte) ([]byte, error) {
 }
 
 func (v *visit) errorPage(dst []byte) ([]byte, error) {
-	code, ok := v.x.request.PathID()
-	if !ok {
-		return dst, errNoPage
-	}
-
+	code, _ := v.x.request.PathID() // without one there is no code either
 	body, found := v.pages.Error(dst, v.view, v.time, code)
 	if !found {
 		return dst, errNoPage

@@ -9,7 +9,6 @@ import (
 var previewSurface = surface{
 	name:      onPreview,
 	kind:      keys.Preview,
-	strict:    true,
 	cacheable: "private, no-store",
 	private:   "private, no-store",
 	challenge: `ApiKey realm="ninepocket"`,
@@ -22,9 +21,8 @@ var previewSurface = surface{
 	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
 	wrongKind: problem(wire.InsufficientScope,
 		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
-	noCatalog: noCatalog,
-	limits:    addCredits,
-	tell:      tellProblem,
+	limits: addCredits,
+	tell:   tellProblem,
 }
 
 // addCredits adds the credit headers of the preview contract, on success and error alike; what

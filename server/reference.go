@@ -1,10 +1,6 @@
 package server
 
-import (
-	"github.com/valyala/fasthttp"
-
-	"ninepocket/site"
-)
+import "github.com/valyala/fasthttp"
 
 const referencePath = "/docs"
 
@@ -14,22 +10,12 @@ const (
 	imagePolicy = "default-src 'none'; sandbox"
 )
 
-// asset is a file of the site with its encodings, made once.
-type asset struct {
-	document
-	mediaType string
-}
-
-func newAsset(a *site.Asset) *asset {
-	return &asset{document: newDocument(a.Content), mediaType: a.Type}
-}
-
 // asset answers GET /assets/{name}. A name holds a hash of the content, so that it is its own
 // validator.
 func (v *visit) asset() {
 	name, _ := v.x.request.PathID()
-	a := v.x.s.assets[name]
-	if a == nil {
+	a, known := v.x.s.assets[name]
+	if !known {
 		v.lost()
 		return
 	}
@@ -38,7 +24,10 @@ func (v *visit) asset() {
 
 	resp := &v.x.Ctx.Response
 	v.fileHead(assetCache, filePolicy)
-	v.x.Head.Set(fasthttp.HeaderETag, assetTag(name, encoding))
+	if encoding != "" {
+		name += "-" + encoding // each encoding of a body has its own validator (decision 9)
+	}
+	v.x.Head.Set(fasthttp.HeaderETag, `"`+name+`"`)
 	v.x.vary(fasthttp.HeaderAcceptEncoding)
 	v.x.Head.Send(&resp.Header)
 
@@ -47,14 +36,6 @@ func (v *visit) asset() {
 		resp.Header.Set(fasthttp.HeaderContentEncoding, encoding) // what is compressed already is not counted
 	}
 	v.x.SendShared(a.in[encoding])
-}
-
-// assetTag is an asset's validator: each encoding of a body has its own (decision 9).
-func assetTag(name, encoding string) string {
-	if encoding == "" {
-		return `"` + name + `"`
-	}
-	return `"` + name + "-" + encoding + `"`
 }
 
 // reference answers GET /docs, also while no catalog is loaded.

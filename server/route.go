@@ -71,8 +71,8 @@ type methods struct {
 	allow    string
 }
 
-// exchangeKey finds the exchange of a RequestCtx that the router hands on.
-type exchangeKey struct{}
+// foundKey finds what the router found, in a RequestCtx.
+type foundKey struct{}
 
 // routes makes the router. It matches paths only: one handler a pattern takes every method, so that
 // 405 and its Allow header come from the table.
@@ -84,7 +84,6 @@ func (s *Server) routes() *router.Router {
 	r.HandleOPTIONS = false
 	r.HandleMethodNotAllowed = false
 
-	s.literal = map[string]*path{}
 	byPattern := map[string][]*path{}
 	table := s.paths()
 	s.counts = newCounts(table, s.tools.operations)
@@ -98,24 +97,13 @@ func (s *Server) routes() *router.Router {
 		if text == cardPattern {
 			s.card = all
 		}
-		s.literal[text] = siblings[0]
 	}
 	return r
 }
 
-// handlerOf is what the router calls for the rows of a pattern.
+// handlerOf is what the router calls for the rows of a pattern: it only notes them.
 func handlerOf(all *methods) fasthttp.RequestHandler {
-	return func(ctx *fasthttp.RequestCtx) {
-		x, ok := ctx.UserValue(exchangeKey{}).(*exchange)
-		if !ok {
-			return
-		}
-
-		if id, ok := ctx.UserValue("id").(string); ok {
-			x.request.Ref = id
-		}
-		x.dispatch(all)
-	}
+	return func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue(foundKey{}, all) }
 }
 
 // allowed is the Allow header of a pattern: its methods, sorted (decision 3).
@@ -137,50 +125,39 @@ const cardPattern = "/v1/cards/{id}"
 
 const cardPrefix = "/v1/cards/"
 
-// rowOf finds the row of a path when the request is too broken for a handler; nil for none.
-func (s *Server) rowOf(spelt string) *path {
-	if p := s.literal[spelt]; p != nil {
-		return p
-	}
-
-	// There are some twenty patterns, and few requests are so broken.
-	for pattern, p := range s.literal {
-		before, after, takesID := strings.Cut(pattern, "{id}")
-		id, begins := strings.CutPrefix(spelt, before)
-		id, ends := strings.CutSuffix(id, after)
-		if takesID && begins && ends && id != "" && strings.IndexByte(id, '/') < 0 {
-			return p
-		}
-	}
-	return nil
-}
-
 // route finds what answers a path, without redirects.
 func (s *Server) route(x *exchange) {
+	all := s.find(x)
+	if all == nil {
+		x.missing(front.Path(x.Ctx), "there is nothing at this path: GET /openapi.json lists the paths")
+		return
+	}
+	x.dispatch(all)
+}
+
+// find finds the rows of a request's path, nil for none, and notes its {id}.
+func (s *Server) find(x *exchange) *methods {
 	raw := front.Path(x.Ctx)
 	spelt := unsafe.String(unsafe.SliceData(raw), len(raw))
 	id, ok := strings.CutPrefix(spelt, cardPrefix)
 	if ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
 		x.request.Ref = id
-		x.dispatch(&s.card)
-		return
+		return &s.card
 	}
 
 	// The router only compares, and keeps the parameter no longer than the request's memory lives.
-	if handler, _ := s.router.Lookup(router.MethodWild, spelt, x.Ctx); handler != nil && !emptySegment(raw) {
-		x.Ctx.SetUserValue(exchangeKey{}, x)
-		handler(x.Ctx)
-		x.Ctx.RemoveUserValue(exchangeKey{})
-		return
+	handler, _ := s.router.Lookup(router.MethodWild, spelt, x.Ctx)
+	// No path of the document has an empty segment; the router takes one for a parameter.
+	empty := bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
+	if handler == nil || empty {
+		return nil
 	}
 
-	x.missing(raw, "there is nothing at this path: GET /openapi.json lists the paths")
-}
-
-// emptySegment reports whether a segment of a path after the first is empty, which no path of the
-// document has; the router takes one for a parameter.
-func emptySegment(raw []byte) bool {
-	return bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
+	handler(x.Ctx)
+	x.request.Ref, _ = x.Ctx.UserValue("id").(string)
+	all, _ := x.Ctx.UserValue(foundKey{}).(*methods)
+	x.Ctx.RemoveUserValue(foundKey{})
+	return all
 }
 
 // methodFault says which methods a path has instead of one that it has not.

@@ -74,8 +74,7 @@ type Server struct {
 	lists    atomic.Int64 // that are being read as streams
 	http     *fasthttp.Server
 	router   *router.Router
-	card     methods          // cardPattern's
-	literal  map[string]*path // a row of each pattern
+	card     methods // cardPattern's
 	draining atomic.Bool
 	open     front.Connections
 	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
@@ -83,7 +82,7 @@ type Server struct {
 	instant  func(time.Time) (time.Time, access.Instant)
 	tools    *mcpServer
 	counts   *counts
-	assets   map[string]*asset // by name
+	assets   map[string]document // files of the site, by name
 	visitors *visitors
 	packs    *front.Packs
 	service  api.Service
@@ -113,7 +112,7 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, assets: map[string]*asset{}, visitors: newVisitors(),
+		Options: options, assets: map[string]document{}, visitors: newVisitors(),
 		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience
@@ -153,7 +152,9 @@ func (quiet) Printf(string, ...any) {}
 
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
-	s.tools.listenOn(l.Addr())
+	if s.tools.listen == "" { // the options did not say so
+		s.tools.listen = hostOf(l.Addr().String())
+	}
 	return s.http.Serve(s.open.Listen(l))
 }
 

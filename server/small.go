@@ -99,16 +99,14 @@ func (c *SmallCopies) note(versions map[string]string) error {
 
 // versionOf is the version of a file: another one as soon as it is replaced.
 func versionOf(file string, info fs.FileInfo) string {
-	if !canShrink(file) || info.Size() <= smallFile {
+	// A picture of this kind cannot be read here.
+	if extension(file) == ".avif" || info.Size() <= smallFile {
 		return ""
 	}
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, info.Size(), info.ModTime().UnixNano())
 	return strconv.FormatUint(h.Sum64(), 36)
 }
-
-// canShrink reports whether a kind of picture can be read here.
-func canShrink(file string) bool { return extension(file) != ".avif" }
 
 // copyNames are the names of copies, and of those that were not finished.
 var copyNames = regexp.MustCompile(`^[rp]-[0-9a-z]+-[0-9a-z]+\.jpg(\.part)?$`)
@@ -152,20 +150,17 @@ func (images *Images) shrink(log *slog.Logger, letter, name, file string) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	if err := images.small.keep(name, copied); err != nil {
+
+	// It is kept whole or not at all.
+	part := name + ".part"
+	err = images.small.cache.WriteFile(part, copied, 0o640)
+	if err == nil {
+		err = images.small.cache.Rename(part, name)
+	}
+	if err != nil {
 		log.Warn("cannot keep a small picture", slog.Any("cause", err))
 	}
 	return copied, nil
-}
-
-// keep writes a copy whole or not at all.
-func (c *SmallCopies) keep(name string, copied []byte) error {
-	part := name + ".part"
-	err := c.cache.WriteFile(part, copied, 0o640)
-	if err == nil {
-		err = c.cache.Rename(part, name)
-	}
-	return err
 }
 
 // smallImage answers GET /small/{size}-{version}-{file}. Where there is no such copy, it leads to the
@@ -180,14 +175,19 @@ func (v *visit) smallImage() {
 		return
 	}
 
-	root := v.x.s.imageRoot()
+	// What leads elsewhere is a redirect that nobody keeps for good.
+	root := ""
+	if v.pages != nil {
+		root = v.pages.Root()
+	}
+	whole := root + "/images/" + url.PathEscape(file)
 	now := images.Version(file)
 	switch {
 	case now == "":
-		v.elsewhere(root + "/images/" + url.PathEscape(file))
+		v.redirect(fasthttp.StatusFound, whole)
 		return
 	case now != version:
-		v.elsewhere(root + "/small/" + letter + "-" + now + "-" + url.PathEscape(file))
+		v.redirect(fasthttp.StatusFound, root+"/small/"+letter+"-"+now+"-"+url.PathEscape(file))
 		return
 	}
 
@@ -195,7 +195,7 @@ func (v *visit) smallImage() {
 	defer cancel()
 	copied, err := images.get(ctx, v.x.s.Log, letter, version, file)
 	if err != nil {
-		v.elsewhere(root + "/images/" + url.PathEscape(file))
+		v.redirect(fasthttp.StatusFound, whole)
 		return
 	}
 
@@ -203,21 +203,4 @@ func (v *visit) smallImage() {
 	v.x.Head.Send(&v.x.Ctx.Response.Header)
 	v.x.Ctx.Response.Header.SetContentType("image/jpeg")
 	v.x.SendShared(copied)
-}
-
-// imageRoot is what the addresses of pictures begin with, below the host.
-func (s *Server) imageRoot() string {
-	if s.Pages == nil {
-		return ""
-	}
-	return s.Pages.Root()
-}
-
-// elsewhere leads to another address, by a redirect that nobody keeps for good.
-func (v *visit) elsewhere(address string) {
-	h := &v.x.Ctx.Response.Header
-	h.Set(fasthttp.HeaderLocation, address)
-	h.Set(fasthttp.HeaderCacheControl, pageCache)
-	h.SetContentLength(0)
-	v.x.Ctx.Response.SetStatusCode(fasthttp.StatusFound)
 }

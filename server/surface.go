@@ -13,27 +13,23 @@ import (
 // surface is a contract: how it takes a key, reads a request, spells an error and shows limits.
 // There are four: live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
-	name      string
-	kind      keys.Kind // of the keys that it takes
-	strict    bool      // unknown query parameters and body members are errors
-	bearer    bool      // Authorization: Bearer is taken
-	validates bool      // answers have validators, and name their snapshot
-	cacheable string    // Cache-Control of what follows from the snapshot and the request
-	private   string    // Cache-Control of everything else
-	challenge string    // WWW-Authenticate of a 401
-	errorType string    // content type of errors
+	name string
+	// kind is of the keys that it takes. On preview unknown query parameters and body members are errors;
+	// on live Authorization: Bearer is taken, and answers have validators and name their snapshot.
+	kind      keys.Kind
+	cacheable string // Cache-Control of what follows from the snapshot and the request
+	private   string // Cache-Control of everything else
+	challenge string // WWW-Authenticate of a 401
+	errorType string // content type of errors
 	meanings  map[wire.Code]wire.Meaning
 	spell     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte // appends the body of an error
 
 	noKey     *wire.Fault     // what a request without a key is told
 	badKey    *wire.Fault     // and one whose key is none
 	wrongKind *wire.Fault     // what a key of the other surface gets
-	noCatalog *wire.Fault     // what is told before the first catalog
+	noCatalog *wire.Fault     // what is told before the first catalog, nil for what pages are told
 	limits    func(*exchange) // adds the lines that show limits to the head of an answer
 	tell      func(x *exchange, f *wire.Fault)
-	// outside is the surface that tells what went wrong outside of an operation; nil for the
-	// surface itself.
-	outside *surface
 }
 
 // keyFault is what a request is told whose key was not recognised.

@@ -29,13 +29,6 @@ func (v *visit) valuePage(dst []byte) ([]byte, error) {
 func (v *visit) valueList(dst []byte) ([]byte, error) {
 	v.cache = listCache
 	asked, csv, f := v.readList()
-	why := ""
-	if f == nil {
-		why = asked.TooLong()
-	}
-	if why != "" {
-		f = problem(wire.PayloadTooLarge, why)
-	}
 	switch {
 	case f != nil && v.toldAsProblem(f):
 		return dst, errMoved
@@ -107,7 +100,8 @@ func (v *visit) form() (form io.Reader, closed func(), f *wire.Fault) {
 	return io.LimitReader(body, mostCounted), func() { reading.Add(-1) }, nil
 }
 
-// readList reads the form. What it does not know counts as absent, as everywhere on the pages.
+// readList reads the form, and refuses a list that is too long. What it does not know counts as absent, as
+// everywhere on the pages.
 func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 	form, closed, f := v.form()
 	if f != nil {
@@ -117,13 +111,10 @@ func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 
 	length := v.x.Ctx.Request.Header.ContentLength()
 	var box, file site.List
+	lists := map[string]*site.List{"lines": &box, "file": &file}
 	take := func(name string, value io.Reader) error {
-		switch name {
-		case "lines":
-			_, err := io.Copy(&box, value)
-			return err
-		case "file":
-			_, err := io.Copy(&file, value)
+		if list := lists[name]; list != nil {
+			_, err := io.Copy(list, value)
 			return err
 		}
 
@@ -156,7 +147,11 @@ func (v *visit) readList() (asked site.ValueQuery, csv bool, f *wire.Fault) {
 		asked.List = file
 	}
 	asked.More = length > mostCounted
-	return asked, csv, nil
+	why := asked.TooLong()
+	if why != "" {
+		f = problem(wire.PayloadTooLarge, why)
+	}
+	return asked, csv, f
 }
 
 // errNoForm means: the body is of no type that a form has.

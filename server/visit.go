@@ -56,7 +56,8 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 		case errors.Is(err, errNoPage):
 			v.noPage()
 		case err != nil:
-			v.failPage(err)
+			v.x.s.Log.Error("cannot make a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
+			v.tellPage(somethingWrong)
 		default:
 			v.x.reply.Body = body
 			v.send(fasthttp.StatusOK, v.cache)
@@ -74,11 +75,6 @@ func (v *visit) admitted() bool {
 		v.tellPage(f)
 	}
 	return wait <= 0
-}
-
-func (v *visit) failPage(err error) {
-	v.x.s.Log.Error("cannot make a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
-	v.tellPage(somethingWrong)
 }
 
 // missing answers 404: with a page where there is a site and the client reads pages, else in the
@@ -125,7 +121,11 @@ func (v *visit) sendFault(f *wire.Fault, page []byte) {
 func (v *visit) send(status int, cache string) {
 	resp := &v.x.Ctx.Response
 	head := &v.x.Head
-	v.fileHead(cache, v.contentPolicy())
+	policy := pagePolicy
+	if v.policy != "" && resp.StatusCode() < fasthttp.StatusBadRequest {
+		policy = v.policy
+	}
+	v.fileHead(cache, policy)
 	head.Set("Referrer-Policy", "same-origin")
 	if status < fasthttp.StatusBadRequest {
 		v.x.vary(fasthttp.HeaderAcceptEncoding)
@@ -148,11 +148,7 @@ func (v *visit) send(status int, cache string) {
 	head.Send(&resp.Header)
 	resp.SetStatusCode(status)
 	resp.Header.SetContentType(v.mediaType)
-	if encoding != "" {
-		v.x.SendPacked(v.x.reply.Body, 0, encoding, status == fasthttp.StatusOK)
-		return
-	}
-	v.x.reply.Body = v.x.SendOwned(v.x.reply.Body)
+	v.x.reply.Body = v.x.Send(v.x.reply.Body, 0, encoding, status == fasthttp.StatusOK)
 }
 
 // fileHead begins the head of a file.
@@ -161,14 +157,6 @@ func (v *visit) fileHead(cache, policy string) {
 	v.x.Head.Set("X-Content-Type-Options", "nosniff")
 	v.x.Head.Set("Content-Security-Policy", policy)
 	v.x.Head.Set(fasthttp.HeaderCacheControl, cache)
-}
-
-// contentPolicy is the Content-Security-Policy of the page.
-func (v *visit) contentPolicy() string {
-	if v.policy != "" && v.x.Ctx.Response.StatusCode() < fasthttp.StatusBadRequest {
-		return v.policy
-	}
-	return pagePolicy
 }
 
 // wantsPage reports whether an unknown path is answered with a page: outside the API, while there

@@ -83,7 +83,7 @@ func (s *Server) visitor(x *exchange) netip.Addr {
 	}
 	addr = addr.Unmap()
 	if !s.trusts(addr) {
-		if addr.IsLoopback() && proxied(x) && s.unnamedProxy.CompareAndSwap(false, true) {
+		if addr.IsLoopback() && slices.ContainsFunc(proxyHeaders, x.has) && s.unnamedProxy.CompareAndSwap(false, true) {
 			s.Log.Warn("a proxy on this machine is not in trusted_proxies: all visitors through it share one allowance",
 				slog.String("address", addr.String()))
 		}
@@ -127,12 +127,10 @@ func readHop(text string) (netip.Addr, error) {
 	return addr.Unmap(), err
 }
 
-// proxied reports whether a request has a header that proxies write.
-func proxied(x *exchange) bool {
-	header := &x.Ctx.Request.Header
-	return slices.ContainsFunc(proxyHeaders, func(name string) bool { return len(header.Peek(name)) > 0 })
-}
+// has reports whether a request has a header.
+func (x *exchange) has(name string) bool { return len(x.Ctx.Request.Header.Peek(name)) > 0 }
 
+// proxyHeaders are those that proxies write.
 var proxyHeaders = []string{fasthttp.HeaderXForwardedFor, fasthttp.HeaderForwarded, "X-Real-Ip", fasthttp.HeaderVia}
 
 func (s *Server) trusts(addr netip.Addr) bool {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"ninepocket/collector"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -72,8 +73,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	others, more := v.Index.Printings(nil, query.Card, printingsShown)
 	k.printings = others
 	if more {
-		all := wordsAlone(index.PlainName(k.name))
-		all.Game = c.Games.Slug.At(int(k.game))
+		all := SearchQuery{Words: index.PlainName(k.name), Game: c.Games.Slug.At(int(k.game))}
 		k.otherPrintings = p.searchLink(all)
 	}
 
@@ -173,7 +173,7 @@ func historyOf(v *engine.View, query CardQuery) (h history) {
 	// A link's variant wins over the display price's, wherever the two stand.
 	h.chosen = h.variants[0]
 	for _, one := range h.variants {
-		if query.Variant != "" && engine.SameVariant(one.code, query.Variant) {
+		if query.Variant != "" && collector.SameVariant(one.code, query.Variant) {
 			h.chosen = one
 			h.asked = one.code
 		} else if h.asked == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {

@@ -30,12 +30,12 @@ type photo struct {
 
 // photoOf finds the picture of a card. Without small copies, the whole picture stands for them.
 func (p *Pages) photoOf(v *engine.View, card int) photo {
-	whole := p.imagePath(v, card)
-	if whole == "" || p.version == nil {
-		return photo{whole: whole, small: whole, large: whole}
+	file := v.Catalog.Cards.Image.At(card)
+	if !v.Site().Shows(file) {
+		return photo{}
 	}
 
-	file := v.Catalog.Cards.Image.At(card)
+	whole := p.root + "/images/" + url.PathEscape(file)
 	version := p.version(file)
 	if version == "" {
 		return photo{whole: whole, small: whole, large: whole}

@@ -31,26 +31,20 @@ const (
 
 // aboutCard is what stands below a card's name in a list.
 func aboutCard(c *snapshot.Catalog, card int, withSet bool) string {
-	facts := factsOf(c, card)
-	if !withSet {
-		facts[1] = ""
-	}
+	facts := factsOf(c, card, withSet)
 	return joined(facts[:]...)
 }
 
 // aboutPocket is what stands below a card in its pocket, where there is little room.
 func aboutPocket(c *snapshot.Catalog, card int, withSet bool) string {
-	facts := factsOf(c, card)
-	if withSet && facts[1] != "" {
-		return joined(facts[0], facts[1])
-	}
-	return facts[0]
+	facts := factsOf(c, card, withSet)
+	return joined(facts[:2]...)
 }
 
 // factsOf are what tells a card from others of its name: number, set and rarity, each "" without one.
-func factsOf(c *snapshot.Catalog, card int) [3]string {
+func factsOf(c *snapshot.Catalog, card int, withSet bool) [3]string {
 	facts := [3]string{c.Cards.Number.At(card), "", c.Cards.Rarity.At(card)}
-	if set := c.Cards.Set[card]; set != snapshot.NoSet {
+	if set := c.Cards.Set[card]; withSet && set != snapshot.NoSet {
 		facts[1] = c.Sets.Name.At(int(set))
 	}
 	return facts
@@ -161,9 +155,5 @@ func (q MoversQuery) heading() string {
 
 // path is where the movers are, below the root.
 func (q MoversQuery) path() string {
-	way := ""
-	if q.Down {
-		way = "down"
-	}
-	return address("/movers", 1, param{"direction", way}, param{"game", q.Game})
+	return address("/movers", 1, param{"direction", chosen(q.Down, "down")}, param{"game", q.Game})
 }

@@ -52,12 +52,12 @@ func New(o Options) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	var groups []group
-	if o.Document != nil {
-		groups, err = readReference(o.Document)
-	}
+	groups, err := readReference(o.Document)
 	if err != nil {
 		return nil, err
+	}
+	if o.Version == nil {
+		o.Version = func(string) string { return "" }
 	}
 	return &Pages{
 		groups: groups, base: strings.TrimSuffix(o.BaseURL, "/"), root: root, assets: assets, version: o.Version,
@@ -146,15 +146,6 @@ func (p *Pages) setLink(slug string) string  { return p.root + "/sets/" + slug }
 // setsLink is where a page of the list of sets is, of one game or of "" for all.
 func (p *Pages) setsLink(game string, page int) string {
 	return address(p.root+"/sets", page, param{"game", game})
-}
-
-// imagePath is where a card's image is on this site, "" without one.
-func (p *Pages) imagePath(v *engine.View, card int) string {
-	file := v.Catalog.Cards.Image.At(card)
-	if !v.Site().Shows(file) {
-		return ""
-	}
-	return p.root + "/images/" + url.PathEscape(file)
 }
 
 // param is a query parameter; "" leaves it out.

@@ -16,9 +16,7 @@ import (
 
 // contract is what the reference shows of the OpenAPI document.
 type contract struct {
-	Tags []struct {
-		Name, Description string
-	}
+	Tags       []group
 	Paths      ordered[map[string]json.RawMessage]
 	Components struct {
 		Parameters map[string]parameter
@@ -92,21 +90,22 @@ func (o *ordered[T]) UnmarshalJSON(b []byte) error {
 
 // group are the operations of a tag.
 type group struct {
-	name, description string
+	Name, Description string
 	operations        []*operation
 }
 
-// readReference reads the groups out of an OpenAPI document, with every reference resolved.
+// readReference reads the groups out of an OpenAPI document, with every reference resolved; none out
+// of nil.
 func readReference(text []byte) ([]group, error) {
+	if text == nil {
+		return nil, nil
+	}
 	var d contract
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
 	}
 
-	groups := make([]group, len(d.Tags))
-	for i, tag := range d.Tags {
-		groups[i] = group{name: tag.Name, description: tag.Description}
-	}
+	groups := d.Tags
 	for _, path := range d.Paths {
 		for _, method := range []string{"get", "post"} {
 			raw, ok := path.value[method]
@@ -119,7 +118,7 @@ func readReference(text []byte) ([]group, error) {
 				return nil, fmt.Errorf("cannot read the operation %s %s: %w", method, path.name, err)
 			}
 			d.resolve(op)
-			at := slices.IndexFunc(groups, func(g group) bool { return slices.Contains(op.Tags, g.name) })
+			at := slices.IndexFunc(groups, func(g group) bool { return slices.Contains(op.Tags, g.Name) })
 			if at >= 0 {
 				groups[at].operations = append(groups[at].operations, op)
 			}

@@ -25,9 +25,9 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`/mcp</code>. </p> <form class="key" id="key-form" hidden> <label for="key">Your API key, for every form below. It stays in this tab.</label> <input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="100"> </form> <nav aria-label="On this page"><ul class="tabs"> <li><a href="#guide">Guide</a> `)
 	for i := range p.groups {
 		qw422016.N().S(`<li><a href="#`)
-		qw422016.E().S(p.groups[i].name)
+		qw422016.E().S(p.groups[i].Name)
 		qw422016.N().S(`">`)
-		qw422016.E().S(title(p.groups[i].name))
+		qw422016.E().S(title(p.groups[i].Name))
 		qw422016.N().S(`</a> `)
 	}
 	qw422016.N().S(`</ul></nav> <section id="guide" class="guide"> <h2>Guide for clients</h2> `)
@@ -37,11 +37,11 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 		g := &p.groups[i]
 
 		qw422016.N().S(`<section id="`)
-		qw422016.E().S(g.name)
+		qw422016.E().S(g.Name)
 		qw422016.N().S(`"> <h2>`)
-		qw422016.E().S(title(g.name))
+		qw422016.E().S(title(g.Name))
 		qw422016.N().S(`</h2> `)
-		streamprose(qw422016, g.description)
+		streamprose(qw422016, g.Description)
 		for _, op := range g.operations {
 			p.streamone(qw422016, op)
 		}

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -28,11 +29,6 @@ type SearchQuery struct {
 	Page    int    // from 1
 }
 
-// wordsAlone is a query for words.
-func wordsAlone(words string) SearchQuery {
-	return SearchQuery{Words: words}
-}
-
 // filtered reports whether a query has any filter but the game.
 func (q *SearchQuery) filtered() bool {
 	return q.Set != "" || q.Rarity != "" || q.Variant != "" || q.Min > 0 || q.Max > 0
@@ -40,11 +36,7 @@ func (q *SearchQuery) filtered() bool {
 
 // unfiltered is the query without its filters.
 func (q *SearchQuery) unfiltered() SearchQuery {
-	wide := wordsAlone(q.Words)
-	wide.Game = q.Game
-	wide.Sort = q.Sort
-	wide.List = q.List
-	return wide
+	return SearchQuery{Words: q.Words, Game: q.Game, Sort: q.Sort, List: q.List}
 }
 
 // query is what to ask the index.
@@ -54,12 +46,8 @@ func (q *SearchQuery) query() index.Query {
 	query.Set = q.Set
 	query.Rarity = q.Rarity
 	query.Variant = q.Variant
-	if q.Min > 0 {
-		query.Min = q.Min
-	}
-	if q.Max > 0 {
-		query.Max = q.Max
-	}
+	query.Min = cmp.Or(q.Min, snapshot.NoCents)
+	query.Max = cmp.Or(q.Max, snapshot.NoCents)
 	query.Sort, _ = index.ParseSort(q.Sort)
 	return query
 }
@@ -125,8 +113,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 	// same way.
 	found := v.CardsTold(nil, query, nil, countMost)
 	page.total = len(found.Cards)
-	from := min(len(found.Cards), (asked.Page-1)*perSearch)
-	page.cards = found.Cards[from:min(len(found.Cards), asked.Page*perSearch)]
+	page.cards = pageOf(found.Cards[:min(len(found.Cards), asked.Page*perSearch)], asked.Page, perSearch)
 	page.more = len(found.Cards) > asked.Page*perSearch
 	page.filter = p.countFilters(v, &asked, query, found.Cards, found.More)
 	if len(page.cards) == 0 && len(page.sets) == 0 {
@@ -177,11 +164,14 @@ func (n *names) of(v *engine.View) *collector.Lexicon {
 	if n.known == nil || n.snapshot != v.ID {
 		c := v.Catalog
 		n.snapshot = v.ID
-		n.known = collector.NewLexicon(func(each func(string)) {
+
+		n.known = collector.NewLexicon(func(yield func(string) bool) {
 			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
-				for i := range all.Len() {
+				for name := range all.All() {
 					// The catalog goes when the next one comes, and the names with it.
-					each(strings.Clone(index.PlainName(all.At(i))))
+					if !yield(strings.Clone(index.PlainName(name))) {
+						return
+					}
 				}
 			}
 		})

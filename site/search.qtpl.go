@@ -75,7 +75,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`.</p> `)
 		if s.meant != "" {
 			qw422016.N().S(`<p>Did you mean <a href="`)
-			qw422016.E().S(s.searchLink(wordsAlone(s.meant)))
+			qw422016.E().S(s.searchLink(SearchQuery{Words: s.meant}))
 			qw422016.N().S(`">`)
 			qw422016.E().S(s.meant)
 			qw422016.N().S(`</a>?</p> `)
@@ -251,7 +251,7 @@ func (s *suggested) streamoptions(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<a id="o`)
 		qw422016.N().D(at)
 		qw422016.N().S(`" role="option" tabindex="-1" class="all" href="`)
-		qw422016.E().S(s.searchLink(wordsAlone(s.words)))
+		qw422016.E().S(s.searchLink(SearchQuery{Words: s.words}))
 		qw422016.N().S(`">See all `)
 		if s.more {
 			qw422016.N().S(`of more than `)
@@ -262,13 +262,13 @@ func (s *suggested) streamoptions(qw422016 *qt422016.Writer) {
 	if at == 0 {
 		if s.meant != "" {
 			qw422016.N().S(`<a id="o0" role="option" tabindex="-1" class="all" href="`)
-			qw422016.E().S(s.searchLink(wordsAlone(s.meant)))
+			qw422016.E().S(s.searchLink(SearchQuery{Words: s.meant}))
 			qw422016.N().S(`">Nothing fits. Did you mean `)
 			qw422016.E().S(s.meant)
 			qw422016.N().S(`?</a> `)
 		} else {
 			qw422016.N().S(`<a id="o0" role="option" tabindex="-1" class="all" href="`)
-			qw422016.E().S(s.searchLink(wordsAlone(s.words)))
+			qw422016.E().S(s.searchLink(SearchQuery{Words: s.words}))
 			qw422016.N().S(`">No card or set fits “`)
 			qw422016.E().S(s.words)
 			qw422016.N().S(`”</a> `)

@@ -2,6 +2,7 @@ package site
 
 import (
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -180,10 +181,8 @@ var headerCells = []string{
 func isHeader(text string) bool {
 	found := 0
 	for cell := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ';' }) {
-		for _, name := range headerCells {
-			if strings.Trim(cell, `" `) == name {
-				found++
-			}
+		if slices.Contains(headerCells, strings.Trim(cell, `" `)) {
+			found++
 		}
 	}
 	return found >= 2
@@ -286,11 +285,11 @@ func (p *valuePage) between() (from, to int64) {
 func assumptions(r *valuation.Result) string {
 	var all []string
 	for _, one := range r.Assumed {
-		if one.Given == "" {
-			all = append(all, one.Field+" "+one.Used)
-			continue
+		text := one.Field + " " + one.Used
+		if one.Given != "" {
+			text += " for " + one.Given
 		}
-		all = append(all, one.Field+" "+one.Used+" for "+one.Given)
+		all = append(all, text)
 	}
 	return strings.Join(all, ", ")
 }

@@ -83,27 +83,22 @@ type Current struct {
 // *DamageError when the pointer was not written by this program.
 func (d *Dir) Current() (Current, error) {
 	var cur Current
-	path := filepath.Join(d.root, "CURRENT")
-
-	b, err := disk.ReadFile(d.disk, path)
+	err := d.open("CURRENT", &cur)
 	_, noFile := errors.AsType[*disk.NoFileError](err)
+
 	switch {
 	case noFile:
-		return cur, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "is not a regular file"})
+		err = &DamageError{"CURRENT", "is not a regular file"}
 	case errors.Is(err, fs.ErrNotExist):
-		return cur, fmt.Errorf("store %q: %w", d.root, ErrNoCurrent)
-	case err != nil:
-		return cur, fmt.Errorf("cannot read the current snapshot of store %q: %w", d.root, err)
+		err = ErrNoCurrent
+	case err == nil && !ValidID(cur.ID):
+		err = &DamageError{"CURRENT", "does not name a snapshot"}
+	case err == nil:
+		return cur, nil
+	case !errors.Is(err, ErrDamaged):
+		return Current{}, fmt.Errorf("cannot read the current snapshot of store %q: %w", d.root, err)
 	}
-
-	if err := openJSON(b, "CURRENT", &cur); err != nil {
-		return Current{}, fmt.Errorf("store %q: %w", d.root, err)
-	}
-	if !ValidID(cur.ID) {
-		return Current{}, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "does not name a snapshot"})
-	}
-
-	return cur, nil
+	return Current{}, fmt.Errorf("store %q: %w", d.root, err)
 }
 
 // Manifest reads a snapshot's manifest.
@@ -126,7 +121,7 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 		return nil, fmt.Errorf("cannot read the manifest of snapshot %q: %w", id, err)
 	}
 
-	m, err := parseManifest(b, id)
+	m, err := ParseManifest(b, id)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %q: %w", id, err)
 	}

@@ -30,17 +30,17 @@ var Games = []Game{
 
 // GameBySlug returns the game with a slug; false for a game that this program does not know.
 func GameBySlug(slug string) (Game, bool) {
-	return findGame(func(g *Game) bool { return g.Slug == slug })
+	return findGame(func(g Game) bool { return g.Slug == slug })
 }
 
 // GameByPreview returns the game that the preview contract gives this name.
 func GameByPreview(name string) (Game, bool) {
-	return findGame(func(g *Game) bool { return g.Preview == name })
+	return findGame(func(g Game) bool { return g.Preview == name })
 }
 
 // GameByCategory returns the game of a category of TCGplayer.
 func GameByCategory(category string) (Game, bool) {
-	return findGame(func(g *Game) bool { return g.Category == category && category != "" })
+	return findGame(func(g Game) bool { return g.Category == category && category != "" })
 }
 
 // GamesInWords names all games for a sentence: "Pokémon and One Piece". There are at least two.
@@ -64,17 +64,13 @@ func (g *Game) HasEdition(edition string) bool {
 
 // IsEdition reports whether any game has the edition.
 func IsEdition(edition string) bool {
-	_, ok := findGame(func(g *Game) bool { return g.HasEdition(edition) })
-
-	return ok
+	return slices.ContainsFunc(Games, func(g Game) bool { return g.HasEdition(edition) })
 }
 
-func findGame(is func(g *Game) bool) (Game, bool) {
-	for i := range Games {
-		if is(&Games[i]) {
-			return Games[i], true
-		}
+func findGame(is func(g Game) bool) (Game, bool) {
+	at := slices.IndexFunc(Games, is)
+	if at < 0 {
+		return Game{}, false
 	}
-
-	return Game{}, false
+	return Games[at], true
 }

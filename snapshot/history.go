@@ -56,23 +56,12 @@ func (h *History) Has(lane int) bool {
 // appendDecoded decodes stored points and appends those in [from, to]. It would stop at a byte that
 // does not decode, but there is none: countPoints decoded them all when they were loaded.
 func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
-	if len(b) == 0 {
+	day, cents, b, ok := cutFirst(b)
+	if !ok {
 		return dst
 	}
 
-	u, n := binary.Uvarint(b)
-	if n <= 0 {
-		return dst
-	}
-	b = b[n:]
-
-	v, n := binary.Uvarint(b)
-	if n <= 0 {
-		return dst
-	}
-	b = b[n:]
-
-	p := Point{Day: Day(u), Cents: int64(v)}
+	p := Point{Day: Day(day), Cents: int64(cents)}
 	for p.Day <= to {
 		if p.Day >= from {
 			dst = append(dst, p)
@@ -83,8 +72,8 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 		}
 
 		// Most changes take a byte, nearly all others two.
-		n = 1
-		u = uint64(b[0])
+		n := 1
+		u := uint64(b[0])
 		switch {
 		case u < 0x80:
 		case len(b) > 1 && b[1] < 0x80:
@@ -116,6 +105,16 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	return dst
 }
 
+// cutFirst cuts the first point off stored ones; false where it does not decode.
+func cutFirst(b []byte) (day, cents uint64, rest []byte, ok bool) {
+	day, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, 0, nil, false
+	}
+	cents, m := binary.Uvarint(b[n:])
+	return day, cents, b[n+max(m, 0):], m > 0
+}
+
 // countPoints counts stored points. ok says whether all bytes decode, and whether prices and days
 // are in bounds. A load counts all points there are, so the usual point is quick: it is one byte,
 // for the next day and no change or a small one.
@@ -124,17 +123,10 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 		return 0, true
 	}
 
-	first, n := binary.Uvarint(b)
-	if n <= 0 || last < 0 || first > uint64(last) {
+	first, price, b, ok := cutFirst(b)
+	if !ok || last < 0 || first > uint64(last) || price > MaxCents {
 		return 0, false
 	}
-	b = b[n:]
-
-	price, n := binary.Uvarint(b)
-	if n <= 0 || price > MaxCents {
-		return 0, false
-	}
-	b = b[n:]
 
 	day := int64(first)
 	cents := int64(price)

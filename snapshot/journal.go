@@ -51,17 +51,20 @@ type refusals struct {
 // Refusals are the last refusals of snapshots, oldest first. A snapshot that was published later is
 // here, too. There are none when the file is missing or damaged.
 func (d *Dir) Refusals() []Refusal {
-	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, refusalsName))
-	if err != nil {
-		return nil
-	}
-
 	var all refusals
-	if openJSON(b, refusalsName, &all) != nil {
+	if d.open(refusalsName, &all) != nil {
 		return nil
 	}
-
 	return all.Refusals
+}
+
+// open reads a sealed file of the store's root into v.
+func (d *Dir) open(name string, v any) error {
+	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, name))
+	if err != nil {
+		return err
+	}
+	return openJSON(b, name, v)
 }
 
 // recordRefusal writes a refusal down, for people to read. The publication was refused anyway, so
@@ -123,20 +126,17 @@ func (d *Dir) HasRecords() bool {
 
 // readJournal returns what the journal records. A missing journal records nothing.
 func (d *Dir) readJournal() ([]Publication, error) {
-	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, journalName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the publications of store %q: %w", d.root, err)
-	}
-
 	var j journal
-	if err := openJSON(b, journalName, &j); err != nil {
+	err := d.open(journalName, &j)
+	switch {
+	case err == nil:
+		return j.Publications, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, ErrDamaged):
 		return nil, fmt.Errorf("store %q: %w", d.root, err)
 	}
-
-	return j.Publications, nil
+	return nil, fmt.Errorf("cannot read the publications of store %q: %w", d.root, err)
 }
 
 // Published returns the ids of the snapshots that were published, each once, as far as the journal

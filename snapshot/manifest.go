@@ -146,8 +146,8 @@ func openJSON(b []byte, section string, v any) error {
 	return nil
 }
 
-// parseManifest reads and checks the manifest of snapshot id.
-func parseManifest(b []byte, id string) (*Manifest, error) {
+// ParseManifest reads and checks the stored form of the manifest of snapshot id.
+func ParseManifest(b []byte, id string) (*Manifest, error) {
 	m := &Manifest{}
 	if err := openJSON(b, "manifest", m); err != nil {
 		return nil, err

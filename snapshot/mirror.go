@@ -40,9 +40,6 @@ func (d *Dir) ManifestBytes(id string) ([]byte, error) {
 	return disk.ReadFile(d.disk, filepath.Join(d.Path(id), "manifest"))
 }
 
-// ParseManifest reads and checks the stored form of the manifest of snapshot id.
-func ParseManifest(b []byte, id string) (*Manifest, error) { return parseManifest(b, id) }
-
 // Served are the sections that a server needs: all but the quarantine report, which stays with who
 // builds.
 func (m *Manifest) Served() []Section { return m.Sections[:len(m.Sections)-1] }
@@ -73,7 +70,7 @@ func (d *Dir) Has(id string) bool {
 // are compared with the strong checksum while they are copied. After an error or a crash the
 // snapshot is not there. It is not published: see Adopt. The quarantine report is left out.
 func (d *Dir) Import(id string, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
-	m, err := parseManifest(manifest, id)
+	m, err := ParseManifest(manifest, id)
 	if err != nil {
 		return fmt.Errorf("cannot import snapshot %q: %w", id, err)
 	}

@@ -16,6 +16,14 @@ func (c *Catalog) DisplayCents(card int) int64 {
 	return NoCents
 }
 
+// OfSet is what a column of sets says of a card's set, "" without one.
+func (c *Catalog) OfSet(column *Strings, card int) string {
+	if set := c.Cards.Set[card]; set != NoSet {
+		return column.At(int(set))
+	}
+	return ""
+}
+
 // DisplayPrice is DisplayCents with the time of the price. Without a price it is the time of the
 // snapshot (decision 19).
 func (c *Catalog) DisplayPrice(card int) (cents, updatedAt int64) {

@@ -42,13 +42,12 @@ func (d *Dir) Hold(id string) error {
 	}
 
 	folder := filepath.Join(d.root, holds)
-	if err := disk.MkdirAll(d.disk, folder, 0o755); err != nil {
-		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
-	}
-	if err := disk.Create(d.disk, filepath.Join(folder, id), nil, 0o644); err != nil {
-		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
-	}
-	if err := errors.Join(d.disk.SyncDir(folder), d.disk.SyncDir(d.root)); err != nil {
+	err = inTurn(
+		func() error { return disk.MkdirAll(d.disk, folder, 0o755) },
+		func() error { return disk.Create(d.disk, filepath.Join(folder, id), nil, 0o644) },
+		func() error { return errors.Join(d.disk.SyncDir(folder), d.disk.SyncDir(d.root)) },
+	)
+	if err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
 	}
 
@@ -196,17 +195,12 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 // whole or gone.
 func (d *Dir) drop(id string) error {
 	gone := d.tmp(id + ".gone")
-	if err := d.disk.Remove(gone); err != nil {
-		return err
-	}
-	if err := d.disk.Rename(d.Path(id), gone); err != nil {
-		return err
-	}
-	if err := d.disk.SyncDir(filepath.Dir(d.Path(id))); err != nil {
-		return err
-	}
-
-	return d.disk.Remove(gone)
+	return inTurn(
+		func() error { return d.disk.Remove(gone) },
+		func() error { return d.disk.Rename(d.Path(id), gone) },
+		func() error { return d.disk.SyncDir(filepath.Dir(d.Path(id))) },
+		func() error { return d.disk.Remove(gone) },
+	)
 }
 
 // sweep removes what crashed writers left in tmp; the lock is held, so nobody is writing there.

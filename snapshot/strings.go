@@ -1,6 +1,10 @@
 package snapshot
 
-import "unsafe"
+import (
+	"iter"
+	"slices"
+	"unsafe"
+)
 
 // Strings is a column of strings: one arena of bytes, and the offset where each string ends. In a
 // nullable column the empty string stands for null and for nothing else.
@@ -11,6 +15,15 @@ type Strings struct {
 
 // Len is the number of strings.
 func (s *Strings) Len() int { return len(s.ends) }
+
+// All yields the strings in order.
+func (s *Strings) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < s.Len() && yield(s.At(i)); {
+			i++
+		}
+	}
+}
 
 // Size is the number of bytes in the arena.
 func (s *Strings) Size() int { return len(s.arena) }
@@ -41,17 +54,7 @@ func (s *Strings) Append(v string) {
 }
 
 // ok reports whether the ends ascend and stay inside the arena.
-func (s *Strings) ok() bool {
-	var from uint32
-	for _, end := range s.ends {
-		if end < from {
-			return false
-		}
-		from = end
-	}
-
-	return int(from) == len(s.arena)
-}
+func (s *Strings) ok() bool { return ascendTo(s.ends, len(s.arena)) }
 
 // Lists is a column of lists. List i is a range of rows of another table; see Range.
 type Lists struct{ ends []uint32 }
@@ -72,14 +75,12 @@ func (l *Lists) Range(i int) (from, to int) {
 func (l *Lists) Append(end int) { l.ends = append(l.ends, uint32(end)) }
 
 // ok reports whether each of so many rows is in exactly one list.
-func (l *Lists) ok(rows int) bool {
-	var from uint32
-	for _, end := range l.ends {
-		if end < from {
-			return false
-		}
-		from = end
-	}
+func (l *Lists) ok(rows int) bool { return ascendTo(l.ends, rows) }
 
-	return int(from) == rows
+// ascendTo reports whether some ends ascend, and the last one is n.
+func ascendTo(ends []uint32, n int) bool {
+	if len(ends) == 0 {
+		return n == 0
+	}
+	return slices.IsSorted(ends) && int(ends[len(ends)-1]) == n
 }

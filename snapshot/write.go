@@ -58,30 +58,30 @@ func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool
 // the same id is damaged, or nobody would place another: it is removed.
 func (d *Dir) place(id string, manifest []byte, fill func(folder string) error) error {
 	stage := d.tmp(id)
-	err := d.disk.Remove(stage)
-	if err == nil {
-		err = disk.MkdirAll(d.disk, stage, 0o755)
-	}
-	if err == nil {
-		err = fill(stage)
-	}
+	err := inTurn(
+		func() error { return d.disk.Remove(stage) },
+		func() error { return disk.MkdirAll(d.disk, stage, 0o755) },
+		func() error { return fill(stage) },
 
-	// The manifest comes last: a folder with one is complete.
-	if err == nil {
-		err = disk.Create(d.disk, filepath.Join(stage, "manifest"), manifest, 0o644)
-	}
-	if err == nil {
-		err = d.disk.SyncDir(stage)
-	}
-	if err == nil {
-		err = d.disk.Remove(d.Path(id))
-	}
-	if err == nil {
-		err = d.disk.Rename(stage, d.Path(id))
-	}
+		// The manifest comes last: a folder with one is complete.
+		func() error { return disk.Create(d.disk, filepath.Join(stage, "manifest"), manifest, 0o644) },
+		func() error { return d.disk.SyncDir(stage) },
+		func() error { return d.disk.Remove(d.Path(id)) },
+		func() error { return d.disk.Rename(stage, d.Path(id)) },
+	)
 	if err != nil {
 		_ = d.disk.Remove(stage) // takes room, and does no harm
 		return err
 	}
 	return d.disk.SyncDir(filepath.Dir(d.Path(id)))
+}
+
+// inTurn takes steps one after the other, up to the first that fails.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the program of another revision and asks it and bin/ninepocket the same requests: tools/replay.sh REV [EXPECTED].
+# Builds the program of another revision and asks it and this one the same requests: tools/replay.sh REV [EXPECTED].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go} base=${1:-} expected=${2:-}
@@ -12,4 +12,6 @@ work=$(mktemp -d)
 trap 'git worktree remove --force "$work/base" 2>/dev/null || true; rm -rf "$work"' EXIT
 git worktree add --quiet --detach "$work/base" "$base"
 (cd "$work/base" && CGO_ENABLED=0 "$go" build -trimpath -buildvcs=false -o "$work/old" ./cmd/ninepocket)
-"$go" -C tools run ./replay -old "$work/old" -new "$PWD/bin/ninepocket" -expected "$expected"
+# Both without a version, which some answers have.
+CGO_ENABLED=0 "$go" build -trimpath -buildvcs=false -o "$work/new" ./cmd/ninepocket
+"$go" -C tools run ./replay -old "$work/old" -new "$work/new" -expected "$expected"

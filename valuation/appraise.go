@@ -40,18 +40,16 @@ func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
 	clear(a.cards.numbers)
 	a.cards = cards{view, a.cards.numbers}
-	a.pricer.reset(view)
+	a.pricer = pricer{view, a.pricer.finishes[:0]}
 	a.noSets = 0
 	a.guesses = 0
 	a.lastSet = namedSets{}
 	a.item = Item{}
 	clear(a.parts[:cap(a.parts)])
 
-	words := a.facts.words[:cap(a.facts.words)]
-	beside := a.facts.beside[:cap(a.facts.beside)]
-	clear(words)
-	clear(beside)
-	a.facts = facts{words: words[:0], beside: beside[:0]}
+	clear(a.facts.words[:cap(a.facts.words)])
+	clear(a.facts.beside[:cap(a.facts.beside)])
+	a.facts = facts{words: a.facts.words[:0], beside: a.facts.beside[:0]}
 }
 
 // Value finds out what a line means and costs.
@@ -84,15 +82,13 @@ func (a *Appraiser) value(item Item) Result {
 
 	// Text of so many strange words is not even read.
 	if a.strange(a.item.Name) > mostUnread {
-		r.leaveUnknown()
+		r.reject("no card has this name")
 		return r
 	}
 
 	// A name that no card can have is not looked for: docs/SEARCH.md, Cost.
 	if index.IsTooLong(a.item.Name) {
-		r.Status = Unmatched
-		r.Note = "the name is too long; give " + (AskName | AskSet | AskNumber).Text()
-		r.Ask = AskName | AskSet | AskNumber
+		r.reject("the name is too long")
 		return r
 	}
 
@@ -105,7 +101,6 @@ func (a *Appraiser) value(item Item) Result {
 	case f.hasNumber() && (f.hasSet() || f.noSet):
 		a.byNumber(&r, f)
 	default:
-		r.Status = Unmatched
 		r.Note = "give an id, a name, or a set and a number"
 		r.Ask = AskName
 	}
@@ -123,7 +118,6 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		ok = true
 	}
 	if ok && item.Game != "" && a.View.Index.Facts().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]) {
-		r.Status = Unmatched
 		r.Note = `the card of this id is not of the game "` + clip(item.Game) + `"`
 		r.Candidates = []uint32{uint32(card)}
 		return
@@ -140,7 +134,6 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		return
 	}
 
-	r.Status = Unmatched
 	r.Note = "no card has this id, slug or identifier"
 	f := a.readAs(item, 0)
 
@@ -155,7 +148,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	}
 
 	// The id is what is wrong, and what guess says of the rest would hide that.
-	r.Ask = AskName | AskSet | AskNumber
+	r.Ask = askAll
 	r.Note = "no card has this id, slug or identifier; give a candidate's id, or " + r.Ask.Text() + " in its place"
 }
 
@@ -182,23 +175,20 @@ func (f *facts) isNumberAlone() bool {
 func (a *Appraiser) byNumber(r *Result, f *facts) {
 	if f.noSet {
 		a.tellNoSet(r, f)
-		r.Status = Unmatched
 		r.Ask = AskSet
 		return
 	}
 
 	there := a.there(f)
-	switch len(there) {
-	case 0:
-		r.Status = Unmatched
-		r.Note = "the set has no card with this number"
-		if !f.hasSet() {
-			r.Note = "no card of this game has this number"
-		}
-		r.Ask = AskNumber
-	default:
+	if len(there) > 0 {
 		a.decide(r, f, there)
+		return
 	}
+	r.Note = "the set has no card with this number"
+	if !f.hasSet() {
+		r.Note = "no card of this game has this number"
+	}
+	r.Ask = AskNumber
 }
 
 // there are the cards of the line's sets that have its number.
@@ -218,7 +208,7 @@ func (a *Appraiser) there(f *facts) []uint32 {
 func (a *Appraiser) byName(r *Result, f *facts) {
 	a.matches = a.matches[:0]
 	if f.isHopeless() {
-		r.leaveUnknown()
+		r.reject("no card has this name")
 		return
 	}
 
@@ -334,7 +324,8 @@ func (a *Appraiser) fitted(f *facts) []uint32 {
 	if len(fits) > 0 || f.extra >= len(f.words) {
 		return fits
 	}
-	f.forgetVariant()
+	f.words = f.words[:f.extra]
+	f.variant = f.item.Variant
 	return a.fitting(f)
 }
 
@@ -387,17 +378,10 @@ func (a *Appraiser) decide(r *Result, f *facts, fits []uint32) {
 // withVariant keeps the cards that have the variant of the line, all where none has.
 func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
 	wanted := wantedOf(f)
-	a.others = a.others[:0]
-	for _, card := range fits {
-		if a.pricer.hasVariant(&wanted, card) {
-			a.others = append(a.others, card)
-		}
-	}
-
-	if len(a.others) == 0 {
+	if !slices.ContainsFunc(fits, func(card uint32) bool { return a.pricer.hasVariant(&wanted, card) }) {
 		return fits
 	}
-	return append(fits[:0], a.others...)
+	return slices.DeleteFunc(fits, func(card uint32) bool { return !a.pricer.hasVariant(&wanted, card) })
 }
 
 // printed is the one card of those that fit that is printed exactly as the line says, set included;
@@ -431,18 +415,9 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 // settle prices a line that means a card.
 func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	r.Card = card
-
-	// A grade or a language is another copy, unless the card's own name says it (decision 2207).
-	if f.another != "" && !a.cards.isNamed(f.another, uint32(card)) {
-		r.Status = Unpriced
-		r.Note = `no price for "` + clip(f.another) + `"`
-		a.pricer.tellLanes(r)
-		return
-	}
-
-	if doubt := a.doubtOf(f, card); doubt != "" {
-		r.Status = Unpriced
-		r.Note = doubt
+	r.Status = Unpriced
+	r.Note = a.doubtOf(f, uint32(card))
+	if r.Note != "" {
 		a.pricer.tellLanes(r)
 		return
 	}
@@ -450,9 +425,12 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	wanted := wantedOf(f)
 	a.pricer.price(r, &wanted)
 	if f.item.note != "" {
-		r.Note = strings.TrimPrefix(r.Note+"; "+f.item.note, "; ")
+		r.Note = joined(r.Note, f.item.note)
 	}
 }
+
+// joined is a note with one more sentence.
+func joined(note, more string) string { return strings.TrimPrefix(note+"; "+more, "; ") }
 
 // mostOthers is how many other printings a note names.
 const mostOthers = 2
@@ -466,10 +444,7 @@ func (a *Appraiser) tellOthers(r *Result, f *facts, fits []uint32, card uint32) 
 		}
 	}
 
-	if r.Note != "" {
-		r.Note += "; "
-	}
-	r.Note += "also printed as " + strings.Join(names, ", ")
+	r.Note = joined(r.Note, "also printed as "+strings.Join(names, ", "))
 	if more := len(fits) - 1 - len(names); more > 0 {
 		r.Note += " and " + strconv.Itoa(more) + " more"
 	}
@@ -492,12 +467,11 @@ func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
 
 // leaveNear leaves a line to the caller whose cards only come near the rarity that it says.
 func (a *Appraiser) leaveNear(r *Result, f *facts, fits []uint32) {
-	r.Status = Unmatched
 	r.Candidates = slices.Clone(a.likeliest(f, fits))
 	if len(fits) > 1 {
 		a.leave(r, f, fits)
 	}
-	r.Ask = AskName | AskSet | AskNumber
+	r.Ask = askAll
 	r.Note = "no card of this name has just this rarity; give one's id, or " + r.Ask.Text()
 }
 

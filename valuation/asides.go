@@ -3,6 +3,7 @@ package valuation
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ninepocket/collector"
@@ -30,7 +31,7 @@ func (f *facts) readAside(a *Appraiser, words []word, i int) int {
 
 	if isVersion(first.raw) {
 		first.kind = idle
-		f.version = versionOf(first.raw)
+		f.version, _ = strconv.Atoi(strings.TrimLeft(first.raw, "vV."))
 		return 1
 	}
 
@@ -172,11 +173,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 
 // isSeveral reports whether a word says that a line is no single card, which search leaves out.
 func isSeveral(w string) bool {
-	switch w {
-	case "lot", "lots", "bulk", "pack", "cards", "singles":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"lot", "lots", "bulk", "pack", "cards", "singles"}, w)
 }
 
 // isState reports whether a phrase is a condition wherever it stands, or says one of a copy: "mint",
@@ -211,14 +208,4 @@ var graders = []string{
 func isGrade(raw string) bool {
 	whole := strings.TrimSuffix(raw, ".5")
 	return collector.IsInteger(whole) && len(whole) <= longestBare
-}
-
-func versionOf(raw string) int {
-	n := 0
-	for i := range len(raw) {
-		if collector.IsDigit(raw[i]) {
-			n = 10*n + int(raw[i]-'0')
-		}
-	}
-	return n
 }

@@ -41,11 +41,13 @@ func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
 
 	// A name that is given anew takes the set and number with it that stood in it.
 	fields := AskName
-	if f.item.Set == "" || !f.hasSet() || a.facets.differ(func(x facet) int64 { return int64(x.set) }) {
+	first := a.facets[0]
+	if f.item.Set == "" || !f.hasSet() ||
+		slices.ContainsFunc(a.facets, func(x facet) bool { return x.set != first.set }) {
 		fields |= AskSet
 	}
 
-	if f.item.Number == "" || a.facets.differ(func(x facet) int64 { return int64(x.number) }) {
+	if f.item.Number == "" || slices.ContainsFunc(a.facets, func(x facet) bool { return x.number != first.number }) {
 		fields |= AskNumber
 	}
 	return fields
@@ -58,46 +60,30 @@ func (fs facets) tellApart() Ask {
 		return cmp.Or(cmp.Compare(x.number, y.number), cmp.Compare(x.set, y.set))
 	})
 
-	numbers := true
-	both := true
-	bare := false
-
-	// Cards of one number are neighbours now, and among them those of one set.
-	for i, x := range fs {
-		bare = bare || x.bare
-		if i == 0 || fs[i-1].number != x.number {
-			continue
-		}
-		numbers = false
-		both = both && fs[i-1].set != x.set
-	}
-
-	// A card without a number would never be settled by one.
-	if numbers && !bare {
+	// Cards of one number are neighbours now, and one without a number would never be settled by it.
+	sharing := func(x, y facet) bool { return x.number == y.number }
+	if !fs.share(sharing) && !slices.ContainsFunc(fs, func(x facet) bool { return x.bare }) {
 		return AskNumber
 	}
 
-	slices.SortFunc(fs, func(x, y facet) int { return cmp.Compare(x.set, y.set) })
-	sets := true
-	for i, x := range fs {
-		if i == 0 || fs[i-1].set != x.set {
-			continue
-		}
-		sets = false
-		// Without a number, a card must be alone in its set.
-		both = both && !x.bare && !fs[i-1].bare
+	slices.SortStableFunc(fs, func(x, y facet) int { return cmp.Compare(x.set, y.set) })
+	if !fs.share(func(x, y facet) bool { return x.set == y.set }) {
+		return AskSet
 	}
 
-	switch {
-	case sets:
-		return AskSet
-	case both:
+	// Without a number, a card must be alone in its set.
+	if !fs.share(func(x, y facet) bool { return x.set == y.set && (x.number == y.number || x.bare || y.bare) }) {
 		return AskSet | AskNumber
 	}
 	return 0
 }
 
-// differ reports whether some cards at hand differ in a member.
-func (fs facets) differ(of func(facet) int64) bool {
-	return slices.ContainsFunc(fs, func(x facet) bool { return of(x) != of(fs[0]) })
+// share reports whether two neighbours have in common what is asked.
+func (fs facets) share(what func(x, y facet) bool) bool {
+	for i := range fs[1:] {
+		if what(fs[i], fs[i+1]) {
+			return true
+		}
+	}
+	return false
 }

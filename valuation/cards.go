@@ -44,11 +44,7 @@ func (cs cards) saysAll(run []word, card uint32) bool {
 // isNumbered reports whether a number is the card's, or a word of its name or set. A parallel and
 // the number within a set are written as the number, too.
 func (cs cards) isNumbered(w *word, card uint32) bool {
-	if _, ok := slices.BinarySearch(w.cards, card); ok {
-		return true
-	}
-
-	if isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.says(w, card) {
+	if holds(w.cards, card) || isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.says(w, card) {
 		return true
 	}
 
@@ -102,6 +98,12 @@ func (cs cards) isIn(card uint32, sets []uint32) bool {
 	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
 }
 
+// holds reports whether a card is one of some that ascend.
+func holds(cards []uint32, card uint32) bool {
+	_, ok := slices.BinarySearch(cards, card)
+	return ok
+}
+
 // isNamed reports whether words are all of a card's own name.
 func (cs cards) isNamed(words string, card uint32) bool {
 	return !slices.ContainsFunc(strings.Fields(words), func(w string) bool {
@@ -136,17 +138,11 @@ func (cs cards) numbered(number string) []uint32 {
 func (cs cards) findNumbered(number string) []uint32 {
 	all := cs.view.Index.Facts().Numbered(number)
 	total := collector.NumberTotal(number)
-	if total == "" || !slices.ContainsFunc(all, func(card uint32) bool { return !cs.hasTotal(card, total) }) {
+	isOther := func(card uint32) bool { return !cs.hasTotal(card, total) }
+	if total == "" || !slices.ContainsFunc(all, isOther) {
 		return all
 	}
-
-	var having []uint32
-	for _, card := range all {
-		if cs.hasTotal(card, total) {
-			having = append(having, card)
-		}
-	}
-	return having
+	return slices.DeleteFunc(slices.Clone(all), isOther)
 }
 
 // hasTotal reports whether a card that has a number may have it with a total.

@@ -65,19 +65,16 @@ func (f *facts) readClaims(a *Appraiser) {
 			f.doubt = `"` + clip(claim.text) + `" is too long to be compared with a card`
 			return
 		}
-		f.readWith(a, f.beside[at:])
-	}
-}
 
-// readWith reads words that are not the name by which the card was found.
-func (f *facts) readWith(a *Appraiser, words []word) {
-	for i := range words {
-		if isCodeAt(words, i) {
-			words[i].kind = idle
+		words = words[at:]
+		for i := range words {
+			if isCodeAt(words, i) {
+				words[i].kind = idle
+			}
 		}
+		f.readAsides(a, words)
+		a.cards.lookUp(words)
 	}
-	f.readAsides(a, words)
-	a.cards.lookUp(words)
 }
 
 // lookUp finds the catalog's words and numbers among some words.
@@ -207,11 +204,7 @@ func (cs cards) isOfRarity(written string, card uint32) bool {
 
 // flagged reports whether a cell says yes.
 func flagged(cell string) bool {
-	switch collector.Fold(cell) {
-	case "", "0", "false", "no", "n":
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"", "0", "false", "no", "n"}, collector.Fold(cell))
 }
 
 // otherCopies is what a folder's name says of copies that have other prices, "" for nothing.

@@ -37,11 +37,10 @@ func (f *facts) addFinish(phrase string, words []word) {
 	more, _ := collector.Finish(phrase)
 	both := have | more
 
-	const finish = collector.Holo | collector.Reverse | collector.NonHolo
 	const edition = collector.First | collector.Unlimited
 	switch one := func(of collector.Traits) bool { return both&of&(both&of-1) == 0 }; {
 	case known && both == have:
-	case known && one(finish) && one(edition):
+	case known && one(anyFinish) && one(edition):
 		f.variant += " " + phrase
 	default:
 		f.clash = words
@@ -92,25 +91,28 @@ func (f *facts) readCells(cells string) {
 }
 
 // doubtOf says why a line that means a card cannot be priced: "" for no reason.
-func (a *Appraiser) doubtOf(f *facts, card int) string {
+func (a *Appraiser) doubtOf(f *facts, card uint32) string {
+	// A grade or a language is another copy, unless the card's own name says it (decision 2207).
+	if f.another != "" && !a.cards.isNamed(f.another, card) {
+		return `no price for "` + clip(f.another) + `"`
+	}
 	if f.doubt != "" {
 		return f.doubt
 	}
-	if len(f.clash) > 0 && !a.cards.saysAll(f.clash, uint32(card)) {
+	if len(f.clash) > 0 && !a.cards.saysAll(f.clash, card) {
 		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
 	}
 
 	for _, words := range [][]word{f.words, f.beside} {
-		if doubt := a.doubtCopies(f, words, uint32(card)); doubt != "" {
+		if doubt := a.doubtCopies(f, words, card); doubt != "" {
 			return doubt
 		}
 	}
 
-	if f.version > 0 && !a.cards.isVersionOf(f, uint32(card)) {
+	if f.version > 0 && !a.cards.isVersionOf(f, card) {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
-	return cmp.Or(a.cards.wrongYear(f.words, uint32(card)), a.cards.wrongSet(f.words, uint32(card)),
-		a.denial(f, uint32(card)))
+	return cmp.Or(a.cards.wrongYear(f.words, card), a.cards.wrongSet(f.words, card), a.denial(f, card))
 }
 
 // doubtCopies says why copies that stand among words are not those of the line, "" where they are.

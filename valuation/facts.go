@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"ninepocket/collector"
-	"ninepocket/engine"
 	"ninepocket/index"
 )
 
@@ -82,7 +81,10 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 		reading: reading, item: item, words: f.words[:0], beside: f.beside[:0], game: -1,
 		variant: item.Variant, condition: item.Condition, another: item.another, doubt: item.doubt,
 	}
-	f.readGame(a, item.Game)
+	if item.Game != "" {
+		f.game = a.View.Index.Facts().Game(item.Game)
+		f.noGame = f.game < 0
+	}
 
 	f.words, f.plain = readWords(f.words, strings.TrimSpace(item.Name))
 	f.readCells(item.aside)
@@ -165,37 +167,21 @@ func (f *facts) readVariant(a *Appraiser) {
 	f.variant = strings.Join(fields[from:], " ")
 }
 
-// forgetVariant undoes readVariant: no card is described so.
-func (f *facts) forgetVariant() {
-	f.words = f.words[:f.extra]
-	f.variant = f.item.Variant
-}
-
 // isVariant reports whether some card is priced in a variant of this name.
 func (cs cards) isVariant(name string) bool {
-	variants := &cs.view.Catalog.Variants
-	for i := range variants.Len() {
-		if engine.SameVariant(variants.At(i), name) {
+	for variant := range cs.view.Catalog.Variants.All() {
+		if collector.SameVariant(variant, name) {
 			return true
 		}
 	}
 	return false
 }
 
-func (f *facts) readGame(a *Appraiser, game string) {
-	if game == "" {
-		return
-	}
-
-	f.game = a.View.Index.Facts().Game(game)
-	f.noGame = f.game < 0
-}
-
-// readNumber reads the number that was given. One behind the code of a set is that of a card of the
-// set: "svp 085".
+// readNumber reads the number that was given, or else one that stands in the name. One behind the code of a
+// set is that of a card of the set: "svp 085".
 func (f *facts) readNumber(a *Appraiser, number string) {
 	number = strings.TrimSpace(number)
-	if number == "" {
+	if number == "" || f.hasNumber() {
 		return
 	}
 
@@ -215,13 +201,6 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 				f.sets = sets
 			}
 		}
-	}
-}
-
-// readOnlyNumber reads a number that stands in the name, unless one was given.
-func (f *facts) readOnlyNumber(a *Appraiser, number string) {
-	if !f.hasNumber() {
-		f.readNumber(a, number)
 	}
 }
 
@@ -294,7 +273,7 @@ func (f *facts) readCode(a *Appraiser) {
 		code.kind = idle
 		code.suffix = true
 		number.suffix = true
-		f.readOnlyNumber(a, number.raw)
+		f.readNumber(a, number.raw)
 
 		// A set that was given tells the card, and a code of another one contradicts it.
 		if f.item.Set != "" || f.hasSet() {
@@ -336,7 +315,7 @@ func (f *facts) readDeckCode(a *Appraiser) {
 			number.suffix = true
 			f.takeSet(sets, run)
 			f.deck = true
-			f.readOnlyNumber(a, number.raw)
+			f.readNumber(a, number.raw)
 			return
 		}
 	}
@@ -359,7 +338,7 @@ func (f *facts) readGluedCode(a *Appraiser, at int) bool {
 	w.suffix = true
 	f.takeSet(sets, f.words[at:at+1])
 	f.deck = true
-	f.readOnlyNumber(a, number)
+	f.readNumber(a, number)
 	return true
 }
 
@@ -542,12 +521,8 @@ func (f *facts) standsAlone(i int) bool {
 func (cs cards) isNameOfOthers(f *facts, numbered []uint32) bool {
 	name := collector.Fold(f.item.Name)
 	for _, card := range cs.view.Index.Facts().Cored(f.core) {
-		if _, ok := slices.BinarySearch(numbered, card); ok {
-			continue
-		}
-
 		other := cs.view.Catalog.Cards.Name.At(int(card))
-		if len(other) >= len(name) && collector.Fold(other) == name {
+		if !holds(numbered, card) && len(other) >= len(name) && collector.Fold(other) == name {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 	f.near = false
 	for {
 		for _, card := range a.View.Index.Facts().Cored(f.core) {
-			if a.cards.passes(f, card) && a.cards.explains(f, card) {
+			if a.cards.passes(f, card) && a.cards.leftover(f, f.words, card, nil) < 0 {
 				a.fits = append(a.fits, card)
 			}
 		}
@@ -42,17 +43,7 @@ func (cs cards) passes(f *facts, card uint32) bool {
 		return false
 	}
 
-	if f.hasNumber() {
-		if _, ok := slices.BinarySearch(f.numbered, card); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// explains reports whether each word beside the core is something of the card.
-func (cs cards) explains(f *facts, card uint32) bool {
-	return cs.leftover(f, f.words, card, nil) < 0
+	return !f.hasNumber() || holds(f.numbered, card)
 }
 
 // leftover is the place of the first word that is nothing of a card: not of its name, its set, its
@@ -90,8 +81,7 @@ func (cs cards) leftover(f *facts, words []word, card uint32, sp *spelling) int 
 
 // isOf reports whether word i of a line is a word of a card.
 func (cs cards) isOf(w *word, card uint32, sp *spelling, i int) bool {
-	named := sp != nil && sp.has(i)
-	return named || cs.says(w, card)
+	return sp != nil && sp.has(i) || cs.says(w, card)
 }
 
 // isPrinted reports whether a line has exactly the name and number that are printed of a card, signs
@@ -153,19 +143,23 @@ func (f *facts) isCore() bool {
 
 // likeness is how likely it is that a card is meant by a line that it fits.
 type likeness struct {
-	card  uint32
-	plain bool // nothing qualifies its name
-	home  bool // it is of the set that its number names
-	spare int  // how much its name says beside its core, where the line has a number
+	card uint32
+	// rank is, the most telling first and the least value likeliest: 1 where something qualifies the
+	// card's name, 1 where it is not of the set that its number names, and how much its name says beside
+	// its core, where the line has a number.
+	rank [3]int
 }
 
 func (cs cards) likenessOf(f *facts, card uint32) likeness {
 	spare := cs.spare(card)
-	like := likeness{card: card, plain: spare == 0, home: cs.view.Index.Facts().IsHome(card)}
+	like := likeness{card: card, rank: [3]int{min(spare, 1)}}
+	if !cs.view.Index.Facts().IsHome(card) {
+		like.rank[1] = 1
+	}
 
 	// Among cards of one number the plainest is likeliest; of others search knows better.
 	if f.hasNumber() {
-		like.spare = spare
+		like.rank[2] = spare
 	}
 	return like
 }
@@ -173,13 +167,5 @@ func (cs cards) likenessOf(f *facts, card uint32) likeness {
 // isLikelier orders cards: plain ones first, then those of the set that their number names, with the
 // plainest name, then as search does.
 func (cs cards) isLikelier(x, y likeness) bool {
-	switch {
-	case x.plain != y.plain:
-		return x.plain
-	case x.home != y.home:
-		return x.home
-	case x.spare != y.spare:
-		return x.spare < y.spare
-	}
-	return cs.view.Index.Facts().CompareLikely(x.card, y.card) < 0
+	return cmp.Or(slices.Compare(x.rank[:], y.rank[:]), cs.view.Index.Facts().CompareLikely(x.card, y.card)) < 0
 }

@@ -114,11 +114,10 @@ const (
 	mostUnread  = 10
 )
 
-// leaveUnknown leaves a line whose name is no card's to the caller.
-func (r *Result) leaveUnknown() {
-	r.Status = Unmatched
-	r.Ask = AskName | AskSet | AskNumber
-	r.Note = "no card has this name; give " + r.Ask.Text()
+// reject leaves a line that no card is looked for to the caller.
+func (r *Result) reject(why string) {
+	r.Ask = askAll
+	r.Note = why + "; give " + r.Ask.Text()
 }
 
 // isHopeless reports whether so many words of a line are none of the catalog's that it can mean no card.
@@ -195,8 +194,7 @@ const fewWords = 3
 // it.
 func (a *Appraiser) guess(r *Result, f *facts) {
 	a.guesses++
-	r.Status = Unmatched
-	r.Ask = AskName | AskSet | AskNumber
+	r.Ask = askAll
 	switch {
 	case r.Note != "":
 	case f.noSet:
@@ -215,11 +213,11 @@ func (a *Appraiser) guess(r *Result, f *facts) {
 	}
 
 	a.addNearest(r, f)
+	r.Note += "; give "
 	if len(r.Candidates) > 0 {
-		r.Note += "; give a candidate's id, or " + r.Ask.Text()
-	} else {
-		r.Note += "; give " + r.Ask.Text()
+		r.Note += "a candidate's id, or "
 	}
+	r.Note += r.Ask.Text()
 }
 
 // tellNoSet says that no set is called so, and which are nearly.
@@ -231,9 +229,9 @@ func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 	if fits := a.fitting(rest); len(fits) > 0 {
 		r.Ask = AskSet | a.ask(rest, fits)
 		if card, ok := a.cards.ofMisspelt(f.item.Set, fits); ok {
-			r.add([]uint32{card})
+			r.add(card)
 		}
-		r.add(a.likeliest(rest, fits))
+		r.add(a.likeliest(rest, fits)...)
 	}
 }
 
@@ -272,17 +270,14 @@ func (a *Appraiser) nearestSets(name string) string {
 	}
 
 	perhaps := ""
-	for _, set := range a.View.Index.SetNames().Nearest(nil, name) {
+	for _, set := range a.View.Index.SetNames().Nearest(name) {
 		text := `, "` + a.View.Catalog.Sets.Name.At(int(set)) + `"`
 		if perhaps != "" && len(perhaps)+len(text) > longestNearest {
 			break
 		}
 		perhaps += text
 	}
-	if perhaps == "" {
-		return ""
-	}
-	return ", perhaps " + strings.TrimPrefix(perhaps, ", ")
+	return strings.Replace(perhaps, ", ", ", perhaps ", 1)
 }
 
 // longestNearest is how many bytes the names of the nearest sets have in a note, but for the first: it
@@ -314,7 +309,7 @@ func (a *Appraiser) tellFitting(r *Result, rest *facts, wrong Ask, note string) 
 	if fits := a.fitting(rest); len(fits) > 0 {
 		r.Note = note
 		r.Ask = wrong | a.ask(rest, fits)
-		r.add(a.likeliest(rest, fits))
+		r.add(a.likeliest(rest, fits)...)
 	}
 }
 
@@ -333,7 +328,7 @@ func (a *Appraiser) odd(f *facts) *word {
 }
 
 // add adds candidates, each once, until there are enough.
-func (r *Result) add(cards []uint32) {
+func (r *Result) add(cards ...uint32) {
 	for _, card := range cards {
 		if len(r.Candidates) < MaxCandidates && !slices.Contains(r.Candidates, card) {
 			r.Candidates = append(r.Candidates, card)
@@ -349,18 +344,18 @@ func (a *Appraiser) addNearest(r *Result, f *facts) {
 	})
 
 	// Name or number may be the one mistyped: a card of each is to be among the three.
-	for i := range a.matches[:min(len(a.matches), 1)] {
-		r.add([]uint32{a.matches[i].Card})
+	if len(a.matches) > 0 {
+		r.add(a.matches[0].Card)
 	}
 
 	if f.hasSet() && f.hasNumber() {
 		if there := a.there(f); len(there) <= MaxCandidates {
-			r.add(there)
+			r.add(there...)
 		}
 	}
 
-	for i := range a.matches[:min(len(a.matches), MaxCandidates)] {
-		r.add([]uint32{a.matches[i].Card})
+	for _, match := range a.matches[:min(len(a.matches), MaxCandidates)] {
+		r.add(match.Card)
 	}
 }
 
@@ -369,7 +364,7 @@ func (cs cards) agreement(f *facts, card uint32) (n int) {
 	if f.hasSet() && cs.isIn(card, f.sets) {
 		n++
 	}
-	if _, ok := slices.BinarySearch(f.numbered, card); f.hasNumber() && ok {
+	if f.hasNumber() && holds(f.numbered, card) {
 		n++
 	}
 	return n

@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"math/bits"
 	"slices"
 
 	"ninepocket/snapshot"
@@ -59,34 +60,27 @@ const (
 	AskSet
 	AskNumber
 	AskVariant
+
+	askAll = AskName | AskSet | AskNumber // of what tells a card
 )
 
 // First is the field to give first, "" for none. A whole name goes before all others, because a plain
 // name with set and number means the plain card.
-func (a Ask) First() string {
-	switch {
-	case a&AskName != 0:
-		return "name"
-	case a&AskSet != 0:
-		return "set"
-	case a&AskNumber != 0:
-		return "number"
-	case a&AskVariant != 0:
-		return "variant"
-	}
-	return ""
-}
+func (a Ask) First() string { return askFields[bits.TrailingZeros8(uint8(a))] }
+
+// askFields are the fields by their bits, the last one for no bit.
+var askFields = [8 + 1]string{"name", "set", "number", "variant"}
 
 // askTexts are the fields as a sentence says them.
 var askTexts = [...]string{
-	AskNumber:                    "the number",
-	AskSet:                       "the set",
-	AskSet | AskNumber:           "set and number",
-	AskName:                      "the whole name",
-	AskName | AskNumber:          "the whole name and the number",
-	AskName | AskSet:             "the whole name and the set",
-	AskName | AskSet | AskNumber: "the whole name, set and number",
-	AskVariant:                   "the variant",
+	AskNumber:           "the number",
+	AskSet:              "the set",
+	AskSet | AskNumber:  "set and number",
+	AskName:             "the whole name",
+	AskName | AskNumber: "the whole name and the number",
+	AskName | AskSet:    "the whole name and the set",
+	askAll:              "the whole name, set and number",
+	AskVariant:          "the variant",
 }
 
 // Text names the fields in a sentence, "" for none.
@@ -122,10 +116,11 @@ func (r *Result) Assumes(field string) bool {
 	return slices.ContainsFunc(r.Assumed, func(a Assumption) bool { return a.Field == field })
 }
 
+// newResult is what a line means before a card is found.
 func newResult(quantity int64) Result {
 	return Result{
-		Card: -1, Lane: -1, Quantity: max(quantity, 1), Cents: snapshot.NoCents, From: snapshot.NoCents,
-		To: snapshot.NoCents,
+		Status: Unmatched, Card: -1, Lane: -1, Quantity: max(quantity, 1),
+		Cents: snapshot.NoCents, From: snapshot.NoCents, To: snapshot.NoCents,
 	}
 }
 

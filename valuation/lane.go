@@ -1,7 +1,7 @@
 package valuation
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 
 	"ninepocket/collector"
@@ -20,20 +20,15 @@ type wanted struct {
 
 func wantedOf(f *facts) wanted {
 	wanted := wanted{variant: f.variant, condition: f.condition}
-	if f.variant != "" {
-		wanted.finish, _ = collector.Finish(f.variant)
-	}
-
-	if f.condition != "" {
-		wanted.state, wanted.hasState = ParseCondition(f.condition)
-	}
+	wanted.finish, _ = collector.Finish(f.variant)
+	wanted.state, wanted.hasState = ParseCondition(f.condition)
 	return wanted
 }
 
 // ParseCondition reads a condition's text or code, or what people and shops write for it.
 func ParseCondition(s string) (snapshot.Condition, bool) {
 	for cond := range snapshot.FactorySealed {
-		if engine.SameVariant(cond.Code(), s) {
+		if collector.SameVariant(cond.Code(), s) {
 			return cond, true
 		}
 	}
@@ -53,11 +48,8 @@ type pricer struct {
 	finishes []collector.Traits // of variants, by number, as far as they were asked for
 }
 
-// reset makes the pricer one of another View, or with nil of none.
-func (p *pricer) reset(view *engine.View) {
-	p.view = view
-	p.finishes = p.finishes[:0]
-}
+// anyFinish are the traits of which a variant has one, editions aside.
+const anyFinish = collector.Holo | collector.Reverse | collector.NonHolo
 
 // finishOf are the finish and edition of a variant, by its number.
 func (p *pricer) finishOf(variant uint16) collector.Traits {
@@ -71,7 +63,7 @@ func (p *pricer) finishOf(variant uint16) collector.Traits {
 // suits reports whether a variant is one that a line may mean: nothing that the line says of finish
 // and edition is otherwise. Shadowless cards are cards of their own.
 func (p *pricer) suits(wanted *wanted, variant uint16) bool {
-	if engine.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
+	if collector.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
 	}
 
@@ -86,17 +78,11 @@ func (p *pricer) suits(wanted *wanted, variant uint16) bool {
 		return false
 	}
 
-	const finish = collector.Holo | collector.Reverse | collector.NonHolo
-	if want&finish == 0 {
-		return true
-	}
-
 	// A variant that names no finish is the plain one: "1st Edition" beside "1st Edition Holo".
-	if have&finish == 0 {
+	if have&anyFinish == 0 {
 		have |= collector.NonHolo
 	}
-
-	return want&finish == have&finish
+	return want&anyFinish == 0 || want&anyFinish == have&anyFinish
 }
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
@@ -118,9 +104,6 @@ func (p *pricer) hasVariant(wanted *wanted, card uint32) bool {
 // a condition the variant's display condition (decision 19). Where a variant has raw market prices
 // alone, they stand for any condition, and the result says so.
 func (p *pricer) price(r *Result, wanted *wanted) {
-	c := p.view.Catalog
-	r.Status = Unpriced
-
 	// A default would pass the price of one condition off as that of another.
 	if wanted.condition != "" && !wanted.hasState {
 		r.Note = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
@@ -139,7 +122,7 @@ func (p *pricer) price(r *Result, wanted *wanted) {
 	case r.Lane < 0:
 		p.tellMissing(r, wanted, variant < 0)
 	case assumed:
-		r.Assumed = append(r.Assumed, Assumption{"variant", wanted.variant, c.Variants.At(variant)})
+		r.Assumed = append(r.Assumed, Assumption{"variant", wanted.variant, p.view.Catalog.Variants.At(variant)})
 	}
 
 	p.multiply(r)
@@ -196,7 +179,7 @@ func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed b
 		v := l.Variant[lane]
 		switch {
 		case int(v) == variant || !p.suits(wanted, v):
-		case engine.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
+		case collector.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
 			return int(v), false
 		case variant < 0:
 			variant = int(v)
@@ -250,10 +233,7 @@ func (p *pricer) tellLanes(r *Result) {
 		return
 	}
 
-	if r.Note != "" {
-		r.Note += "; "
-	}
-	r.Note += "there is " + strings.Join(have, ", ")
+	r.Note = joined(r.Note, "there is "+strings.Join(have, ", "))
 }
 
 // multiply prices a line by its lane. A total that would leave the bounds of money is no price.
@@ -298,11 +278,4 @@ func conditionTexts() string {
 }
 
 // Dollars are cents as a sentence says them: "$4.05".
-func Dollars(cents int64) string {
-	rest := strconv.FormatInt(cents%100, 10)
-	if len(rest) < 2 {
-		rest = "0" + rest
-	}
-
-	return "$" + strconv.FormatInt(cents/100, 10) + "." + rest
-}
+func Dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }

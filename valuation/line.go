@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"ninepocket/collector"
-	"ninepocket/engine"
 )
 
 // A layout is the header row of an app's export: which column has which field.
@@ -24,14 +23,15 @@ type layout struct {
 }
 
 // collectr is the header of Collectr: a graded copy has no condition.
-var collectr = folded("Portfolio Name,Category,Set,Product Name,Card Number,Rarity,Variance,Grade,Card Condition," +
+var collectr = headerOf("Portfolio Name,Category,Set,Product Name,Card Number,Rarity,Variance,Grade,Card Condition," +
 	"Average Cost Paid,Quantity,Market Price,Price Override,Watchlist,Date Added,Notes")
 
 // layouts are the exports whose rows are read.
 var layouts = []layout{
 	{
 		"TCGplayer",
-		folded("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU"),
+		headerOf("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity," +
+			"Product ID,SKU"),
 		[]string{"quantity", "name", "set", "cardnumber", "printing"},
 		map[int]func(string) bool{0: collector.IsInteger[string], 7: hasCondition},
 	},
@@ -45,18 +45,20 @@ var layouts = []layout{
 		"Collectr, graded",
 		collectr,
 		nil, // of the other rows' file
-		map[int]func(string) bool{7: isSlab, 8: isEmpty, 10: collector.IsInteger[string]},
+		map[int]func(string) bool{
+			7: isSlab, 8: func(cell string) bool { return cell == "" }, 10: collector.IsInteger[string],
+		},
 	},
 	{
 		"Dragon Shield",
-		folded("Folder Name,Quantity,Trade Quantity,Card Name,Set Code,Set Name,Card Number,Condition,Printing," +
+		headerOf("Folder Name,Quantity,Trade Quantity,Card Name,Set Code,Set Name,Card Number,Condition,Printing," +
 			"Language,Price Bought,Date Bought,LOW,MID,MARKET"),
 		[]string{"quantity", "cardname", "setname", "cardnumber", "printing"},
 		map[int]func(string) bool{1: collector.IsInteger[string], 2: collector.IsInteger[string], 7: isCondition},
 	},
 	{
 		"Cardmarket",
-		folded("idArticle,idProduct,English Name,Local Name,Exp.,Exp. Name,Price,Language,Condition,Foil?,Signed?," +
+		headerOf("idArticle,idProduct,English Name,Local Name,Exp.,Exp. Name,Price,Language,Condition,Foil?,Signed?," +
 			"Playset?,Altered?,Comments,Amount,onSale"),
 		[]string{"idproduct", "englishname", "expname", "amount"},
 		map[int]func(string) bool{
@@ -66,13 +68,7 @@ var layouts = []layout{
 	},
 }
 
-func folded(header string) []string {
-	columns := strings.Split(header, ",")
-	for i, column := range columns {
-		columns[i] = collector.Fold(column)
-	}
-	return columns
-}
+func headerOf(columns string) []string { return foldedCells(strings.Split(columns, ",")) }
 
 func isCondition(cell string) bool {
 	_, ok := ParseCondition(cell)
@@ -91,8 +87,6 @@ func isSlab(cell string) bool {
 	company, _, _ := strings.Cut(cell, " ")
 	return isGrader(collector.Fold(company))
 }
-
-func isEmpty(cell string) bool { return cell == "" }
 
 // cells are those of a row; what was read is "" in unread.
 type cells struct {
@@ -268,7 +262,7 @@ func (item *Item) fill(from *Item) {
 	item.Identifier = cmp.Or(item.Identifier, from.Identifier)
 	item.Game = cmp.Or(item.Game, from.Game)
 	item.Condition = cmp.Or(item.Condition, from.Condition)
-	if item.Variant != "" && from.Variant != "" && !engine.SameVariant(item.Variant, from.Variant) {
+	if item.Variant != "" && from.Variant != "" && !collector.SameVariant(item.Variant, from.Variant) {
 		item.tell(`variant "` + clip(item.Variant) + `" was given; the line says "` + clip(from.Variant) + `"`)
 	}
 	item.Variant = cmp.Or(item.Variant, from.Variant)
@@ -291,7 +285,7 @@ func (item *Item) fill(from *Item) {
 }
 
 // tell adds a sentence to what the caller is to know of the reading.
-func (item *Item) tell(note string) { item.note = strings.TrimPrefix(item.note+"; "+note, "; ") }
+func (item *Item) tell(note string) { item.note = joined(item.note, note) }
 
 // isWholeLine reports whether a name is a line of an app: no name has bars or so many commas.
 func isWholeLine(name string) bool {
@@ -403,7 +397,7 @@ var languages = []string{
 // cutCopies cuts the number of copies off a line: "2x", "3", "x4", "(2x)" in front, "x4" at the end,
 // "3 pcs" and "qty 3" on either side, and what a list has before its lines.
 func cutCopies(text string) (rest, copies string) {
-	text = withoutBullet(text)
+	text = text[len(bullet.FindString(text)):]
 	if rest, copies, ok := cutCounted(text); ok {
 		return rest, copies
 	}
@@ -422,7 +416,8 @@ func cutCopies(text string) (rest, copies string) {
 	// An integer in front is copies where it is short and a word follows: "151 001" is none.
 	number := strings.Trim(first, "()[]")
 	short := collector.IsInteger(first) && len(first) <= 2
-	if times, left, _ := strings.Cut(rest, " "); isTimes(times) && collector.IsInteger(first) && left != "" {
+	times, left, _ := strings.Cut(rest, " ")
+	if strings.EqualFold(times, "x") && collector.IsInteger(first) && left != "" {
 		return strings.TrimSpace(left), first
 	}
 	if isCopies(number) || short && startsWord(rest) {
@@ -477,15 +472,9 @@ func isFullNumber(s string) bool {
 	return isNumberLike(s) && startsWord(s) && strings.Contains(s, "-")
 }
 
-// isTimes reports whether a word stands between copies and a card.
-func isTimes(w string) bool { return w == "x" || w == "X" }
-
 // bullet is what a list has before its lines: a sign, or a number of its own. Such a number has a dot or a
 // bracket behind it.
 var bullet = regexp.MustCompile(`^(?:[-*•–—·>+]\s+|[0-9]{1,3}[.)]\s+)+`)
-
-// withoutBullet is a line without what its list has before it.
-func withoutBullet(text string) string { return text[len(bullet.FindString(text)):] }
 
 // startsWord reports whether a text begins with a letter.
 func startsWord(s string) bool { return s != "" && !collector.IsDigit(s[0]) && s[0] != '#' }

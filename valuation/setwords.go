@@ -63,8 +63,7 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 	numbered := a.cards.numbered(f.words[at].raw)
 	for _, card := range a.View.Index.Facts().Cored(f.core) {
 		set := a.View.Catalog.Cards.Set[card]
-		_, ok := slices.BinarySearch(numbered, card)
-		if !ok || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
+		if !holds(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
 			continue
 		}
 
@@ -120,10 +119,7 @@ func (cs cards) isSetCode(f *facts, w *word) bool {
 		return false
 	}
 	cards := cs.numbered(w.raw)
-	if slices.ContainsFunc(cs.view.Index.Facts().Cored(f.core), func(card uint32) bool {
-		_, ok := slices.BinarySearch(cards, card)
-		return ok
-	}) {
+	if slices.ContainsFunc(cs.view.Index.Facts().Cored(f.core), func(card uint32) bool { return holds(cards, card) }) {
 		return false
 	}
 	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {

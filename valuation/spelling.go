@@ -1,7 +1,10 @@
 package valuation
 
 import (
+	"iter"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"ninepocket/collector"
 )
@@ -25,18 +28,17 @@ func (cs cards) spellingOf(words []word, card uint32, andSet bool) spelling {
 
 // foldedWords appends the folded words of a text.
 func foldedWords(dst []string, text string) []string {
-	for begin := 0; begin < len(text); {
-		end := begin
-		for end < len(text) && !divides(text[end]) {
-			end++
-		}
-
-		if w := collector.Fold(text[begin:end]); w != "" && w != "and" {
+	for part := range dividedText(text) {
+		if w := collector.Fold(part); w != "" && w != "and" {
 			dst = append(dst, w)
 		}
-		begin = end + 1
 	}
 	return dst
+}
+
+// dividedText are the words of a text as they are written.
+func dividedText(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && divides(byte(r)) })
 }
 
 // longestSuffix is how many letters a word has that says too little by itself: every second card is an
@@ -59,14 +61,7 @@ func (sp *spelling) has(i int) bool {
 // isNear reports whether a word is one of the name with a mistake or two. Short words are all a letter
 // or two from one another.
 func (sp *spelling) isNear(w string) bool {
-	most := 0
-	switch {
-	case len(w) >= 8:
-		most = 2
-	case len(w) >= 4:
-		most = 1
-	}
-
+	most := min(len(w)/4, 2)
 	return most > 0 && slices.ContainsFunc(sp.name, func(one string) bool {
 		return collector.Distance(one, w, most+1) <= most
 	})

@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -135,20 +136,14 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 		return append(dst, word{text: trimmed, raw: trimmed, group: group})
 	}
 
-	for begin := 0; begin < len(chunk); {
-		end := begin
-		for end < len(chunk) && !divides(chunk[end]) {
-			end++
-		}
-
-		switch text := collector.Fold(chunk[begin:end]); {
-		case text == "" && isPicture(chunk[begin:end]):
+	for raw := range dividedText(chunk) {
+		switch text := collector.Fold(raw); {
+		case text == "" && isPicture(raw):
 			// No card has it: it may be a flag in place of a language.
-			dst = append(dst, word{text: chunk[begin:end], raw: chunk[begin:end], group: group})
+			dst = append(dst, word{text: raw, raw: raw, group: group})
 		case text != "" && text != "and":
-			dst = append(dst, word{text: text, raw: chunk[begin:end], group: group})
+			dst = append(dst, word{text: text, raw: raw, group: group})
 		}
-		begin = end + 1
 	}
 	return dst
 }
@@ -201,11 +196,7 @@ func isOrdinal(s string) bool {
 		return false
 	}
 
-	switch strings.ToLower(s[len(s)-2:]) {
-	case "st", "nd", "rd", "th":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"st", "nd", "rd", "th"}, strings.ToLower(s[len(s)-2:]))
 }
 
 // isCopies reports whether a text is a number of copies: 2x, x4.

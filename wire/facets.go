@@ -17,11 +17,7 @@ type Facets struct {
 
 // AppendFacets appends the whole body of list facets.
 func AppendFacets(dst []byte, c *snapshot.Catalog, facets Facets) []byte {
-	cards := make([]int64, c.Games.Slug.Len())
-	for _, game := range c.Cards.Game {
-		cards[game]++
-	}
-
+	cards := countGames(c, c.Cards.Game)
 	dst = AppendText(dst, `{"snapshot_id":`, c.ID)
 	dst = append(dst, `,"games":[`...)
 	for game := range cards {

@@ -4,21 +4,11 @@ import "ninepocket/snapshot"
 
 // AppendGames appends the whole body of list games.
 func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
-	n := c.Games.Slug.Len()
-	sets := make([]int64, n)
-	cards := make([]int64, n)
-
-	// Games are few, so that counting once beats a column of counts.
-	for _, g := range c.Sets.Game {
-		sets[g]++
-	}
-
-	for _, g := range c.Cards.Game {
-		cards[g]++
-	}
+	sets := countGames(c, c.Sets.Game)
+	cards := countGames(c, c.Cards.Game)
 
 	dst = append(dst, `{"data":[`...)
-	for g := range n {
+	for g := range cards {
 		dst = AppendText(Comma(dst), `{"slug":`, c.Games.Slug.At(g))
 		dst = AppendText(dst, `,"name":`, c.Games.Name.At(g))
 		dst = AppendInt(dst, `,"set_count":`, sets[g])
@@ -26,6 +16,16 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	}
 
 	return append(dst, ']', '}')
+}
+
+// countGames counts how often a column has each game. Games are few, so that counting once beats a
+// column of counts.
+func countGames(c *snapshot.Catalog, column []uint8) []int64 {
+	counts := make([]int64, c.Games.Slug.Len())
+	for _, game := range column {
+		counts[game]++
+	}
+	return counts
 }
 
 // appendSet appends a Set summary without the closing brace.

@@ -25,15 +25,10 @@ type Usage struct {
 	Tenant                            string
 	From, To                          int64
 	Limit, Used, Remaining, PerMinute int64
-	// Plan is the name of the plan, and Minute the minute of the key; live keys alone are shown them.
+	// Plan is the name of the plan, and Minute what the key may still do in the minute, with the time in ms
+	// when its next unit frees; live keys alone are shown them.
 	Plan   string
-	Minute Minute
-}
-
-// Minute is what a key may still do in the minute.
-type Minute struct {
-	Limit, Remaining int64
-	ResetAt          int64 // ms: when the next unit frees
+	Minute struct{ Limit, Remaining, ResetAt int64 }
 }
 
 // AppendUsage appends the data of get usage, as the beginning of a body that a meta member closes.

@@ -236,12 +236,11 @@ func (f *File) ResetDay(tenant string, credits bool, now time.Time) error {
 
 // find returns the key with an id, or ErrNoSuchKey.
 func (f *File) find(id string) (*Key, error) {
-	for _, key := range f.Keys {
-		if key.ID == id {
-			return key, nil
-		}
+	i := slices.IndexFunc(f.Keys, func(key *Key) bool { return key.ID == id })
+	if i < 0 {
+		return nil, fmt.Errorf("cannot find key %q: %w", id, ErrNoSuchKey)
 	}
-	return nil, fmt.Errorf("cannot find key %q: %w", id, ErrNoSuchKey)
+	return f.Keys[i], nil
 }
 
 // Revoke ends a key at once. Revoking a revoked key changes nothing.
@@ -372,9 +371,7 @@ func (f *File) sum() string {
 func (f *File) Validate() error {
 	var problems []error
 	for name, tenant := range f.Tenants {
-		if err := tenant.validate(name); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, tenant.validate(name))
 	}
 
 	// Two keys of one hash would be one key of two tenants.
@@ -403,9 +400,7 @@ func (tenant *Tenant) validate(name string) error {
 		return fmt.Errorf("tenant %q: not a name", name)
 	case tenant == nil:
 		return fmt.Errorf("tenant %q: null", name)
-	}
 
-	switch {
 	case !validName(tenant.Plan):
 		return fmt.Errorf("tenant %q: plan %q is not a name", name, tenant.Plan)
 	case !tenant.validPlans():

@@ -67,12 +67,7 @@ func KindOf[T string | []byte](raw T) Kind {
 	if len(raw) < prefixLength {
 		return NoKind
 	}
-	for kind := Live; kind <= Preview; kind++ {
-		if string(raw[:prefixLength]) == kindPrefixes[kind] {
-			return kind
-		}
-	}
-	return NoKind
+	return Kind(max(0, slices.Index(kindPrefixes[:], string(raw[:prefixLength]))))
 }
 
 // checkKey returns the kind of a well-formed key: prefix, 22 base62 characters and the six

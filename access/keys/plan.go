@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Plan is what a tenant may do (decision 14). A zero field of a plan given by configuration means
@@ -118,9 +119,7 @@ func (plan *Plan) problems(name string) (problems []error) {
 	bound("max_prices", int64(plan.MaxPrices), 1, maxPrices)
 	bound("history_days", int64(plan.HistoryDays), 1, maxHistoryDays)
 
-	switch plan.StatsWindow {
-	case 0, 7, 30, 90:
-	default:
+	if !slices.Contains([]int{0, 7, 30, 90}, plan.StatsWindow) {
 		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90",
 			name, plan.StatsWindow)
 		problems = append(problems, problem)
@@ -133,13 +132,5 @@ const nameRule = "1 to 64 letters, digits, '.', '_' or '-'"
 
 // validName reports whether s is usable as the name of a tenant or plan.
 func validName(s string) bool {
-	if s == "" || len(s) > 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; !isBase62[c] && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= 64 && strings.Trim(s, base62+"._-") == ""
 }

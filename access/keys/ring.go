@@ -98,7 +98,7 @@ func begin(ring *Ring) (*Ring, error) {
 	}
 
 	ring.turn = make(chan struct{}, 1)
-	if _, err := ring.Reload(); err != nil {
+	if err := ring.Reload(); err != nil {
 		return nil, err
 	}
 	return ring, nil
@@ -121,11 +121,10 @@ func RingFrom(source Source, plans Plans) (*Ring, error) {
 // FixedRing returns a ring over a key file in memory. Use the ring's Replace after changing the
 // file.
 func FixedRing(f *File, plans Plans) (*Ring, error) {
-	if err := plans.Validate(); err != nil {
-		return nil, err
+	ring, err := begin(&Ring{plans: plans})
+	if err == nil {
+		err = ring.Replace(f)
 	}
-	ring := &Ring{plans: plans}
-	err := ring.Replace(f)
 	return ring, err
 }
 

@@ -52,94 +52,87 @@ func (f *following) note(err error) {
 	f.trouble.Store(&err)
 }
 
-// Reload reads the keys file if its content changed, and reports whether it did. On an error the
-// last good reading stays. A file that stays bad is an error each time.
-func (ring *Ring) Reload() (changed bool, err error) {
-	return ring.reload(context.Background())
-}
+// Reload reads the keys file if its content changed. On an error the last good reading stays. A file
+// that stays bad is an error each time.
+func (ring *Ring) Reload() error { return ring.reload(context.Background()) }
 
 // reload is Reload for a caller that may end while it waits, which is no failure.
-func (ring *Ring) reload(ctx context.Context) (bool, error) {
-	// The keys of a demo are in no file.
-	if ring.path == "" && ring.source == nil {
-		return false, nil
+func (ring *Ring) reload(ctx context.Context) error {
+	read := ring.ask
+	switch {
+	case ring.source == nil && ring.path == "":
+		return nil // the keys of a demo are in no file
+	case ring.source == nil:
+		read = ring.look
 	}
 
-	patience := time.NewTimer(readPatience)
-	defer patience.Stop()
-	hangs := func() (bool, error) {
-		err := fmt.Errorf("cannot read keys file %q: %w", ring.path, ErrHang)
-		if ring.source != nil {
-			err = fmt.Errorf("cannot read keys from %s: %w", ring.source, ErrHang)
+	patience, stop := context.WithTimeoutCause(ctx, readPatience, ring.cannot(ErrHang))
+	defer stop()
+	late := func() error {
+		err := context.Cause(patience)
+		if ctx.Err() == nil {
+			ring.note(err)
 		}
-		ring.note(err)
-		return false, err
+		return err
 	}
 
 	select {
 	case ring.turn <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-patience.C:
-		return hangs()
+	case <-patience.Done():
+		return late()
 	}
 
 	// What comes too late for this caller is taken over all the same.
-	type reading struct {
-		changed bool
-		err     error
-	}
-	done := make(chan reading, 1)
+	done := make(chan error, 1)
 	go func() {
-		var changed bool
-		var err error
-		if ring.source != nil {
-			changed, err = ring.ask(ctx)
-		} else {
-			changed, err = ring.look()
-		}
+		err := read(ctx)
 		ring.note(err)
 		<-ring.turn
-		done <- reading{changed, err}
+		done <- err
 	}()
 	select {
-	case reading := <-done:
-		return reading.changed, reading.err
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-patience.C:
-		return hangs()
+	case err := <-done:
+		return err
+	case <-patience.Done():
+		return late()
 	}
+}
+
+// cannot says which keys cannot be read, and why.
+func (ring *Ring) cannot(err error) error {
+	if ring.source != nil {
+		return fmt.Errorf("cannot read keys from %s: %w", ring.source, err)
+	}
+	return fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
 }
 
 // ask reads the source. The caller has the turn.
-func (ring *Ring) ask(ctx context.Context) (bool, error) {
+func (ring *Ring) ask(ctx context.Context) error {
 	f, changed, err := ring.source.Read(ctx)
 	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
-		return false, err
+		return err
 	}
 
 	// What cannot be used stays wrong until the source has something else.
-	if err := ring.Replace(f); err != nil {
-		ring.wrong = fmt.Errorf("cannot read keys from %s: %w", ring.source, err)
-		return false, ring.wrong
+	ring.wrong = ring.Replace(f)
+	if ring.wrong != nil {
+		ring.wrong = ring.cannot(ring.wrong)
 	}
-	ring.wrong = nil
-	return true, nil
+	return ring.wrong
 }
 
 // look reads the file. The caller has the turn.
-func (ring *Ring) look() (changed bool, err error) {
+func (ring *Ring) look(context.Context) error {
 	info, statErr := os.Stat(ring.path)
 	if statErr == nil && ring.unchanged(info) {
-		return false, ring.wrong
+		return ring.wrong
 	}
 
 	// The content decides: a file whose time is unknown is read again at each look.
 	ring.info = nil
 	data, err := readFile(ring.path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	// A file that was just written may be written again within the same tick of its clock.
 	if statErr == nil && time.Since(info.ModTime()) > settled {
@@ -148,7 +141,7 @@ func (ring *Ring) look() (changed bool, err error) {
 
 	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
 	if ring.wrong != nil && bytes.Equal(data, ring.bad) {
-		return false, ring.wrong
+		return ring.wrong
 	}
 
 	ring.mu.Lock()
@@ -156,15 +149,15 @@ func (ring *Ring) look() (changed bool, err error) {
 	ring.bad = nil
 	ring.wrong = nil
 	if ring.seen != nil && bytes.Equal(data, ring.seen) {
-		return false, nil
+		return nil
 	}
 
 	err = ring.take(data)
 	if err != nil {
 		ring.bad = data
-		ring.wrong = fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
+		ring.wrong = ring.cannot(err)
 	}
-	return err == nil, ring.wrong
+	return ring.wrong
 }
 
 // settled is how old a file's time must be when the file is read. Then an equal time later proves
@@ -181,8 +174,7 @@ func (f *following) unchanged(info os.FileInfo) bool {
 // a Reload of somebody else, when a failure begins or becomes another one, and with neither when a
 // failure ended and the keys are what they were.
 func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	tick := time.Tick(every)
 
 	told := ""
 	seen := ring.reloads.Load()
@@ -190,10 +182,10 @@ func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(ch
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 
-		_, err := ring.reload(ctx)
+		err := ring.reload(ctx)
 		if ctx.Err() != nil {
 			return
 		}

@@ -55,7 +55,7 @@ func TestKeysStayBad(t *testing.T) {
 			time.Sleep(10 * Poll)
 			synctest.Wait()
 			for range 2 {
-				_, err := ring.Reload()
+				err := ring.Reload()
 				bad := len(content) != len(good)
 				if errors.Is(err, wal.ErrCorrupt) != bad || ring.Stats().Readable == bad ||
 					(ring.Trouble() != nil) != bad {
@@ -87,7 +87,7 @@ func TestNoFileOfKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if _, err := ring.Reload(); !errors.Is(err, ErrDamaged) {
+		if err := ring.Reload(); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, want ErrDamaged", what, err)
 		}
 		if _, err := Read(filepath.Dir(path)); !errors.Is(err, ErrDamaged) {
@@ -111,13 +111,13 @@ func TestKeysHang(t *testing.T) {
 			t.Errorf("they waited for %s", time.Since(began))
 		}
 
-		_, err := ring.Reload()
+		err := ring.Reload()
 		if !errors.Is(err, ErrHang) || time.Since(began) != readPatience || ring.Stats().Readable {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 
 		<-ring.turn
-		if _, err := ring.Reload(); err != nil || !ring.Stats().Readable {
+		if err := ring.Reload(); err != nil || !ring.Stats().Readable {
 			t.Error("it answers again:", err)
 		}
 	})
@@ -168,7 +168,7 @@ func TestRingStats(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ring.Reload(); err == nil {
+	if err := ring.Reload(); err == nil {
 		t.Fatal("a broken keys file is read")
 	}
 	if stats := ring.Stats(); stats != (RingStats{Keys: 1, Reloads: 1, Failures: 1}) {

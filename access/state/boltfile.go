@@ -48,7 +48,7 @@ func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*bol
 	return file, err
 }
 
-// do runs a transaction.
+// do runs a transaction that View or Update makes.
 func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
 	err := guarded(func() error { return run(body) })
 	if errors.Is(err, errTorn) {
@@ -56,12 +56,6 @@ func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx
 	}
 	return err
 }
-
-// view runs a transaction that reads.
-func (f *boltFile) view(read func(*bbolt.Tx) error) error { return f.do(f.View, read) }
-
-// update runs a transaction that writes.
-func (f *boltFile) update(write func(*bbolt.Tx) error) error { return f.do(f.Update, write) }
 
 // close closes the file, and so gives up its lock. What was mapped of a torn one stays mapped until the
 // process ends.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,14 +64,9 @@ func (d *Dir) run() {
 		}
 
 		// Told once, and again when the kind of trouble changes or all is well.
-		now := moved
-		if now == nil {
-			now = d.Log.Err()
-		}
+		now := cmp.Or(moved, d.Log.Err())
 		down := now != nil
-		if now == nil {
-			now = failed
-		}
+		now = cmp.Or(now, failed)
 		if (now == nil) != (told == nil) || down != toldDown {
 			d.options.Report(now, down)
 		}
@@ -114,7 +110,7 @@ func (d *Dir) save(patience time.Duration) error {
 	}
 	d.file.torn = err != nil && (d.file.torn || errors.Is(err, errTorn))
 
-	d.meter.time(timeCheckpoint, began)
+	d.meter.times.Since(timeCheckpoint, began)
 	if err != nil {
 		d.meter.failed.Add(1)
 		return err

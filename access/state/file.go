@@ -76,7 +76,7 @@ func (f *File) open(patience time.Duration) (*boltFile, error) {
 // written again before anything else changes the file (decision 1752).
 func (f *File) settle(db *boltFile) error {
 	var stored header
-	err := db.view(func(tx *bbolt.Tx) (err error) {
+	err := db.do(db.View, func(tx *bbolt.Tx) (err error) {
 		stored, err = readHeader(tx)
 		return err
 	})
@@ -121,7 +121,7 @@ func (f *File) write(db *boltFile, mark Mark) error {
 
 	// From here on, an error does not tell whether the file has the checkpoint.
 	f.unsure = true
-	err := db.update(func(tx *bbolt.Tx) error {
+	err := db.do(db.Update, func(tx *bbolt.Tx) error {
 		err := writeCheckpoint(tx, next, f.content)
 		if err == nil {
 			err = db.disk.Sync() // a disk that fails says so while the file is as it was
@@ -180,13 +180,11 @@ func (f *File) Read(from func(*View) error) error {
 	if f.ended {
 		return wal.ErrClosed
 	}
-	if f.reader == nil {
-		if err := f.openReader(); err != nil {
-			return err
-		}
+	if err := f.openReader(); err != nil {
+		return err
 	}
 
-	err := f.reader.view(func(tx *bbolt.Tx) error {
+	err := f.reader.do(f.reader.View, func(tx *bbolt.Tx) error {
 		h, err := readHeader(tx)
 		if err != nil {
 			return err
@@ -201,19 +199,19 @@ func (f *File) Read(from func(*View) error) error {
 	return err
 }
 
-// openReader opens the file for reading.
-func (f *File) openReader() error {
+// openReader opens the file for reading, unless it is open.
+func (f *File) openReader() (err error) {
+	if f.reader != nil {
+		return nil
+	}
 	// Each look at damaged pages through a mapping would leave the mapping.
 	if f.torn {
-		if err := checkPages(f.path); err != nil {
-			return fmt.Errorf("cannot read checkpoint %q: %w", f.path, err)
-		}
+		err = checkPages(f.path)
 	}
-
-	db, err := openBeside(f.path)
-	if err == nil {
-		f.reader = db
+	if err != nil {
+		return fmt.Errorf("cannot read checkpoint %q: %w", f.path, err)
 	}
+	f.reader, err = openBeside(f.path)
 	return err
 }
 

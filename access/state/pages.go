@@ -37,8 +37,7 @@ type pages struct {
 
 	root, freelist, end uint64
 	seen                map[uint64]bool
-	lenient             bool    // go on behind damage, and note it
-	damage              []error // lenient
+	damage              []error // that was met; the walk goes on behind it
 	visit               func(bucket string, key, value []byte)
 }
 
@@ -49,7 +48,11 @@ func checkPages(path string) error {
 	if pg == nil || err != nil {
 		return err
 	}
-	return pg.walk(func(string, []byte, []byte) {})
+	damage := pg.walk(func(string, []byte, []byte) {})
+	if len(damage) == 0 {
+		return nil
+	}
+	return damage[0]
 }
 
 // readPages reads a file and finds its newest state; nil when there is no file yet.
@@ -104,33 +107,22 @@ func (pg *pages) take(meta []byte, size int) {
 	pg.end = native.Uint64(meta[40:])
 }
 
-// walk visits every value of every bucket of the newest state.
-func (pg *pages) walk(visit func(bucket string, key, value []byte)) error {
+// walk visits every value of every bucket of the newest state, and returns what is damaged.
+func (pg *pages) walk(visit func(bucket string, key, value []byte)) []error {
 	pg.visit = visit
 	if uint64(len(pg.data)) < pg.end*uint64(pg.size) {
-		if err := pg.bad(0, "the file is cut short"); err != nil {
-			return err
-		}
+		pg.bad(0, "the file is cut short")
 	}
-
-	if err := pg.tree(pg.root, "", nil, nil); err != nil {
-		return err
+	pg.tree(pg.root, "", nil, nil)
+	if pg.freelist != noFreelist {
+		pg.free()
 	}
-
-	if pg.freelist == noFreelist {
-		return nil
-	}
-	return pg.free()
+	return pg.damage
 }
 
-// bad notes damage, and returns it unless the walk goes on.
-func (pg *pages) bad(id uint64, what string) error {
-	err := fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what)
-	if pg.lenient {
-		pg.damage = append(pg.damage, err)
-		return nil
-	}
-	return err
+// bad notes damage.
+func (pg *pages) bad(id uint64, what string) {
+	pg.damage = append(pg.damage, fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what))
 }
 
 // page returns the bytes of a page that nothing else led to.
@@ -161,12 +153,13 @@ func (pg *pages) page(id uint64) (page []byte, problem string) {
 }
 
 // tree walks the pages of a bucket, whose keys lie from low on and below high.
-func (pg *pages) tree(id uint64, bucket string, low, high []byte) error {
+func (pg *pages) tree(id uint64, bucket string, low, high []byte) {
 	page, problem := pg.page(id)
 	if problem != "" {
-		return pg.bad(id, problem)
+		pg.bad(id, problem)
+		return
 	}
-	return pg.elements(id, page, bucket, low, high)
+	pg.elements(id, page, bucket, low, high)
 }
 
 // element returns the n-th element of a page: its flags or none, its key, and what follows the key.
@@ -193,31 +186,27 @@ func element(page []byte, n int, leaf bool) (flags uint32, child uint64, key, va
 	return flags, child, page[from : from+keys], page[from+keys : from+keys+values], true
 }
 
-func (pg *pages) elements(id uint64, page []byte, bucket string, low, high []byte) error {
+func (pg *pages) elements(id uint64, page []byte, bucket string, low, high []byte) {
 	kind := binary.NativeEndian.Uint16(page[8:])
 	count := int(binary.NativeEndian.Uint16(page[10:]))
 	leaf := kind == leafPage
 	if !leaf && kind != branchPage || pageHeader+count*pageElement > len(page) || !leaf && count == 0 {
-		return pg.bad(id, "is neither branch nor leaf")
+		pg.bad(id, "is neither branch nor leaf")
+		return
 	}
 
 	for n := range count {
 		flags, child, key, value, ok := element(page, n, leaf)
 		if !ok || flags > bucketLeaf {
-			if err := pg.bad(id, "has an element that is none"); err != nil {
-				return err
-			}
+			pg.bad(id, "has an element that is none")
 			continue
 		}
 		if n > 0 && bytes.Compare(key, low) <= 0 || n == 0 && bytes.Compare(key, low) < 0 ||
 			high != nil && bytes.Compare(key, high) >= 0 {
-			if err := pg.bad(id, "has keys out of order"); err != nil {
-				return err
-			}
+			pg.bad(id, "has keys out of order")
 		}
 		low = key
 
-		err := error(nil)
 		switch {
 		case !leaf:
 			next := high
@@ -226,41 +215,37 @@ func (pg *pages) elements(id uint64, page []byte, bucket string, low, high []byt
 					next = following
 				}
 			}
-			err = pg.tree(child, bucket, key, next)
+			pg.tree(child, bucket, key, next)
 		case flags == bucketLeaf:
-			err = pg.bucket(id, bucket, key, value)
+			pg.bucket(id, bucket, key, value)
 		default:
 			pg.visit(bucket, key, value)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // bucket walks a bucket, which is a tree of its own or a page within the value.
-func (pg *pages) bucket(id uint64, parent string, name, value []byte) error {
-	if parent != "" || len(value) < 16 {
-		return pg.bad(id, "has a bucket that is none")
+func (pg *pages) bucket(id uint64, parent string, name, value []byte) {
+	const head = 16
+	switch {
+	case parent == "" && len(value) >= head && binary.NativeEndian.Uint64(value) != 0:
+		pg.tree(binary.NativeEndian.Uint64(value), string(name), nil, nil)
+	case parent == "" && len(value) >= head+pageHeader:
+		pg.elements(id, value[head:], string(name), nil, nil)
+	default:
+		pg.bad(id, "has a bucket that is none")
 	}
-	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		return pg.tree(root, string(name), nil, nil)
-	}
-	if len(value) < 16+pageHeader {
-		return pg.bad(id, "has a bucket that is none")
-	}
-	return pg.elements(id, value[16:], string(name), nil, nil)
 }
 
 // free checks the list of free pages: one of them in use would be written over.
-func (pg *pages) free() error {
+func (pg *pages) free() {
 	page, problem := pg.page(pg.freelist)
 	if problem == "" && binary.NativeEndian.Uint16(page[8:]) != freelistPage {
 		problem = "is no list of free pages"
 	}
 	if problem != "" {
-		return pg.bad(pg.freelist, problem)
+		pg.bad(pg.freelist, problem)
+		return
 	}
 
 	count := uint64(binary.NativeEndian.Uint16(page[10:]))
@@ -270,14 +255,15 @@ func (pg *pages) free() error {
 		ids = ids[8:]
 	}
 	if count > uint64(len(ids)/8) {
-		return pg.bad(pg.freelist, "is cut short")
+		pg.bad(pg.freelist, "is cut short")
+		return
 	}
 	for n := range count {
 		id := binary.NativeEndian.Uint64(ids[n*8:])
 		if id >= pg.end || pg.seen[id] {
-			return pg.bad(pg.freelist, "frees a page that is in use")
+			pg.bad(pg.freelist, "frees a page that is in use")
+			return
 		}
 		pg.seen[id] = true
 	}
-	return nil
 }

@@ -135,7 +135,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 		return h, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	err = db.view(func(tx *bbolt.Tx) (err error) {
+	err = db.do(db.View, func(tx *bbolt.Tx) (err error) {
 		h, err = readHeader(tx)
 		if err != nil || !h.exists() {
 			return err

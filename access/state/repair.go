@@ -62,8 +62,7 @@ func (out *Salvaged) checkpoint(path string, into Loader) error {
 		return err
 	}
 
-	pg.lenient = true
-	err = pg.walk(func(bucket string, key, sealed []byte) {
+	damaged := pg.walk(func(bucket string, key, sealed []byte) {
 		if err := out.value(bucket, key, sealed, into); err != nil {
 			tenant := tenantOf(bucket, key)
 			what := fmt.Sprintf("a value of %s (tenant %q)", cmp.Or(bucket, "no bucket"), tenant)
@@ -75,10 +74,10 @@ func (out *Salvaged) checkpoint(path string, into Loader) error {
 		}
 		out.Kept++
 	})
-	for _, damage := range pg.damage {
+	for _, damage := range damaged {
 		out.Dropped = append(out.Dropped, damage.Error())
 	}
-	return err
+	return nil
 }
 
 // value salvages a value.

@@ -17,7 +17,6 @@ const (
 // meter is what a Dir counts of itself.
 type meter struct {
 	times      *tally.Durations
-	shard      atomic.Uint32
 	syncErrors atomic.Uint64
 	failed     atomic.Uint64 // checkpoints that failed
 	lost       atomic.Uint64 // log segments that somebody removed
@@ -29,14 +28,9 @@ func newMeter() *meter {
 	return &meter{times: tally.NewDurations(timeRows, tally.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
-// time notes how long something took that began at a time.
-func (m *meter) time(row int, began time.Time) {
-	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
-}
-
 // synced notes an fsync of the log.
 func (m *meter) synced(began time.Time, err error) {
-	m.time(timeSync, began)
+	m.times.Since(timeSync, began)
 	if err != nil {
 		m.syncErrors.Add(1)
 	}

@@ -60,11 +60,10 @@ func hintPlans(cmd *cobra.Command, layered *settings.Layered) {
 	}
 	for _, name := range plans.Names() {
 		// Replies are kept for ten minutes.
-		if n := plans[name].PerMinute * 10; n > layered.RepliesMax {
-			if layered.Origin("plans."+name+".per_minute") != "" {
-				cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
-					"what is beyond gets 503\n", name, n, layered.RepliesMax)
-			}
+		n := plans[name].PerMinute * 10
+		if n > layered.RepliesMax && layered.Origin("plans."+name+".per_minute") != "" {
+			cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
+				"what is beyond gets 503\n", name, n, layered.RepliesMax)
 		}
 	}
 

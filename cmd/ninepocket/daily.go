@@ -113,22 +113,17 @@ func (d *daily) run() error {
 
 // lock keeps a second run out of the store.
 func (d *daily) lock() (unlock func(), err error) {
-	defer func() {
-		if _, known := errors.AsType[*failure](err); err != nil && !known {
-			err = fmt.Errorf("cannot do the day's work on store %q: %w", d.store, err)
-		}
-	}()
-
-	if err := disk.MkdirAll(disk.OS, d.store, 0o755); err != nil {
-		return nil, err
+	var held *disk.Lock
+	err = disk.MkdirAll(disk.OS, d.store, 0o755)
+	if err == nil {
+		held, err = disk.TakeLock(filepath.Join(d.store, "DAILY.LOCK"), 0o644, 0)
 	}
-	held, err := disk.TakeLock(filepath.Join(d.store, "DAILY.LOCK"), 0o644, 0)
-	if errors.Is(err, disk.ErrLocked) {
-		err = fail(exitFailure, "wait for the other one",
+	switch {
+	case errors.Is(err, disk.ErrLocked):
+		return nil, fail(exitFailure, "wait for the other one",
 			fmt.Errorf("cannot do the day's work on store %q: another run does it", d.store))
-	}
-	if err != nil {
-		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("cannot do the day's work on store %q: %w", d.store, err)
 	}
 	return func() { _ = held.Unlock() }, nil
 }

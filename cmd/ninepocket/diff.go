@@ -29,7 +29,7 @@ func snapshotDiff() *cobra.Command {
 				}
 			}
 
-			changes := diff.Compare(both[0], both[1], diff.Options{})
+			changes := diff.Compare(both[0], both[1], "")
 			return show(cmd, flags.asJSON, changes, func(out *bufio.Writer) { printDiff(out, changes) })
 		},
 	})

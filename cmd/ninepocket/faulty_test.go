@@ -172,7 +172,7 @@ func beFaulty() {
 		seen := truth()
 		if lie := ask(question{}).Clocks; lie != nil {
 			seen.Wall += lie.Wall.Milliseconds()
-			seen.Booted += lie.Boot.Milliseconds()
+			seen.Boot.Up += lie.Boot.Milliseconds()
 			seen.Trust = access.Synced
 			if lie.Unsynced {
 				seen.Trust = access.Unsynced

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -158,12 +159,7 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []ledger.Finding) error
 		return err
 	}
 
-	wrong := 0
-	for _, found := range all {
-		if !found.Good {
-			wrong++
-		}
-	}
+	wrong := len(slices.DeleteFunc(slices.Clone(all), func(found ledger.Finding) bool { return found.Good }))
 	if wrong > 0 {
 		return fail(exitRefused, "",
 			fmt.Errorf("cannot vouch for the fleet: %d of %d findings are wrong", wrong, len(all)))

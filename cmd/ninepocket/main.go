@@ -199,7 +199,7 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 		return " for its flags"
 	}
 
-	near := collector.Nearest(given, func(each func(string)) {
+	near := collector.Nearest(given, func(each func(string) bool) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { each(f.Name) })
 	})
 	if near == "" {

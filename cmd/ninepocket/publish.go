@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/fleet/mirror"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/operate"
@@ -53,12 +54,6 @@ func (flags *publishFlags) addKeep(cmd *cobra.Command, help string) {
 	f.Lookup("keep").DefValue = "0"
 }
 
-// configuration is what the file and the environment say. Variables that are no settings are left
-// for serve to report.
-func (flags *publishFlags) configuration() (settings.Layered, error) {
-	return settings.ReadHere(flags.config)
-}
-
 // terms reads the flags and the configuration, naming every problem.
 func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
@@ -77,7 +72,7 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	wrong.When(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
 
 	// The environment counts as it does for serve.
-	layered, err := flags.configuration()
+	layered, err := settings.ReadHere(flags.config)
 	if err == nil {
 		err = layered.GuardLimits().Validate()
 	}
@@ -96,7 +91,7 @@ type publishedRow struct {
 	*snapshot.Current                    // nil of one that was refused
 	Published         bool               `json:"published"`
 	Guards            []snapshot.Verdict `json:"guards,omitempty"`
-	Pushed            *pushedRow         `json:"pushed,omitempty"` // nil without --to, and when that failed
+	Pushed            *mirror.Pushed     `json:"pushed,omitempty"` // nil without --to, and when that failed
 }
 
 func snapshotPublish() *cobra.Command {
@@ -232,7 +227,7 @@ func snapshotRollback() *cobra.Command {
 			"asked.\n" +
 			"With --to it is then pushed, as by snapshot push; --hold keeps the next daily push out.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			configured, err = conditions.configuration()
+			configured, err = settings.ReadHere(conditions.config)
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}

@@ -16,14 +16,6 @@ import (
 	"ninepocket/internal/term"
 )
 
-// pulledRow is what a pull prints.
-type pulledRow struct {
-	mirror.Pointer
-	Publisher  string `json:"publisher"`
-	Changed    bool   `json:"pulled"`
-	Downloaded int64  `json:"downloaded_bytes"`
-}
-
 func snapshotPull() *cobra.Command {
 	var flags storeFlags
 	var from string
@@ -75,11 +67,10 @@ func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Cache, from stri
 		return asMirrorFailure(err, from)
 	}
 
-	row := pulledRow{done.Pointer, done.By, done.Changed, done.Downloaded}
 	if !done.Changed {
-		return say(cmd, flags.asJSON, row, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
+		return say(cmd, flags.asJSON, done, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
 	}
-	return say(cmd, flags.asJSON, row, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
+	return say(cmd, flags.asJSON, done, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
 		done.By, term.Size(done.Downloaded))
 }
 

@@ -133,35 +133,27 @@ func readKey(path string) (*mirror.Key, error) {
 	return key, err
 }
 
-// pushedRow is what a push prints.
-type pushedRow struct {
-	mirror.Pointer
-	Changed bool  `json:"published"`
-	Sent    int64 `json:"sent_bytes"`
-	Had     int64 `json:"had_bytes"`
-}
-
 // push pushes what is published in the directory store.
-func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir) (pushedRow, error) {
+func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir) (done mirror.Pushed, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
-		return pushedRow{}, asMirrorFailure(err, flags.to)
+		return done, asMirrorFailure(err, flags.to)
 	}
 	// Only what is published here passed the guards.
 	cur, err := dir.Current()
 	if err != nil {
-		return pushedRow{}, err
+		return done, err
 	}
 
 	flags.Now = time.Now()
-	done, err := bucket.Push(ctx, dir, cur.ID, flags.Pushing)
-	return pushedRow{done.Pointer, done.Changed, done.Sent, done.Had}, asMirrorFailure(err, flags.to)
+	done, err = bucket.Push(ctx, dir, cur.ID, flags.Pushing)
+	return done, asMirrorFailure(err, flags.to)
 }
 
 // after pushes when --to is given, once the pointer of the directory store has moved. A script gets
 // one document about both.
 func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
-	var pushed pushedRow
+	var pushed mirror.Pushed
 	var err error
 	if flags.to != "" {
 		pushed, err = flags.push(cmd.Context(), store.dir())
@@ -183,7 +175,7 @@ func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publish
 	return flags.print(cmd, false, &pushed)
 }
 
-func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *pushedRow) error {
+func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *mirror.Pushed) error {
 	return show(cmd, asJSON, row, func(out *bufio.Writer) {
 		if !row.Changed {
 			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, bare(flags.to))

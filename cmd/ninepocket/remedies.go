@@ -106,9 +106,9 @@ var portRemedies = []remedy{
 	on(exitFailure, "a port below 1024 wants the capability CAP_NET_BIND_SERVICE", fs.ErrPermission),
 }
 
-// fits reports whether an error is one that the remedy is for.
-func (r *remedy) fits(err error) bool {
-	return slices.ContainsFunc(r.errs, func(known error) bool { return errors.Is(err, known) })
+// isAny reports whether an error is one of several.
+func isAny(err error, several ...error) bool {
+	return slices.ContainsFunc(several, func(known error) bool { return errors.Is(err, known) })
 }
 
 // asFailure gives an error the remedy that it has, if any; a failure has its own.
@@ -125,7 +125,7 @@ func asFailure(err error, remedies []remedy, folder string) error {
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
 	// A full disk is behind many errors, some of which have a better hint.
 	for _, remedy := range slices.Concat(remedies, diskRemedies) {
-		if remedy.fits(err) {
+		if isAny(err, remedy.errs...) {
 			return remedy.code, strings.ReplaceAll(remedy.hint, "FOLDER", folder)
 		}
 	}

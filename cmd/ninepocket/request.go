@@ -49,7 +49,6 @@ func requestCommand() *cobra.Command {
 func requestCells(line accesslog.Line) []any {
 	return []any{
 		line.Time.Format(time.RFC3339Nano), line.Tenant, line.Key, line.Surface, line.Operation, line.Status,
-		line.Snapshot, line.Bytes,
-		time.Duration(line.Micros) * time.Microsecond,
+		line.Snapshot, line.Bytes, time.Duration(line.Micros) * time.Microsecond,
 	}
 }

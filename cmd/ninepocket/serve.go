@@ -103,7 +103,8 @@ func serveFailure(err error, config *settings.Config) error {
 	case node.StageAccessLog:
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
 	case node.StageMirror:
-		return notReady(asMirrorFailure(err, config.Store))
+		failed := asMirrorFailure(err, config.Store)
+		return fail(exitNotReady, hintOf(failed), failed)
 	case node.StageSnapshot:
 		return noSnapshot(config, err)
 	case node.StageCursors:
@@ -125,11 +126,7 @@ func serveFailure(err error, config *settings.Config) error {
 // like one that was never used, so the hint speaks of both.
 func keysFailure(err error, config *settings.Config) error {
 	failed := stateFailure(err, config)
-	none := config.Control != ""
-	for _, known := range []error{node.ErrNoKeys, keys.ErrNoFile, keys.ErrShared} {
-		none = none || errors.Is(err, known)
-	}
-	if none {
+	if config.Control != "" || isAny(err, node.ErrNoKeys, keys.ErrNoFile, keys.ErrShared) {
 		return fail(exitNotReady, hintOf(failed), fmt.Errorf("cannot serve without keys: %w", err))
 	}
 	return failed
@@ -137,7 +134,7 @@ func keysFailure(err error, config *settings.Config) error {
 
 // stateFailure gives an error of the state directory its remedy, or of the database of the fleet.
 func stateFailure(err error, config *settings.Config) error {
-	if slices.ContainsFunc(controlRemedies, func(known remedy) bool { return known.fits(err) }) {
+	if slices.ContainsFunc(controlRemedies, func(known remedy) bool { return isAny(err, known.errs...) }) {
 		return asFailure(err, controlRemedies, settings.Redact(config.Control))
 	}
 	return asFailure(err, stateRemedies, config.State)
@@ -169,12 +166,4 @@ func noSnapshot(config *settings.Config, err error) error {
 		err = absent
 	}
 	return fail(exitNotReady, hint, cannot(err))
-}
-
-// notReady gives a failure the code of a start that lacks something.
-func notReady(err error) error {
-	if failed, ok := errors.AsType[*failure](err); ok {
-		return fail(exitNotReady, failed.hint, failed.err)
-	}
-	return fail(exitNotReady, "", err)
 }

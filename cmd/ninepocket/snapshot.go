@@ -236,10 +236,11 @@ func (shown *inspected) print(out *bufio.Writer) {
 
 // figure spells a guard's number: counts as they are, shares with four decimals.
 func figure(v float64) string {
+	decimals := 4
 	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		decimals = -1
 	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
 func snapshotVerify() *cobra.Command {
@@ -332,7 +333,7 @@ func (flags *publishFlags) keeps() (int, error) {
 		return flags.keep, nil
 	}
 
-	configured, err := flags.configuration()
+	configured, err := settings.ReadHere(flags.config)
 	keep := configured.Daily.Keep
 	if err == nil && keep < 1 {
 		err = fmt.Errorf("cannot tell how many to keep: daily.keep is %d, which keeps all; give --keep N", keep)

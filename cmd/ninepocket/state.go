@@ -76,8 +76,7 @@ func damageHint(folder string, causes ...error) string {
 	var hints []string
 	for _, err := range causes {
 		remedies := damageRemedies
-		if errors.Is(err, keys.ErrDamaged) || errors.Is(err, keys.ErrEdited) ||
-			errors.Is(err, keys.ErrGone) {
+		if isAny(err, keys.ErrDamaged, keys.ErrEdited, keys.ErrGone) {
 			remedies = stateRemedies
 		}
 		if _, hint := remedyOf(err, remedies, folder); !slices.Contains(hints, hint) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -88,9 +87,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	}
 	// No calls, or no state directory at all.
 	file, err := flags.ReadKeys(cmd.Context())
-	noKeys := slices.ContainsFunc([]error{keys.ErrNoFile, keys.ErrShared, registry.ErrNoKeys},
-		func(known error) bool { return errors.Is(err, known) })
-	if err != nil && (len(rows) == 0 || !noKeys) {
+	if err != nil && (len(rows) == 0 || !isAny(err, keys.ErrNoFile, keys.ErrShared, registry.ErrNoKeys)) {
 		return err
 	}
 	if file == nil {

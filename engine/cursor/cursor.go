@@ -72,10 +72,6 @@ type signingKey struct {
 	macs *sync.Pool
 }
 
-func newSigningKey(k Key) signingKey {
-	return signingKey{id: k.ID, macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, k.Secret[:]) }}}
-}
-
 // NewSigner returns a signer. It needs at least one key, each with an id of its own.
 func NewSigner(keys ...Key) (*Signer, error) {
 	s := &Signer{}
@@ -99,7 +95,7 @@ func (s *Signer) Replace(keys ...Key) error {
 			return fmt.Errorf("two cursor keys have the id %d", k.ID)
 		}
 		seen[k.ID] = true
-		ready[i] = newSigningKey(k)
+		ready[i] = signingKey{k.ID, &sync.Pool{New: func() any { return hmac.New(sha256.New, k.Secret[:]) }}}
 	}
 
 	s.keys.Store(&ready)

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+
+	"ninepocket/engine/cursor"
 )
 
 // machineCursorKey is the number by which one machine calls the secret of its cursors.
@@ -16,7 +18,7 @@ var errOtherNumber = errors.New("the first secret has another number")
 
 // AdoptCursorKey makes the secret of one machine the first one of the fleet, so that walks which began
 // on the machine go on at every server. It returns false where the fleet has another one already.
-func (db *DB) AdoptCursorKey(ctx context.Context, secret [secretLength]byte) (adopted bool, err error) {
+func (db *DB) AdoptCursorKey(ctx context.Context, secret [cursor.KeyLen]byte) (adopted bool, err error) {
 	taken := false // the machine's number is
 	err = db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "lock table ninepocket.cursor_keys in exclusive mode"); err != nil {

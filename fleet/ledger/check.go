@@ -23,7 +23,7 @@ type Finding struct {
 // looked at.
 func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, err error) {
 	var number int
-	var version, at string
+	var version string
 	var standby, durable bool
 	var theirs time.Time
 	var before, after time.Time
@@ -43,13 +43,11 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 		return nil, err
 	}
 
-	at = db.String()
-	add := func(what string, good bool, text string) { all = append(all, Finding{what, good, text}) }
 	choose := func(what string, good bool, is, isNot string) {
 		if !good {
 			is = isNot
 		}
-		add(what, good, at+" "+is)
+		all = append(all, Finding{what, good, db.String() + " " + is})
 	}
 	choose("version", number >= oldest, "is version "+version, "is version "+version+", 14 or later is needed")
 	choose("primary", !standby, "can be written", "is a standby: give the one that is written")
@@ -73,11 +71,11 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	}
 	for i := range servers {
 		if trouble := servers[i].Trouble(""); trouble != "" {
-			add("server", false, trouble)
+			all = append(all, Finding{"server", false, trouble})
 		}
 	}
 	if text := differentImages(servers); text != "" {
-		add("images", false, text)
+		all = append(all, Finding{"images", false, text})
 	}
 	return all, nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"ninepocket/engine/cursor"
 )
 
 const (
@@ -14,19 +16,11 @@ const (
 	// cursorLead is how long servers know a secret before they sign with it. Who did not reach the
 	// database for so long refuses cursors of the others until it does.
 	cursorLead = 10 * time.Minute
-	// secretLength is the length of a secret in bytes.
-	secretLength = 32
 )
-
-// CursorKey is a secret that signs cursors.
-type CursorKey struct {
-	ID     uint8
-	Secret [secretLength]byte
-}
 
 // CursorKeys returns the secrets that sign cursors, the one to sign with first. It makes the first
 // one, and one that follows when the newest is a month old; two are kept.
-func (db *DB) CursorKeys(ctx context.Context) (keys []CursorKey, err error) {
+func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 	var rows []cursorRow
 	err = db.within(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		rows, err = cursorRows(ctx, tx)
@@ -51,7 +45,7 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []CursorKey, err error) {
 		rows[0], rows[1] = rows[1], rows[0] // air: an exchange
 	}
 	for _, row := range rows {
-		keys = append(keys, CursorKey{ID: uint8(row.Number % 256), Secret: [secretLength]byte(row.Secret)})
+		keys = append(keys, cursor.Key{ID: uint8(row.Number % 256), Secret: [cursor.KeyLen]byte(row.Secret)})
 	}
 	return keys, nil
 }
@@ -69,11 +63,8 @@ func due(rows []cursorRow) bool { return len(rows) == 0 || rows[0].Old }
 
 // cursorRows reads the secrets, the newest first.
 func cursorRows(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
-	rows, err := tx.Query(ctx, `select number, secret, made_at < now() - $1::interval, made_at < now() - $2::interval
+	rows, _ := tx.Query(ctx, `select number, secret, made_at < now() - $1::interval, made_at < now() - $2::interval
 		from ninepocket.cursor_keys order by number desc limit 2`, cursorAge, cursorLead)
-	if err != nil {
-		return nil, err
-	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[cursorRow])
 }
 
@@ -88,7 +79,7 @@ func nextCursorKey(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
 		return rows, err
 	}
 
-	var secret [secretLength]byte
+	var secret [cursor.KeyLen]byte
 	// Never fails.
 	_, _ = rand.Read(secret[:])
 	_, err = tx.Exec(ctx, "insert into ninepocket.cursor_keys (secret) values ($1)", secret[:])

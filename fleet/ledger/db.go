@@ -144,6 +144,18 @@ func (db *DB) bound(ctx context.Context, most time.Duration, do func(context.Con
 	return db.explain(do(ctx))
 }
 
+// each runs a query for at most a while, and calls do whenever a row of it is in into. Here and elsewhere,
+// an error of a query is that of its rows, too.
+func (db *DB) each(
+	ctx context.Context, most time.Duration, into []any, do func(), query string, arguments ...any,
+) error {
+	return db.bound(ctx, most, func(ctx context.Context) error {
+		rows, _ := db.pool.Query(ctx, query, arguments...)
+		_, err := pgx.ForEachRow(rows, into, func() error { do(); return nil })
+		return err
+	})
+}
+
 // within runs statements in one transaction, for which somebody waits.
 func (db *DB) within(ctx context.Context, do func(context.Context, pgx.Tx) error) error {
 	return db.ask(ctx, func(ctx context.Context) error {

@@ -149,22 +149,16 @@ func (ex *Exporter) compare(ctx context.Context, rows []access.LedgerRow) (diffe
 // reported are the rows of this incarnation as the ledger has them, without what is known to be lost.
 func (ex *Exporter) reported(ctx context.Context) (map[access.LedgerRow]access.Counts, error) {
 	theirs := map[access.LedgerRow]access.Counts{}
-	err := ex.db.bound(ctx, exportPatience, func(ctx context.Context) error {
-		rows, err := ex.db.pool.Query(ctx, `select tenant, day - date '1970-01-01', key, op, calls - lost_calls,
-			charged - lost_charged from ninepocket.ledger
-			where incarnation = $1 and day > date '1970-01-01' + $2::integer`, ex.options.Incarnation, int32(ex.rolled))
-		if err != nil {
-			return err
-		}
-		var row access.LedgerRow
-		var counts access.Counts
+	var row access.LedgerRow
+	var counts access.Counts
 
-		into := []any{
-			&row.Tenant, (*int32)(&row.Day), &row.Key, (*string)(&row.Operation), &counts.Calls, &counts.Charged,
-		}
-		_, err = pgx.ForEachRow(rows, into, func() error { theirs[row] = counts; return nil })
-		return err
-	})
+	into := []any{
+		&row.Tenant, (*int32)(&row.Day), &row.Key, (*string)(&row.Operation), &counts.Calls, &counts.Charged,
+	}
+	err := ex.db.each(ctx, exportPatience, into, func() { theirs[row] = counts },
+		`select tenant, day - date '1970-01-01', key, op, calls - lost_calls, charged - lost_charged
+		from ninepocket.ledger where incarnation = $1 and day > date '1970-01-01' + $2::integer`,
+		ex.options.Incarnation, int32(ex.rolled))
 	return theirs, err
 }
 
@@ -199,23 +193,23 @@ const given = `(select t as tenant, date '1970-01-01' + d as day, k as key, o as
 
 // arguments are an incarnation and rows as columns.
 func arguments(rows []access.LedgerRow, incarnation string) []any {
-	n := len(rows)
-	tenants := make([]string, n)
-	days := make([]int32, n)
-	keys := make([]string, n)
-	operations := make([]string, n)
-	calls := make([]int64, n)
-	charged := make([]int64, n)
-
-	for i, row := range rows {
-		tenants[i] = row.Tenant
-		days[i] = int32(row.Day)
-		keys[i] = row.Key
-		operations[i] = string(row.Operation)
-		calls[i] = row.Calls
-		charged[i] = row.Charged
+	return []any{
+		incarnation,
+		column(rows, func(row *access.LedgerRow) string { return row.Tenant }),
+		column(rows, func(row *access.LedgerRow) int32 { return int32(row.Day) }),
+		column(rows, func(row *access.LedgerRow) string { return row.Key }),
+		column(rows, func(row *access.LedgerRow) string { return string(row.Operation) }),
+		column(rows, func(row *access.LedgerRow) int64 { return row.Calls }),
+		column(rows, func(row *access.LedgerRow) int64 { return row.Charged }),
 	}
-	return []any{incarnation, tenants, days, keys, operations, calls, charged}
+}
+
+func column[T any](rows []access.LedgerRow, of func(*access.LedgerRow) T) []T {
+	out := make([]T, len(rows))
+	for i := range rows {
+		out[i] = of(&rows[i])
+	}
+	return out
 }
 
 // unsent leaves out what was sent so before: the source tells a row until a checkpoint has it.
@@ -258,8 +252,7 @@ func (ex *Exporter) keep(rows []access.LedgerRow, used map[string]time.Time) {
 
 // Run exports every so often until ctx is done.
 func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	tick := time.Tick(every)
 	for {
 		err := ex.Export(ctx)
 		if ctx.Err() != nil {
@@ -270,7 +263,7 @@ func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 	}
 }

@@ -169,10 +169,7 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 
-	rows, err := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.version)
-	if err != nil {
-		return err
-	}
+	rows, _ := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.version)
 	var name, text string
 	_, err = pgx.ForEachRow(rows, []any{&name, &text}, func() error {
 		tenant := &keys.Tenant{}
@@ -184,11 +181,8 @@ func (r *roll) take(ctx context.Context, tx pgx.Tx) error {
 	}
 
 	// In the order of a keys file, which is that of their making.
-	rows, err = tx.Query(ctx, `select record from ninepocket.keys where version > $1
+	rows, _ = tx.Query(ctx, `select record from ninepocket.keys where version > $1
 		order by number`, r.version)
-	if err != nil {
-		return err
-	}
 	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
 		key := &keys.Key{}
 		if err := json.Unmarshal([]byte(text), key); err != nil {
@@ -228,7 +222,7 @@ func (db *DB) Keys(now func() time.Time) *Keys {
 	return &Keys{db: db, roll: roll{file: keys.NewFile()}, now: now}
 }
 
-// Read implements access.KeySource.
+// Read implements [keys.Source].
 func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
 	changed, err := keys.roll.read(ctx, keys.db)
 	if err != nil {
@@ -238,7 +232,7 @@ func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
 	return keys.roll.file, changed, nil
 }
 
-// String implements access.KeySource.
+// String implements [keys.Source].
 func (keys *Keys) String() string { return keys.db.String() }
 
 // Good returns when the database answered last; the zero time before it did.
@@ -259,14 +253,9 @@ func (db *DB) Note(ctx context.Context, entry []byte) error {
 
 // Notes returns that record, oldest first.
 func (db *DB) Notes(ctx context.Context) (entries [][]byte, err error) {
-	err = db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, "select entry::text from ninepocket.key_log order by number")
-		if err != nil {
-			return err
-		}
-		entries, err = pgx.CollectRows(rows, pgx.RowTo[[]byte])
-		return err
-	})
+	var entry string
+	err = db.each(ctx, db.patience, []any{&entry}, func() { entries = append(entries, []byte(entry)) },
+		"select entry::text from ninepocket.key_log order by number")
 	return entries, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
+	"ninepocket/engine/cursor"
 	"ninepocket/internal/postgrestest"
 )
 
@@ -287,7 +288,7 @@ func TestCursorKeys(t *testing.T) {
 	db, url := open(t)
 	other := connect(t, url)
 	var wg sync.WaitGroup
-	firsts := make([][]CursorKey, 4)
+	firsts := make([][]cursor.Key, 4)
 	for i := range firsts {
 		wg.Go(func() {
 			var err error

@@ -93,13 +93,10 @@ const sumUp = `with through as (
 // Servers returns all servers, those that report first.
 func (db *DB) Servers(ctx context.Context) (all []Server, err error) {
 	err = db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
+		rows, _ := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
 			started_at, seen_at, exported_at, forgotten_at,
 			case when seen_at < now() - $1::interval then now() - seen_at else interval '0' end
 			from ninepocket.servers order by forgotten_at nulls first, seen_at desc, incarnation`, Silence)
-		if err != nil {
-			return err
-		}
 		all, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Server])
 		return err
 	})
@@ -140,27 +137,20 @@ type chargedTo struct {
 func (db *DB) ChargedBy(ctx context.Context, incarnation string) (*Charges, error) {
 	out := &Charges{sums: map[chargedTo]int64{}}
 	err := db.bound(ctx, exportPatience, func(ctx context.Context) error {
-		err := db.pool.QueryRow(ctx, `select rolled - date '1970-01-01' from ninepocket.servers where incarnation = $1`,
+		return db.pool.QueryRow(ctx, `select rolled - date '1970-01-01' from ninepocket.servers where incarnation = $1`,
 			incarnation).Scan((*int32)(&out.rolled))
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return out, err
+	}
 
-		rows, err := db.pool.Query(ctx, `select l.tenant, coalesce(k.record->>'surface', '') = $2,
-				l.day - date '1970-01-01', sum(l.charged)::bigint
+	var of chargedTo
+	var charged int64
+	into := []any{&of.tenant, &of.credits, (*int32)(&of.day), &charged}
+	err = db.each(ctx, exportPatience, into, func() { out.sums[of] += charged },
+		`select l.tenant, coalesce(k.record->>'surface', '') = $2, l.day - date '1970-01-01', sum(l.charged)::bigint
 			from ninepocket.ledger l left join ninepocket.keys k on k.id = l.key
 			where l.incarnation = $1 group by 1, 2, 3`, incarnation, keys.Preview.String())
-		if err != nil {
-			return err
-		}
-		var of chargedTo
-		var charged int64
-		_, err = pgx.ForEachRow(rows, []any{&of.tenant, &of.credits, (*int32)(&of.day), &charged}, func() error {
-			out.sums[of] += charged
-			return nil
-		})
-		return err
-	})
 	return out, err
 }
 

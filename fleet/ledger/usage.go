@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
@@ -16,23 +14,13 @@ import (
 func (db *DB) ReadLedger(
 	ctx context.Context, tenant string, since, until calendar.Day,
 ) (rows []access.LedgerRow, err error) {
-	const query = `select tenant, key, day - date '1970-01-01', op, calls, charged from ninepocket.usage
+	var row access.LedgerRow
+	rows = []access.LedgerRow{}
+	into := []any{&row.Tenant, &row.Key, (*int32)(&row.Day), (*string)(&row.Operation), &row.Calls, &row.Charged}
+	err = db.each(ctx, exportPatience, into, func() { rows = append(rows, row) },
+		`select tenant, key, day - date '1970-01-01', op, calls, charged from ninepocket.usage
 		where ($1 = '' or tenant = $1) and day - date '1970-01-01' between $2::integer and $3::integer
-		order by tenant collate "C", key collate "C", day, op collate "C"`
-
-	err = db.bound(ctx, exportPatience, func(ctx context.Context) error {
-		found, err := db.pool.Query(ctx, query, tenant, int32(since), int32(until))
-		if err != nil {
-			return err
-		}
-
-		rows, err = pgx.CollectRows(found, func(row pgx.CollectableRow) (out access.LedgerRow, err error) {
-			err = row.Scan(&out.Tenant, &out.Key, (*int32)(&out.Day), (*string)(&out.Operation), &out.Calls,
-				&out.Charged)
-			return out, err
-		})
-		return err
-	})
+		order by tenant collate "C", key collate "C", day, op collate "C"`, tenant, int32(since), int32(until))
 	return rows, err
 }
 
@@ -42,42 +30,25 @@ func (db *DB) ReadLedger(
 func (db *DB) ChargedTo(
 	ctx context.Context, tenant string, allowance access.Allowance, from, till int64,
 ) (map[string]int64, error) {
-	const query = `select l.incarnation, sum(l.charged)::bigint
+	charged := map[string]int64{}
+	var incarnation string
+	var units int64
+	err := db.each(ctx, db.patience, []any{&incarnation, &units}, func() { charged[incarnation] = units },
+		`select l.incarnation, sum(l.charged)::bigint
 		from ninepocket.ledger l left join ninepocket.keys k on k.id = l.key
 		where l.tenant = $1 and (coalesce(k.record->>'surface', '') = $2) = $3
 			and l.day - date '1970-01-01' between $4::integer and $5::integer
-		group by 1`
-
-	charged := map[string]int64{}
-	err := db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, query, tenant, keys.Preview.String(), allowance == access.PeriodCredits,
-			int32(calendar.DayOf(from)), int32(calendar.DayOf(till-1)))
-		if err != nil {
-			return err
-		}
-		var incarnation string
-		var units int64
-		_, err = pgx.ForEachRow(rows, []any{&incarnation, &units}, func() error {
-			charged[incarnation] = units
-			return nil
-		})
-		return err
-	})
+		group by 1`, tenant, keys.Preview.String(), allowance == access.PeriodCredits,
+		int32(calendar.DayOf(from)), int32(calendar.DayOf(till-1)))
 	return charged, err
 }
 
 // ReadLastUse returns when each key last made a call, by its id. Keys never used are not in it.
 func (db *DB) ReadLastUse(ctx context.Context) (map[string]time.Time, error) {
 	used := map[string]time.Time{}
-	err := db.ask(ctx, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, "select key, used_at from ninepocket.key_uses")
-		if err != nil {
-			return err
-		}
-		var key string
-		var at time.Time
-		_, err = pgx.ForEachRow(rows, []any{&key, &at}, func() error { used[key] = at.UTC(); return nil })
-		return err
-	})
+	var key string
+	var at time.Time
+	err := db.each(ctx, db.patience, []any{&key, &at}, func() { used[key] = at.UTC() },
+		"select key, used_at from ninepocket.key_uses")
 	return used, err
 }

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -60,9 +61,9 @@ func (store *Store) decide(
 		st := store.locked(p, rule.Allowance)
 		c.order = store.order(st, p, rule, when)
 		standing := st.standing
-		if lack := store.lacks(st.account(c.span), now); lack != nil {
+		if lack, ours := store.lacks(st.account(c.span), now); lack != nil {
 			st.mu.Unlock()
-			if err := store.fill(st, lack, p.Tenant, rule.Allowance); err != nil {
+			if err := store.fill(st, lack, ours, p.Tenant, rule.Allowance); err != nil {
 				return c, standing, err
 			}
 			continue
@@ -235,7 +236,9 @@ func (store *Store) answered(st *seat, a *ask, out reply, err error, shut int64)
 			st.close(&g, now, shut-now.Mono)
 		}
 		decided = append(decided, st.answer(g, now)...)
-		store.meters.take(a, &g)
+		if a.order.leased {
+			store.meters.leases.Add(1)
+		}
 	}
 	store.ask(st, false, decided)
 
@@ -255,10 +258,7 @@ func exhausted(c *call) access.Policy {
 // refuse answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
 func (store *Store) refuse(p *keys.Principal, rule *access.Rule, now access.Instant, wait int64) access.Decision {
 	store.meters.results[resultUnavailable].Add(1)
-	retry := access.UnavailableRetry
-	if wait > 0 {
-		retry = (wait + 999) / 1000
-	}
+	retry := cmp.Or((max(0, wait)+999)/1000, access.UnavailableRetry)
 
 	st := store.locked(p, rule.Allowance)
 	defer st.mu.Unlock()

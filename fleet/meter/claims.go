@@ -34,8 +34,6 @@ const (
 
 // claims are the idempotency keys that calls of this server have in hand.
 type claims struct {
-	prefix string // of all claims of this process
-
 	mu     sync.Mutex
 	number uint64
 	flying map[string]*flight // by record
@@ -60,13 +58,6 @@ type unsure struct {
 	ticket *access.Ticket // nil: of a process before this one
 }
 
-func (cs *claims) begin(life string) {
-	cs.prefix = life + "."
-	cs.flying = map[string]*flight{}
-	cs.open = map[string]int{}
-	cs.lost = map[string]unsure{}
-}
-
 // nameRecord names an idempotency record inside a tenant.
 func nameRecord(op access.Operation, key string) string {
 	name := access.NameReply(op, key)
@@ -74,7 +65,7 @@ func nameRecord(op access.Operation, key string) string {
 }
 
 // take returns the flight of a record: a new one, or the one that is under way.
-func (cs *claims) take(tenant, record string, body access.BodyHash) (f *flight, fresh bool, open int) {
+func (cs *claims) take(life, tenant, record string, body access.BodyHash) (f *flight, fresh bool, open int) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if f := cs.flying[record]; f != nil {
@@ -83,7 +74,7 @@ func (cs *claims) take(tenant, record string, body access.BodyHash) (f *flight, 
 
 	cs.number++
 	f = &flight{
-		id: cs.number, claim: cs.prefix + strconv.FormatUint(cs.number, 36), record: record, body: body,
+		id: cs.number, claim: life + "." + strconv.FormatUint(cs.number, 36), record: record, body: body,
 		done: make(chan struct{}),
 	}
 	cs.flying[record] = f
@@ -93,11 +84,13 @@ func (cs *claims) take(tenant, record string, body access.BodyHash) (f *flight, 
 }
 
 // owned returns the flight that a claim names, or nil.
-func (cs *claims) owned(record string, id uint64) *flight {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	f := cs.flying[record]
-	if f == nil || f.id != id || id == 0 || !f.own {
+func (store *Store) owned(t *access.Ticket, claim *access.Claim) *flight {
+	n := store.names(t.Principal.Tenant)
+	record := n.record(nameRecord(t.Rule.Operation, claim.Key))
+	store.claims.mu.Lock()
+	defer store.claims.mu.Unlock()
+	f := store.claims.flying[record]
+	if f == nil || f.id != claim.ID || claim.ID == 0 || !f.own {
 		return nil
 	}
 	return f
@@ -132,7 +125,7 @@ func (store *Store) Begin(
 
 	n := store.names(t.Principal.Tenant)
 	record := n.record(nameRecord(t.Rule.Operation, key))
-	f, fresh, open := store.claims.take(t.Principal.Tenant, record, body)
+	f, fresh, open := store.claims.take(store.options.life, t.Principal.Tenant, record, body)
 	switch {
 	case !fresh && f.body != body:
 		return access.Claim{Outcome: access.Conflict}, nil
@@ -210,9 +203,7 @@ func (store *Store) begin(t *access.Ticket, n *names, f *flight, open int, now a
 // reply; that decides, and is written here before it is answered. What nobody answered in time is
 // found out later, by this process or the next one.
 func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (access.Receipt, error) {
-	n := store.names(t.Principal.Tenant)
-	record := n.record(nameRecord(t.Rule.Operation, claim.Key))
-	f := store.claims.owned(record, claim.ID)
+	f := store.owned(&t, &claim)
 	if f == nil {
 		return access.Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
 			string(t.Rule.Operation), access.ErrTicket)
@@ -231,8 +222,9 @@ func (store *Store) Commit(t access.Ticket, claim access.Claim, plain []byte) (a
 	}
 	defer store.claims.land(t.Principal.Tenant, f)
 	kept := string(packed)
+	n := store.names(t.Principal.Tenant)
 	out, err := store.do(&command{
-		script: scriptCommit, keys: []string{record, n.times()},
+		script: scriptCommit, keys: []string{f.record, n.times()},
 		args: []string{f.claim, number(t.At), kept, number(access.ReplyMillis)},
 	}, store.options.commit)
 	if err == nil && out.code(1) < 0 {
@@ -309,13 +301,6 @@ func (store *Store) doubt(u unsure) {
 	store.claims.lost[u.batch.Claim] = u
 }
 
-// adopt takes over what the process before this one had prepared.
-func (store *Store) adopt() {
-	for _, batch := range store.journal.Unsettled() {
-		store.doubt(unsure{batch: batch})
-	}
-}
-
 // unsettled returns how many units of a span are of batches that a process before left undecided.
 func (store *Store) unsettled(tenant string, of span) (n int64) {
 	store.claims.mu.Lock()
@@ -360,15 +345,13 @@ func (store *Store) resolveAll(ctx context.Context) {
 // Abort implements [access.Store]. Waiters are woken also when Redis is away: the claim ends by
 // itself.
 func (store *Store) Abort(t access.Ticket, claim access.Claim) (access.Receipt, error) {
-	n := store.names(t.Principal.Tenant)
-	record := n.record(nameRecord(t.Rule.Operation, claim.Key))
-	f := store.claims.owned(record, claim.ID)
+	f := store.owned(&t, &claim)
 	if f == nil {
 		return store.ended(&t, 0, 0, nil)
 	}
 
 	t.Period = f.period
-	_, _ = store.do(aborting(record, f.claim), store.options.Timeout)
+	_, _ = store.do(aborting(f.record, f.claim), store.options.Timeout)
 	store.claims.land(t.Principal.Tenant, f)
 	err := store.Err()
 	if err == nil {

@@ -137,7 +137,7 @@ func BenchmarkCost(b *testing.B) {
 			}
 
 			rule := access.RuleFor(callers[0], access.CardsGet)
-			takes := s.Shared().Takes
+			takes := s.Shared().Commands
 			here := processTime(b)
 			there := redisCPU(b, r)
 			var next, refused atomic.Int64
@@ -159,7 +159,7 @@ func BenchmarkCost(b *testing.B) {
 			b.StopTimer()
 			here = processTime(b) - here
 			there = redisCPU(b, r) - there
-			takes = s.Shared().Takes - takes
+			takes = s.Shared().Commands - takes
 			if n := refused.Load(); n > int64(b.N)/100 {
 				b.Errorf("%d of %d calls were refused", n, b.N)
 			}

@@ -71,28 +71,23 @@ func visit(
 	options.setDefaults()
 	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *redis) error {
 		tenants := map[string]bool{}
-		scan := rueidis.ScanEntry{}
-		for more := true; more; more = scan.Cursor != 0 {
-			var err error
-			scan, err = conn.Do(ctx, conn.B().Scan().Cursor(scan.Cursor).Match(options.Prefix+":{*}:q:*").
+		scan := rueidis.NewScanner(func(cursor uint64) (rueidis.ScanEntry, error) {
+			return conn.Do(ctx, conn.B().Scan().Cursor(cursor).Match(options.Prefix+":{*}:q:*").
 				Count(scanCount).Build()).AsScanEntry()
+		})
+
+		for key := range scan.Iter() {
+			tenant, units, err := free(ctx, conn, &options, key, incarnation, charged, look)
 			if err != nil {
 				return err
 			}
-
-			for _, key := range scan.Elements {
-				units, err := free(ctx, conn, &options, key, incarnation, charged, look)
-				if err != nil {
-					return err
-				}
-				if tenant, _, _, _ := readAllowance(options.Prefix, key); units > 0 {
-					tenants[tenant] = true
-				}
-				freed.Units += units
+			if units > 0 {
+				tenants[tenant] = true
 			}
+			freed.Units += units
 		}
 		freed.Tenants = len(tenants)
-		return nil
+		return scan.Err()
 	})
 	return freed, err
 }
@@ -101,22 +96,22 @@ func visit(
 func free(
 	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, incarnation string, charged Charged,
 	look bool,
-) (int64, error) {
+) (tenant string, units int64, err error) {
 	tenant, allowance, from, ok := readAllowance(options.Prefix, key)
 	if !ok {
-		return 0, nil
+		return "", 0, nil
 	}
 	if allowance == access.PeriodCredits {
 		incarnation += creditsMark
 	}
 	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+incarnation).Build()).AsBool()
 	if err != nil || !there {
-		return 0, err
+		return tenant, 0, err
 	}
 
 	units, known := charged(tenant, allowance, from)
 	if !known {
-		return 0, nil
+		return tenant, 0, nil
 	}
 	only := "0"
 	if look {
@@ -125,9 +120,9 @@ func free(
 	script := conn.B().Eval().Script(forgetSource).Numkeys(1).Key(key).Arg(incarnation, number(units), only).Build()
 	out, err := conn.Do(ctx, script).AsIntSlice()
 	if err != nil || len(out) != 1 {
-		return 0, errors.Join(err, errScript)
+		return tenant, 0, errors.Join(err, errScript)
 	}
-	return out[0], nil
+	return tenant, out[0], nil
 }
 
 // readAllowance reads the key of an allowance: the inverse of spanOf.

@@ -81,9 +81,8 @@ type sending struct {
 // link down. Then everything is refused at once until Redis is found well again.
 type link struct {
 	options  *Options
-	dialer   dialer
 	meters   *meters
-	reassert func(exchange func([]*sending) error, another bool, shut int64) error
+	reassert reasserter
 
 	state atomic.Pointer[linkState]
 	fails chan struct{}
@@ -141,11 +140,12 @@ func (state *linkState) open(now access.Instant) bool {
 	return state.err == nil && now.Mono >= state.shut.Load()
 }
 
-func newLink(
-	options *Options, m *meters, reassert func(exchange func([]*sending) error, another bool, shut int64) error,
-) *link {
+// reasserter says again what this server has: see [Store.reassert].
+type reasserter func(exchange func([]*sending) error, another bool, shut int64) error
+
+func newLink(options *Options, m *meters, reassert reasserter) *link {
 	l := &link{
-		options: options, dialer: options.dialer, meters: m, reassert: reassert, fails: make(chan struct{}, 1),
+		options: options, meters: m, reassert: reassert, fails: make(chan struct{}, 1),
 		woken: make(chan struct{}), arrived: make(chan struct{}, 1),
 	}
 	l.state.Store(&linkState{err: errAway})
@@ -164,7 +164,7 @@ func (l *link) away() error {
 	state := l.state.Load()
 	if state.err == nil && !state.open(l.present()) {
 		return fmt.Errorf("%w: redis at %s: %w: windows are closed for a minute",
-			access.ErrUnavailable, l.dialer, errEmptied)
+			access.ErrUnavailable, l.options.dialer, errEmptied)
 	}
 	return state.err
 }
@@ -239,7 +239,7 @@ func refuseAll(all []*sending, err error) {
 
 // fail takes a connection down, once.
 func (l *link) fail(state *linkState, err error) {
-	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, l.dialer, err)
+	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, l.options.dialer, err)
 	if l.state.CompareAndSwap(state, &linkState{wire: state.wire, err: err}) {
 		nudge(l.fails)
 	}
@@ -313,7 +313,7 @@ func (l *link) connect(ctx context.Context) error {
 	l.state.Load().end()
 	state := &linkState{}
 	var err error
-	state.wire, state.run, err = l.dialer.dial(ctx)
+	state.wire, state.run, err = l.options.dialer.dial(ctx)
 	if err == nil {
 		err = l.birth(ctx, state)
 	}
@@ -360,7 +360,7 @@ func (l *link) birth(ctx context.Context, state *linkState) error {
 
 	state.born = born
 	if _, err := fmt.Sscan(born, &state.bornAt); err != nil {
-		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.dialer, born, err)
+		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.options.dialer, born, err)
 	}
 	if wait := state.bornAt + calendar.MinuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
 		state.shut.Store(l.present().Mono + wait)

@@ -7,35 +7,21 @@ import (
 	"ninepocket/internal/tally"
 )
 
-// The results that decisions are counted by.
-const (
-	resultGranted = iota
-	resultWindow
-	resultQuota
-	resultClosed
-	resultUnavailable
-	resultCount
-)
-
-// ResultNames name the results of Stats.Results.
+// ResultNames name the results of Stats.Results: what became of calls, as the fates from admitted on, and
+// calls whose fate nobody knew.
 var ResultNames = [...]string{"granted", "window_full", "quota_full", "closed", "unavailable"}
 
-// The rows of the durations.
-const (
-	timeTake = iota
-	timeRows
-)
+// resultUnavailable is the last result.
+const resultUnavailable = len(ResultNames) - 1
 
 // meters is what a store counts of itself.
 type meters struct {
 	times   *tally.Durations
-	shard   atomic.Uint32
-	results [resultCount]atomic.Uint64 // calls
-	takes   atomic.Uint64              // asks that were answered
-	leases  atomic.Uint64              // of these, of leases
-	refused atomic.Uint64              // calls refused without asking
-	unknown atomic.Uint64              // calls whose answer came too late or never
-	lost    atomic.Uint64              // shares that found acknowledged writes gone
+	results [len(ResultNames)]atomic.Uint64 // calls
+	leases  atomic.Uint64                   // asks of leases that were answered
+	refused atomic.Uint64                   // calls refused without asking
+	unknown atomic.Uint64                   // calls whose answer came too late or never
+	lost    atomic.Uint64                   // shares that found acknowledged writes gone
 	waiting atomic.Int64
 	batches atomic.Uint64
 	sent    atomic.Uint64
@@ -43,7 +29,7 @@ type meters struct {
 }
 
 func newMeters() *meters {
-	return &meters{times: tally.NewDurations(timeRows, tally.Decades(10*time.Microsecond, time.Second)...)}
+	return &meters{times: tally.NewDurations(1, tally.Decades(10*time.Microsecond, time.Second)...)}
 }
 
 func (m *meters) now() time.Time { return time.Now() }
@@ -52,15 +38,7 @@ func (m *meters) now() time.Time { return time.Now() }
 func (m *meters) batch(n int, began time.Time) {
 	m.batches.Add(1)
 	m.sent.Add(uint64(n))
-	m.times.Observe(tally.Shard(m.shard.Add(1)), timeTake, time.Since(began))
-}
-
-// take notes an answer.
-func (m *meters) take(a *ask, _ *grant) {
-	m.takes.Add(1)
-	if a.order.leased {
-		m.leases.Add(1)
-	}
+	m.times.Since(0, began)
 }
 
 // local notes a call that was decided without asking.
@@ -73,32 +51,23 @@ func (m *meters) local(c *call) {
 
 // decided notes what became of a call.
 func (m *meters) decided(c *call) {
-	switch c.fate {
-	case admitted:
-		m.results[resultGranted].Add(1)
-	case windowFull:
-		m.results[resultWindow].Add(1)
-	case quotaFull:
-		m.results[resultQuota].Add(1)
-	case closed:
-		m.results[resultClosed].Add(1)
-	case undecided, otherSpan:
+	if c.fate >= admitted && c.fate <= closed {
+		m.results[c.fate-admitted].Add(1)
 	}
 }
 
 // Stats are a store's figures since it was opened.
 type Stats struct {
-	Results        [resultCount]uint64 // calls, by what became of them
-	Takes          uint64              // questions that Redis answered
-	Leases         uint64              // of these, for plans above a thousand calls a minute
-	RefusedLocally uint64              // calls refused without asking
-	Unknown        uint64              // calls whose answer came too late, or never
-	Lost           uint64              // tenants that acknowledged writes were lost of
-	Waiting        int64               // calls that wait for an answer
-	Leased         int64               // units of large plans that are taken ahead and not used
-	Batches        uint64              // that were sent
-	Commands       uint64              // in these
-	ClockApart     time.Duration       // the clock of Redis, less ours
+	Results        [len(ResultNames)]uint64 // calls, by what became of them
+	Leases         uint64                   // questions that Redis answered, for plans above a thousand calls a minute
+	RefusedLocally uint64                   // calls refused without asking
+	Unknown        uint64                   // calls whose answer came too late, or never
+	Lost           uint64                   // tenants that acknowledged writes were lost of
+	Waiting        int64                    // calls that wait for an answer
+	Leased         int64                    // units of large plans that are taken ahead and not used
+	Batches        uint64                   // that were sent
+	Commands       uint64                   // in these
+	ClockApart     time.Duration            // the clock of Redis, less ours
 	Up             bool
 	Exchange       tally.Histogram // of a batch
 }
@@ -107,11 +76,11 @@ type Stats struct {
 func (store *Store) Shared() Stats {
 	m := store.meters
 	stats := Stats{
-		Takes: m.takes.Load(), Leases: m.leases.Load(), RefusedLocally: m.refused.Load(), Unknown: m.unknown.Load(),
+		Leases: m.leases.Load(), RefusedLocally: m.refused.Load(), Unknown: m.unknown.Load(),
 		Lost: m.lost.Load(), Waiting: m.waiting.Load(), Leased: store.leasedUnits(),
 		Batches: m.batches.Load(), Commands: m.sent.Load(),
 		ClockApart: time.Duration(m.apart.Load()) * time.Millisecond, Up: store.link.up(),
-		Exchange: m.times.Row(timeTake),
+		Exchange: m.times.Row(0),
 	}
 	for i := range stats.Results {
 		stats.Results[i] = m.results[i].Load()

@@ -60,6 +60,35 @@ func TestKeptRepliesAreOffered(t *testing.T) {
 	}
 }
 
+// TestLateRepliesAreOffered keeps a reply while a server tells another Redis what it has: the reply is
+// offered with the others.
+func TestLateRepliesAreOffered(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	age(t, r, "np")
+	s := startServer(t, r.URL(), "np", nil)
+	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
+	s.admit(p, access.PricesBatch)
+
+	exchanges := 0
+	offered := 0
+	err := s.reassert(func(all []*sending) error {
+		exchanges++
+		if exchanges == 1 {
+			s.offers.keep(&flight{record: "record", claim: "claim"}, "times", s.now().Wall, "late")
+		}
+		for _, one := range all {
+			if one.script == scriptOffer {
+				offered++
+			}
+		}
+		return nil
+	}, true, 0)
+	if err != nil || exchanges != 2 || offered != 1 {
+		t.Errorf("%d replies are offered in %d exchanges: %v", offered, exchanges, err)
+	}
+}
+
 // TestOffersAreBounded keeps no reply longer than Redis does, and no more than fit.
 func TestOffersAreBounded(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -161,7 +162,7 @@ func (cs *connections) exchange(ctx context.Context, number int, born string, al
 	defer cancel()
 	conn := cs.conns[number]
 	results := cs.doMulti(ctx, conn, all)
-	if err := firstFault(results); rueidisNoScript(err) {
+	if answer, ok := rueidis.IsRedisErr(firstFault(results)); ok && answer.IsNoScript() {
 		// After a fail-over. What ran did so once: a repetition is answered as before.
 		if err := cs.load(ctx, conn); err != nil {
 			return nil, err
@@ -237,18 +238,12 @@ func firstFault(results []rueidis.RedisResult) error {
 		if !ours {
 			return err
 		}
-		for _, begin := range linkFaults {
-			if strings.HasPrefix(answer.Error(), begin) {
-				return err
-			}
+		begins := func(begin string) bool { return strings.HasPrefix(answer.Error(), begin) }
+		if slices.ContainsFunc(linkFaults, begins) {
+			return err
 		}
 	}
 	return nil
-}
-
-func rueidisNoScript(err error) bool {
-	answer, ok := rueidis.IsRedisErr(err)
-	return ok && answer.IsNoScript()
 }
 
 // readReply reads the answer of a script.

@@ -14,34 +14,31 @@ type gap struct {
 	acc  *account
 	born string        // the mark of the data
 	done chan struct{} // closed when nobody waits for it any more
-	mine bool          // the caller is to fill it
 }
 
 // lacks returns what Redis may lack of an account: its span began before the data there did, so that
-// something of it may have been lost. It is nil when nothing is missing, or nobody can say it. The
-// caller holds the seat.
-func (store *Store) lacks(acc *account, now access.Instant) *gap {
+// something of it may have been lost; ours says that the caller is to fill it. It is nil when nothing is
+// missing, or nobody can say it. The caller holds the seat.
+func (store *Store) lacks(acc *account, now access.Instant) (lack *gap, ours bool) {
 	state := store.link.state.Load()
 	if store.options.Recorded == nil || acc.whole == state.born || !state.open(store.now()) || now.Mono < acc.tryAt {
-		return nil
+		return nil, false
 	}
 	if acc.from >= state.bornAt {
 		acc.whole = state.born
-		return nil
+		return nil, false
 	}
 	if acc.filling != nil {
-		other := *acc.filling
-		other.mine = false
-		return &other
+		return acc.filling, false
 	}
-	acc.filling = &gap{acc: acc, born: state.born, done: make(chan struct{}), mine: true}
-	return acc.filling
+	acc.filling = &gap{acc: acc, born: state.born, done: make(chan struct{})}
+	return acc.filling, true
 }
 
 // fill enters into Redis what others charged, or waits for the call that does. Where nobody says it,
 // calls go on: that takes an emptied Redis and a database that is away at once.
-func (store *Store) fill(st *seat, lack *gap, tenant string, allowance access.Allowance) error {
-	if !lack.mine {
+func (store *Store) fill(st *seat, lack *gap, ours bool, tenant string, allowance access.Allowance) error {
+	if !ours {
 		if store.options.pacer.wait(2*store.options.Timeout, lack.done, nil) < 0 {
 			return errLate
 		}

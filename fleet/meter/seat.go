@@ -113,7 +113,7 @@ func (store *Store) seat(p *keys.Principal, allowance access.Allowance) *seat {
 		return found
 	}
 
-	n := names{prefix: store.options.Prefix, tenant: p.Tenant, incarnation: store.options.Incarnation}
+	n := store.names(p.Tenant)
 	// One before it may have used the numbers.
 	n.life = store.options.life + "x" + strconv.FormatUint(store.seated.Add(1), 36)
 	if allowance == access.PeriodCredits {

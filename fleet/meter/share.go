@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -147,23 +148,14 @@ func (s *share) account(of span) *account {
 	return s.current
 }
 
-// enter begins a span with what the journal has of it.
-func (s *share) enter(acc *account) {
-	s.accounts[acc.name] = acc
-	s.drop(acc)
-}
-
-// drop forgets the spans before the last two: their calls have ended.
-func (s *share) drop(newest *account) {
-	for len(s.accounts) > 3 {
-		var oldest *account
-		for _, acc := range s.accounts {
-			if acc != newest && (oldest == nil || acc.till < oldest.till) {
-				oldest = acc
-			}
-		}
-		delete(s.accounts, oldest.name)
+// enter begins a span with what the journal has of it. Those before the last two are forgotten: their
+// calls have ended.
+func (s *share) enter(newest *account) {
+	for len(s.accounts) > 2 {
+		ends := func(a, b *account) int { return cmp.Compare(a.till, b.till) }
+		delete(s.accounts, slices.MinFunc(slices.Collect(maps.Values(s.accounts)), ends).name)
 	}
+	s.accounts[newest.name] = newest
 }
 
 func (s *share) window(subject string) *window {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,7 +67,7 @@ func (o *Options) setDefaults() {
 	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultRepliesMax)
 	o.exchange = cmp.Or(o.exchange, exchangeFor)
 	o.commit = cmp.Or(o.commit, commitFor)
-	o.life = cmp.Or(o.life, newLife())
+	o.life = cmp.Or(o.life, rand.Text())
 	o.exact = cmp.Or(o.exact, exactMost)
 	if o.pacer == nil {
 		o.pacer = &goroutines{}
@@ -108,6 +107,7 @@ var _ access.Store = (*Store)(nil)
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
 	store := &Store{options: options, journal: options.Journal, meters: newMeters()}
+	store.claims = claims{flying: map[string]*flight{}, open: map[string]int{}, lost: map[string]unsure{}}
 	if options.dialer == nil {
 		redis, err := newRedis(&store.options, store.meters)
 		if err != nil {
@@ -115,7 +115,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		}
 		store.options.dialer = redis
 	}
-	store.claims.begin(options.life)
 	store.link = newLink(&store.options, store.meters, store.reassert)
 
 	err := store.link.connect(ctx)
@@ -131,15 +130,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		store.options.pacer.beside(func() { store.link.batch(running, number) })
 	}
 	store.options.pacer.beside(func() { store.settle(running) })
-	store.adopt()
+	// What the process before this one had prepared is this one's.
+	for _, batch := range store.journal.Unsettled() {
+		store.doubt(unsure{batch: batch})
+	}
 	return store, nil
-}
-
-// newLife names a process: no two have the same name.
-func newLife() string {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return hex.EncodeToString(random[:])
 }
 
 // now is the present.
@@ -203,18 +198,17 @@ func (store *Store) reassert(exchange func([]*sending) error, another bool, shut
 	store.asserting.Store(true)
 	defer store.asserting.Store(false)
 	var err error
-	for len(all) > 0 && err == nil {
-		n := min(len(all), batchMost)
-		err = exchange(all[:n])
-		all = all[n:]
-	}
-	if another && err == nil {
-		for part := range slices.Chunk(store.offers.commands(store.now().Wall), offersTogether) {
-			err = exchange(part)
-			if err != nil {
-				break
+	say := func(all []*sending, together int) {
+		for part := range slices.Chunk(all, together) {
+			if err == nil {
+				err = exchange(part)
 			}
 		}
+	}
+	say(all, batchMost)
+	// Last, so that a reply which the Redis before kept until now is among them.
+	if another && err == nil {
+		say(store.offers.commands(store.now().Wall), offersTogether)
 	}
 	if lost := store.meters.lost.Load() - before; lost > 0 {
 		store.options.Report(&LostError{Tenants: int(lost)})

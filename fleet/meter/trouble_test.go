@@ -239,7 +239,7 @@ func TestPreparedResolves(t *testing.T) {
 
 			// As Commit does, as far as it comes.
 			n := s.names(name)
-			f := s.claims.owned(n.record(nameRecord(access.PricesBatch, "k")), claim.ID)
+			f := s.owned(&call.Ticket, &claim)
 			batch, err := s.journal.Prepare(call.Ticket, f.claim, f.record)
 			if err != nil {
 				t.Fatal(err)

@@ -61,7 +61,7 @@ func TestPullBefore(t *testing.T) {
 	// Without it a server begins with what is published.
 	signed := model.Get("prod/" + epochName(1))
 	other := Pointer{Format: pointerForm, Epoch: 1, ID: first, ManifestSHA256: done.ManifestSHA256, PublishedAt: day}
-	forged, err := other.seal(newKey(t, "ops-2026"))
+	forged, err := seal(kindCurrent, &other, newKey(t, "ops-2026"))
 	if err != nil {
 		t.Fatal(err)
 	}

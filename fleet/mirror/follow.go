@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,14 +53,11 @@ func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pull
 				slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
 		}
 
-		wait := poll
 		failing = min(max(firstWait, 2*failing), longestWait)
 		if err == nil {
 			failing = 0
-		} else {
-			wait = failing
 		}
-		if !pause(ctx, wait) {
+		if !pause(ctx, cmp.Or(failing, poll)) {
 			return
 		}
 	}
@@ -67,13 +65,11 @@ func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pull
 
 // pause waits for a time, a fifth more or less. It reports false when ctx is done first.
 func pause(ctx context.Context, wait time.Duration) bool {
-	//nolint:gosec // it spreads load, and hides nothing
-	timer := time.NewTimer(wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5)))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	//nolint:gosec // it spreads load, and hides nothing
+	case <-time.After(wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5))):
 		return true
 	}
 }
@@ -94,45 +90,32 @@ func (c *Cache) restore() error {
 		return nil
 	}
 
-	begin := &keyring{keys: c.o.Publishers}
+	ring := Trust{Keys: c.o.Publishers}
 	b, err := disk.ReadFile(c.disk, filepath.Join(c.dir.Root(), trustFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		c.ring = begin
-		return nil
-	}
 	var last remembered
 	if err == nil {
 		err = json.Unmarshal(b, &last)
 	}
-	if err != nil {
+	same := func(a, b Publisher) bool { return a.String() == b.String() }
+	if err == nil && slices.EqualFunc(last.Publishers, c.o.Publishers, same) {
+		ring, _, err = parseTrust([]byte(last.Trust))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
 	}
 
-	same := func(a, b Publisher) bool { return a.String() == b.String() }
-	if !slices.EqualFunc(last.Publishers, c.o.Publishers, same) {
-		c.ring = begin
-		return nil
-	}
-	t, _, err := parseTrust([]byte(last.Trust))
-	if err != nil {
-		return fmt.Errorf("cannot read which keys are trusted here: %w", err)
-	}
-	c.ring = &keyring{t.Version, t.Keys, t.Retired}
-	c.stats.trusted.Store(t.Version)
+	c.ring = &ring
+	c.note(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
 
 // follow takes up the TRUST of the bucket, version by version. An older one than that which holds
 // here is passed over, for stores may answer what they had a moment ago.
 func (c *Cache) follow(ctx context.Context) error {
-	newest, tag, err := c.bucket.get(ctx, trustName, c.seen)
+	t, newest, tag, err := c.bucket.trust(ctx, trustName, c.seen)
 	if errors.Is(err, errAbsent) || errors.Is(err, errUnchanged) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	t, _, err := parseTrust(newest)
 	if err != nil {
 		return err
 	}
@@ -145,25 +128,25 @@ func (c *Cache) follow(ctx context.Context) error {
 		if err := c.remember(last); err != nil {
 			return err
 		}
-		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.version))
+		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.Version))
 	}
 	c.ring = &ring
 	c.seen = tag
-	c.stats.trusted.Store(ring.version)
+	c.note(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
 
 // chain follows the versions of TRUST up to the newest one. last is nil when there was nothing to
 // take up.
-func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring keyring, last []byte, err error) {
+func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring Trust, last []byte, err error) {
 	ring = *c.ring
-	if newest.Version > ring.version+mostVersions {
-		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.version,
+	if newest.Version > ring.Version+mostVersions {
+		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.Version,
 			ErrTrustBroken)
 	}
 
-	begun := ring.version > 0
-	for version := ring.version + 1; version <= newest.Version; version++ {
+	begun := ring.Version > 0
+	for version := ring.Version + 1; version <= newest.Version; version++ {
 		next := content
 		if version < newest.Version {
 			next, _, err = c.bucket.get(ctx, trustVersion(version), "")
@@ -177,8 +160,8 @@ func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring 
 		if _, untrusted := errors.AsType[*UntrustedError](err); untrusted && !begun && version < newest.Version {
 			continue
 		}
-		if err == nil && taken.version != version {
-			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", taken.version, version, ErrTrustBroken)
+		if err == nil && taken.Version != version {
+			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", taken.Version, version, ErrTrustBroken)
 		}
 		if err != nil {
 			return ring, nil, err

@@ -26,7 +26,7 @@ func samplePointer() *Pointer {
 func FuzzCurrent(f *testing.F) {
 	key := fixedKey("ops-2026")
 	publishers := []Publisher{key.Publisher()}
-	sealed, err := samplePointer().seal(key)
+	sealed, err := seal(kindCurrent, samplePointer(), key)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func FuzzCurrent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := p.seal(key)
+		again, err := seal(kindCurrent, &p, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func FuzzCurrent(f *testing.F) {
 func FuzzFlip(f *testing.F) {
 	key := fixedKey("ops-2026")
 	publishers := []Publisher{key.Publisher()}
-	sealed, err := samplePointer().seal(key)
+	sealed, err := seal(kindCurrent, samplePointer(), key)
 	if err != nil {
 		f.Fatal(err)
 	}

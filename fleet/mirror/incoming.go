@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -30,42 +29,28 @@ var ErrWrongBytes = errors.New("the store gave other bytes than were published")
 
 // incoming is the folder with what came of sections so far. It outlives a crash: what is there is
 // hashed, and the rest is asked for.
-type incoming struct {
-	bucket *Bucket
-	dir    *snapshot.Dir
-	folder string
-	bytes  *atomic.Int64 // counts what was downloaded
-}
+func (c *Cache) incoming() string { return filepath.Join(c.dir.Root(), "incoming") }
 
-// incoming makes the folder.
-func (c *Cache) incoming() (*incoming, error) {
-	folder := filepath.Join(c.dir.Root(), "incoming")
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // published data is public
-		return nil, fmt.Errorf("cannot keep what is pulled: %w", err)
-	}
-	return &incoming{c.bucket, c.dir, folder, &c.stats.bytes}, nil
-}
-
-func (in *incoming) path(section *snapshot.Section) string {
-	return filepath.Join(in.folder, section.SHA256)
+func (c *Cache) path(section *snapshot.Section) string {
+	return filepath.Join(c.incoming(), section.SHA256)
 }
 
 // open opens a section that was fetched.
-func (in *incoming) open(section snapshot.Section) (io.ReadCloser, error) {
-	return os.Open(in.path(&section))
+func (c *Cache) open(section snapshot.Section) (io.ReadCloser, error) {
+	return os.Open(c.path(&section))
 }
-
-// clear removes the folder. What stays is used by the next pull, or removed by it.
-func (in *incoming) clear() { _ = os.RemoveAll(in.folder) }
 
 // fetch brings the sections of a snapshot here, each from another snapshot of the directory store
 // where one has it.
-func (in *incoming) fetch(ctx context.Context, m *snapshot.Manifest) error {
-	known := in.known()
+func (c *Cache) fetch(ctx context.Context, m *snapshot.Manifest) error {
+	if err := os.MkdirAll(c.incoming(), 0o755); err != nil { //nolint:gosec // published data is public
+		return fmt.Errorf("cannot keep what is pulled: %w", err)
+	}
+	known := c.known()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, section := range distinct(m) {
-		group.Go(func() error { return in.section(ctx, &section, known[section.SHA256]) })
+		group.Go(func() error { return c.section(ctx, &section, known[section.SHA256]) })
 	}
 	return group.Wait()
 }
@@ -84,27 +69,27 @@ func distinct(m *snapshot.Manifest) []snapshot.Section {
 }
 
 // known are the files of sections that the directory store has, by their strong checksums.
-func (in *incoming) known() map[string]string {
+func (c *Cache) known() map[string]string {
 	// Without any, everything is downloaded.
-	all, _ := in.dir.List()
+	all, _ := c.dir.List()
 	files := map[string]string{}
 	for _, m := range all {
 		for _, section := range m.Served() {
-			files[section.SHA256] = filepath.Join(in.dir.Path(m.ID), section.File)
+			files[section.SHA256] = filepath.Join(c.dir.Path(m.ID), section.File)
 		}
 	}
 	return files
 }
 
 // section brings one section here.
-func (in *incoming) section(ctx context.Context, section *snapshot.Section, here string) (err error) {
-	if here != "" && in.copied(section, here) {
+func (c *Cache) section(ctx context.Context, section *snapshot.Section, here string) (err error) {
+	if here != "" && c.copied(section, here) {
 		return nil
 	}
 
 	for failed := 0; failed < tries; {
 		var came int64
-		came, err = in.download(ctx, section)
+		came, err = c.download(ctx, section)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errAbsent) {
 			return err
 		}
@@ -116,7 +101,7 @@ func (in *incoming) section(ctx context.Context, section *snapshot.Section, here
 }
 
 // copied copies a section that another snapshot has. Where that one is damaged, it is downloaded.
-func (in *incoming) copied(section *snapshot.Section, here string) bool {
+func (c *Cache) copied(section *snapshot.Section, here string) bool {
 	from, err := os.Open(here)
 	if err != nil {
 		return false
@@ -128,12 +113,12 @@ func (in *incoming) copied(section *snapshot.Section, here string) bool {
 	if err != nil || hex.EncodeToString(sum[:]) != section.SHA256 {
 		return false
 	}
-	return os.WriteFile(in.path(section), b, 0o644) == nil //nolint:gosec // published data is public
+	return os.WriteFile(c.path(section), b, 0o644) == nil //nolint:gosec // published data is public
 }
 
 // download asks for what is missing of a section, and returns how many bytes came.
-func (in *incoming) download(ctx context.Context, section *snapshot.Section) (came int64, err error) {
-	file, err := os.OpenFile(in.path(section), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // published data is public
+func (c *Cache) download(ctx context.Context, section *snapshot.Section) (came int64, err error) {
+	file, err := os.OpenFile(c.path(section), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // published data is public
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +132,7 @@ func (in *incoming) download(ctx context.Context, section *snapshot.Section) (ca
 		err = startOver(file, sum)
 	}
 	if err == nil && have < section.Bytes {
-		came, err = in.append(ctx, file, sum, section, have)
+		came, err = c.append(ctx, file, sum, section, have)
 		have += came
 	}
 	if err != nil {
@@ -170,17 +155,17 @@ func startOver(file *os.File, sum hash.Hash) error {
 
 // append downloads what follows the first bytes of a section. The object's name follows from its
 // bytes, so that it is the same one as before, and the hash at the end says whether it was.
-func (in *incoming) append(
+func (c *Cache) append(
 	ctx context.Context, file io.Writer, sum hash.Hash, section *snapshot.Section, have int64,
 ) (came int64, err error) {
-	body, err := in.bucket.rest(ctx, blobs+section.SHA256, have)
+	body, err := c.bucket.rest(ctx, blobs+section.SHA256, have)
 	if err != nil {
 		return 0, err
 	}
 	defer body.Close() //nolint:errcheck // only read
 
 	came, err = io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, section.Bytes-have))
-	in.bytes.Add(came)
+	c.note(func(s *Stats) { s.Downloaded += came })
 	if err == nil && have+came < section.Bytes {
 		err = io.ErrUnexpectedEOF
 	}

@@ -93,10 +93,10 @@ func ReadKey(path string) (*Key, error) {
 	}
 
 	fields := strings.Fields(string(b))
-	if len(fields) != 3 || fields[0] != keyForm || !keyID.MatchString(fields[1]) {
-		return nil, fmt.Errorf("cannot read the key of a publisher from %q: %w", path, ErrKey)
+	var seed []byte
+	if len(fields) == 3 && fields[0] == keyForm && keyID.MatchString(fields[1]) {
+		seed, err = base64.StdEncoding.Strict().DecodeString(fields[2])
 	}
-	seed, err := base64.StdEncoding.Strict().DecodeString(fields[2])
 	if err != nil || len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("cannot read the key of a publisher from %q: %w", path, ErrKey)
 	}

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,11 +108,7 @@ func credentials(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{}, fmt.Errorf("cannot read credentials: %w", err)
 	}
 
-	profile := os.Getenv("AWS_PROFILE")
-	if profile == "" {
-		profile = "default"
-	}
-	section := profileOf(string(b), profile)
+	section := profileOf(string(b), cmp.Or(os.Getenv("AWS_PROFILE"), "default"))
 	return chosen(func(name string) string { return section[strings.ToLower(name)] })
 }
 

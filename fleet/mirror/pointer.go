@@ -40,10 +40,10 @@ type Pointer struct {
 // ErrForm means: an object is not of the form that this program reads.
 var ErrForm = errors.New("this program does not read it")
 
-// seal spells the pointer with a signature.
-func (p *Pointer) seal(key *Key) ([]byte, error) {
-	body, err := spell(p)
-	return sign(kindCurrent, body, key), err
+// seal spells v with its signatures.
+func seal(kind string, v any, keys ...*Key) ([]byte, error) {
+	body, err := spell(v)
+	return sign(kind, body, keys...), err
 }
 
 // spell writes v as a text that can be signed.

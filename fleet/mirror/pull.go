@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"ninepocket/internal/disk"
@@ -47,19 +47,17 @@ type Cache struct {
 	o      CacheOptions
 
 	mu   sync.Mutex // held while pulling; guards the next four
-	ring *keyring   // nil before it was read
+	ring *Trust     // nil before it was read
 	tag  string     // of the CURRENT that was taken up last
 	seen string     // tag of the TRUST that was looked at last
-	turn turn
-
-	stats struct {
-		asked   atomic.Int64 // Unix milliseconds of the last answer about CURRENT
-		bytes   atomic.Int64
-		took    atomic.Int64 // nanoseconds of downloads
-		trusted atomic.Uint64
-		seen    atomic.Pointer[snapshot.Current] // what is published, whether it is here or not
-		epoch   atomic.Uint64
+	turn struct {
+		tag string // of the CURRENT that this server downloads
+		at  time.Time
 	}
+
+	figures   sync.Mutex // guards the next two
+	stats     Stats
+	published snapshot.Current // whether it is here or not
 }
 
 // NewCache returns a follower of the bucket into a directory store.
@@ -82,33 +80,31 @@ type Stats struct {
 
 // Stats returns the figures.
 func (c *Cache) Stats() Stats {
-	s := Stats{
-		Downloaded: c.stats.bytes.Load(), Took: time.Duration(c.stats.took.Load()), Trust: c.stats.trusted.Load(),
-		Epoch: c.stats.epoch.Load(),
-	}
-	if seen := c.stats.seen.Load(); seen != nil {
-		s.Published = seen.Epoch
-	}
-	if asked := c.stats.asked.Load(); asked > 0 {
-		s.Asked = time.UnixMilli(asked)
-	}
-	return s
+	c.figures.Lock()
+	defer c.figures.Unlock()
+	return c.stats
+}
+
+// note changes the figures.
+func (c *Cache) note(change func(*Stats)) {
+	c.figures.Lock()
+	defer c.figures.Unlock()
+	change(&c.stats)
 }
 
 // Published is what the store said last, before its bytes are here; zero: it never said anything.
 func (c *Cache) Published() (cur snapshot.Current, asked time.Time) {
-	if seen := c.stats.seen.Load(); seen != nil {
-		cur = *seen
-	}
-	return cur, c.Stats().Asked
+	c.figures.Lock()
+	defer c.figures.Unlock()
+	return c.published, c.stats.Asked
 }
 
 // Pulled is what became of a pull.
 type Pulled struct {
 	Pointer
-	By         string // key that signed it
-	Changed    bool   // false: nothing new is published
-	Downloaded int64  // bytes of sections
+	By         string `json:"publisher"`        // key that signed it
+	Changed    bool   `json:"pulled"`           // false: nothing new is published
+	Downloaded int64  `json:"downloaded_bytes"` // of sections
 }
 
 // Pull asks once what is published and takes it up: first the signature, then the epoch, the
@@ -131,16 +127,16 @@ func (c *Cache) pull(ctx context.Context, patient bool) (Pulled, error) {
 	}
 
 	began := time.Now()
-	before := c.stats.bytes.Load()
+	before := c.Stats().Downloaded
 	err = c.take(ctx, &done.Pointer, done.By)
-	done.Downloaded = c.stats.bytes.Load() - before
-	c.stats.took.Add(int64(time.Since(began)))
+	done.Downloaded = c.Stats().Downloaded - before
+	c.note(func(s *Stats) { s.Took += time.Since(began) })
 	if err != nil {
 		return done, fmt.Errorf("cannot pull epoch %d, snapshot %q, from %s: %w", done.Epoch, done.ID, c.bucket, err)
 	}
 
 	c.tag = tag
-	c.stats.epoch.Store(done.Epoch)
+	c.note(func(s *Stats) { s.Epoch = done.Epoch })
 	return done, nil
 }
 
@@ -150,16 +146,17 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 		return done, "", err
 	}
 	content, tag, err := c.bucket.get(ctx, currentName, c.tag)
+	if err == nil || errors.Is(err, errUnchanged) {
+		c.note(func(s *Stats) { s.Asked = time.Now().Truncate(time.Millisecond) })
+	}
 	switch {
 	case errors.Is(err, errUnchanged):
-		c.stats.asked.Store(time.Now().UnixMilli())
 		return done, "", nil
 	case errors.Is(err, errAbsent):
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, ErrNothing)
 	case err != nil:
 		return done, "", err
 	}
-	c.stats.asked.Store(time.Now().UnixMilli())
 
 	text, err := cutSigned(kindCurrent, content)
 	if err != nil {
@@ -169,13 +166,12 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 	if err := c.follow(ctx); err != nil {
 		return done, "", err
 	}
-	done.By, err = c.ring.signer(&text)
-	if err == nil {
-		done.Pointer, err = parsePointer(text.body)
-	}
+	next, err := c.ring.pointer(&text)
 	if err != nil {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	}
+	done.Pointer = next.Pointer
+	done.By = next.by
 
 	here, err := c.dir.Current()
 	switch {
@@ -188,26 +184,23 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
 		c.tag = tag
-		c.stats.epoch.Store(done.Epoch)
+		c.note(func(s *Stats) { s.Epoch = done.Epoch })
 	default:
 		done.Changed = true
 	}
-	seen := done.current()
-	c.stats.seen.Store(&seen)
+	c.note(func(s *Stats) {
+		s.Published = done.Epoch
+		c.published = done.current()
+	})
 	return done, tag, nil
-}
-
-// turn is when this server downloads a publication.
-type turn struct {
-	tag string // of its CURRENT
-	at  time.Time
 }
 
 // awaits reports whether this server downloads a publication later: a thousand servers must not ask
 // the store for the same sections in the same second. It goes on asking what is published meanwhile.
 func (c *Cache) awaits(tag string, next *Pointer, now time.Time) bool {
 	if c.turn.tag != tag {
-		c.turn = turn{tag, now.Add(spread(next, now))}
+		c.turn.tag = tag
+		c.turn.at = now.Add(spread(next, now))
 	}
 	return now.Before(c.turn.at)
 }
@@ -242,24 +235,18 @@ func (c *Cache) take(ctx context.Context, next *Pointer, by string) error {
 // other servers still serve it. Its manifest is named by the CURRENT that was signed then.
 func (c *Cache) before(ctx context.Context, next *Pointer) (before Pointer, found bool) {
 	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.o.Recent || c.dir.Has(next.Previous) {
-		return Pointer{}, false
+		return before, false
 	}
 
 	// Epochs may have been passed over, or be of the same snapshot.
 	for epoch := next.Epoch - 1; epoch > 0 && epoch+epochsBack >= next.Epoch; epoch-- {
 		content, _, err := c.bucket.get(ctx, epochName(epoch), "")
-		var text signedText
+		var old signedPointer
 		if err == nil {
-			text, err = cutSigned(kindCurrent, content)
+			old, err = c.ring.current(content)
 		}
-		if err == nil {
-			_, err = c.ring.signer(&text)
-		}
-		if err == nil {
-			before, err = parsePointer(text.body)
-		}
-		if err == nil && before.ID == next.Previous && before.Epoch == epoch {
-			return before, true
+		if err == nil && old.ID == next.Previous && old.Epoch == epoch {
+			return old.Pointer, true
 		}
 	}
 	return Pointer{}, false
@@ -279,16 +266,12 @@ func (c *Cache) bring(ctx context.Context, next *Pointer) error {
 		return err
 	}
 
-	in, err := c.incoming()
-	if err != nil {
+	if err := c.fetch(ctx, m); err != nil {
 		return err
 	}
-	if err := in.fetch(ctx, m); err != nil {
+	if err := c.dir.Import(next.ID, manifest, c.open); err != nil {
 		return err
 	}
-	if err := c.dir.Import(next.ID, manifest, in.open); err != nil {
-		return err
-	}
-	in.clear()
+	_ = os.RemoveAll(c.incoming()) // what stays is used by the next pull, or removed by it
 	return nil
 }

@@ -272,7 +272,7 @@ func TestPullRollback(t *testing.T) {
 	other := Pointer{
 		Format: pointerForm, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}
-	sealed, err := other.seal(w.key)
+	sealed, err := seal(kindCurrent, &other, w.key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,9 +50,9 @@ type Pushing struct {
 // Pushed is what became of a push.
 type Pushed struct {
 	Pointer
-	Changed bool  // false: it was published before
-	Sent    int64 // bytes of sections
-	Had     int64 // bytes of sections that the store had
+	Changed bool  `json:"published"`  // false: it was published before
+	Sent    int64 `json:"sent_bytes"` // of sections
+	Had     int64 `json:"had_bytes"`  // of sections that the store had
 }
 
 // Push publishes a snapshot of a directory store to all servers that follow the bucket. What was
@@ -145,24 +145,15 @@ func (b *Bucket) probe(ctx context.Context) error {
 }
 
 // publishers reads which keys may sign. The own key must be one of them.
-func (b *Bucket) publishers(ctx context.Context, key *Key) (keyring, error) {
-	own := keyring{keys: []Publisher{key.Publisher()}}
-	newest, _, err := b.get(ctx, trustName, "")
+func (b *Bucket) publishers(ctx context.Context, key *Key) (Trust, error) {
+	t, _, _, err := b.trust(ctx, trustName, "")
 	if errors.Is(err, errAbsent) {
-		return own, nil
+		return Trust{Keys: []Publisher{key.Publisher()}}, nil
 	}
-	if err != nil {
-		return own, err
+	if err != nil || t.names(key.Publisher()) {
+		return t, err
 	}
-
-	t, _, err := parseTrust(newest)
-	if err != nil {
-		return own, err
-	}
-	if t.names(key.Publisher()) {
-		return keyring{t.Version, t.Keys, t.Retired}, nil
-	}
-	return own, fmt.Errorf("cannot publish with key %q: TRUST %d does not name it: %w", key.ID, t.Version,
+	return t, fmt.Errorf("cannot publish with key %q: TRUST %d does not name it: %w", key.ID, t.Version,
 		ErrNotPublisher)
 }
 
@@ -174,7 +165,7 @@ type signedPointer struct {
 
 // published reads what is published, and whether somebody holds it. Its tag is "" when nothing is
 // published.
-func (b *Bucket) published(ctx context.Context, ring *keyring, o *Pushing) (old signedPointer, tag string, err error) {
+func (b *Bucket) published(ctx context.Context, ring *Trust, o *Pushing) (old signedPointer, tag string, err error) {
 	content, tag, err := b.get(ctx, currentName, "")
 	if errors.Is(err, errAbsent) {
 		return signedPointer{}, "", nil
@@ -183,13 +174,7 @@ func (b *Bucket) published(ctx context.Context, ring *keyring, o *Pushing) (old 
 		return signedPointer{}, "", err
 	}
 
-	text, err := cutSigned(kindCurrent, content)
-	if err == nil {
-		old.by, err = ring.signer(&text)
-	}
-	if err == nil {
-		old.Pointer, err = parsePointer(text.body)
-	}
+	old, err = ring.current(content)
 	switch {
 	case err != nil && o.Replace:
 		return signedPointer{}, tag, nil
@@ -247,8 +232,8 @@ func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
 }
 
 // publish writes CURRENT where it still has the tag, and keeps a copy of it.
-func (b *Bucket) publish(ctx context.Context, ring *keyring, next *Pointer, tag string, key *Key) error {
-	sealed, err := next.seal(key)
+func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag string, key *Key) error {
+	sealed, err := seal(kindCurrent, next, key)
 	if err != nil {
 		return err
 	}
@@ -275,7 +260,7 @@ func (b *Bucket) publish(ctx context.Context, ring *keyring, next *Pointer, tag 
 
 // afterwards looks at what CURRENT is after a write that was refused, or whose answer was lost.
 func (b *Bucket) afterwards(
-	ctx context.Context, ring *keyring, next *Pointer, sealed []byte, tag string, cause error,
+	ctx context.Context, ring *Trust, next *Pointer, sealed []byte, tag string, cause error,
 ) error {
 	content, now, err := b.get(ctx, currentName, "")
 	switch {
@@ -288,16 +273,10 @@ func (b *Bucket) afterwards(
 		return fmt.Errorf("cannot publish epoch %d: %w", next.Epoch, cause)
 	}
 
+	other, err := ring.current(content)
 	who := "somebody without a trusted key"
-	text, err := cutSigned(kindCurrent, content)
-	if err == nil {
-		var by string
-		by, err = ring.signer(&text)
-		who = strconv.Quote(by)
-	}
-	var other Pointer
-	if err == nil {
-		other, err = parsePointer(text.body)
+	if other.by != "" {
+		who = strconv.Quote(other.by)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot publish epoch %d: %s wrote CURRENT: %w: %w", next.Epoch, who, ErrTooLate, err)

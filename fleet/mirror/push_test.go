@@ -66,6 +66,31 @@ func race(t *testing.T, store *s3test.Store) {
 	w.pulls(w.server(), won[last], last)
 }
 
+// TestPushBesideAStranger finds a CURRENT that no trusted key signed where its own was to be.
+func TestPushBesideAStranger(t *testing.T) {
+	model := s3test.Start(t)
+	w := newWorld(t, model.Store)
+	id := w.build(1)
+	forged, err := seal(kindCurrent, &Pointer{
+		Format: pointerForm, Epoch: 1, ID: id, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
+	}, newKey(t, "ops-1999"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	model.Set(func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		if s3test.Of(http.MethodPut, "prod/CURRENT")(r) {
+			model.Put("prod/CURRENT", forged)
+		}
+		next.ServeHTTP(rw, r)
+	})
+	_, err = w.bucket.Push(t.Context(), w.dir, id, w.pushing())
+	const want = "somebody without a trusted key wrote CURRENT"
+	if !errors.Is(err, ErrTooLate) || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%v, want %s", err, want)
+	}
+}
+
 // TestPushTooLate publishes between the look of another push and its write.
 func TestPushTooLate(t *testing.T) {
 	model := s3test.Start(t)

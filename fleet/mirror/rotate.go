@@ -102,22 +102,25 @@ func (b *Bucket) rotate(ctx context.Context, key *Key, change func(*Trust) (Trus
 	return next, err
 }
 
+// trust reads a TRUST under one of its names, unless its tag is the given one.
+func (b *Bucket) trust(ctx context.Context, name, unless string) (t Trust, content []byte, tag string, err error) {
+	content, tag, err = b.get(ctx, name, unless)
+	if err == nil {
+		t, _, err = parseTrust(content)
+	}
+	return t, content, tag, err
+}
+
 // newestTrust reads the newest TRUST and the tag of the object. A rotation that was cut off wrote
 // the copy of its version and not the object: the object is then brought up to that.
 func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err error) {
-	content, tag, err := b.get(ctx, trustName, "")
+	t, _, tag, err = b.trust(ctx, trustName, "")
 	if err != nil && !errors.Is(err, errAbsent) {
 		return t, "", err
 	}
-	if err == nil {
-		t, _, err = parseTrust(content)
-		if err != nil {
-			return t, "", err
-		}
-	}
 
 	for {
-		content, _, err = b.get(ctx, trustVersion(t.Version+1), "")
+		next, content, _, err := b.trust(ctx, trustVersion(t.Version+1), "")
 		if errors.Is(err, errAbsent) && t.Version > 0 {
 			return t, tag, nil
 		}
@@ -125,10 +128,7 @@ func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err erro
 			return t, "", err
 		}
 
-		t, _, err = parseTrust(content)
-		if err != nil {
-			return t, "", err
-		}
+		t = next
 		tag, err = b.put(ctx, trustName, content, condition{absent: tag == "", tag: tag})
 		if err != nil {
 			return t, "", err
@@ -141,7 +141,7 @@ func (b *Bucket) entrust(ctx context.Context, next *Trust, tag string, key *Key)
 	if err := b.probe(ctx); err != nil {
 		return err
 	}
-	sealed, err := next.seal(key)
+	sealed, err := seal(kindTrust, next, key)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ const (
 	mostVersions = 1000
 )
 
-// Trust is what TRUST says: which keys may sign CURRENT and the next TRUST.
+// Trust is what TRUST says: which keys may sign CURRENT and the next TRUST. Before the first one there
+// are the keys that the configuration names, as version 0.
 type Trust struct {
 	Format  int         `json:"format"`
 	Version uint64      `json:"version"` // one above the version before
@@ -39,12 +40,6 @@ type Retired struct {
 var ErrTrustBroken = errors.New("it does not follow from what is trusted here")
 
 func trustVersion(version uint64) string { return fmt.Sprintf("%s%012d", trustLog, version) }
-
-// seal spells a TRUST with its signatures.
-func (t *Trust) seal(keys ...*Key) ([]byte, error) {
-	body, err := spell(t)
-	return sign(kindTrust, body, keys...), err
-}
 
 // parseTrust reads a TRUST. One of its own keys must have signed it.
 func parseTrust(b []byte) (Trust, signedText, error) {
@@ -98,19 +93,11 @@ func (t *Trust) names(key Publisher) bool {
 	return slices.ContainsFunc(t.Keys, same)
 }
 
-// keyring is what somebody trusts: the keys of a TRUST, or before the first one those that the
-// configuration names.
-type keyring struct {
-	version uint64 // 0 before the first TRUST
-	keys    []Publisher
-	retired []Retired
-}
-
 // signer returns which trusted key signed a text.
-func (r *keyring) signer(text *signedText) (string, error) {
-	by, err := text.signer(r.keys)
+func (t *Trust) signer(text *signedText) (string, error) {
+	by, err := text.signer(t.Keys)
 	if untrusted, ok := errors.AsType[*UntrustedError](err); ok {
-		for _, retired := range r.retired {
+		for _, retired := range t.Retired {
 			if retired.ID == untrusted.Key {
 				untrusted.Retired = retired.Version
 			}
@@ -121,19 +108,37 @@ func (r *keyring) signer(text *signedText) (string, error) {
 
 // next takes a TRUST up. It must be signed by a key that was trusted until now, and by one of its
 // own. A TRUST that is not newer is none to take up.
-func (r *keyring) next(b []byte) (keyring, error) {
-	t, text, err := parseTrust(b)
+func (t *Trust) next(b []byte) (Trust, error) {
+	next, text, err := parseTrust(b)
 	if err != nil {
-		return *r, err
+		return *t, err
 	}
-	if t.Version <= r.version {
-		return *r, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", t.Version, r.version, ErrTrustBroken)
+	if next.Version <= t.Version {
+		return *t, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", next.Version, t.Version, ErrTrustBroken)
 	}
 
-	if _, err := r.signer(&text); err != nil {
-		return *r, fmt.Errorf("cannot take up TRUST %d: %w: %w", t.Version, ErrTrustBroken, err)
+	if _, err := t.signer(&text); err != nil {
+		return *t, fmt.Errorf("cannot take up TRUST %d: %w: %w", next.Version, ErrTrustBroken, err)
 	}
-	return keyring{t.Version, t.Keys, t.Retired}, nil
+	return next, nil
+}
+
+// current reads a CURRENT that a trusted key signed.
+func (t *Trust) current(content []byte) (signedPointer, error) {
+	text, err := cutSigned(kindCurrent, content)
+	if err != nil {
+		return signedPointer{}, err
+	}
+	return t.pointer(&text)
+}
+
+// pointer is current of a text that was taken apart.
+func (t *Trust) pointer(text *signedText) (read signedPointer, err error) {
+	read.by, err = t.signer(text)
+	if err == nil {
+		read.Pointer, err = parsePointer(text.body)
+	}
+	return read, err
 }
 
 // without is the TRUST after t that leaves a key out.

@@ -59,9 +59,9 @@ func TestTrustRotation(t *testing.T) {
 
 	// Whoever stole the retired key and can write to the store reaches nobody who follows.
 	genuine := model.Get("prod/CURRENT")
-	stolen, err := (&Pointer{
+	stolen, err := seal(kindCurrent, &Pointer{
 		Format: pointerForm, Epoch: 9, ID: first, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
-	}).seal(old)
+	}, old)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,8 @@ func TestTrustRotation(t *testing.T) {
 	}
 
 	// Nor by a TRUST of their own.
-	forged, err := (&Trust{Format: trustForm, Version: 5, At: day, Keys: []Publisher{old.Publisher()}}).seal(old)
+	forged, err := seal(kindTrust,
+		&Trust{Format: trustForm, Version: 5, At: day, Keys: []Publisher{old.Publisher()}}, old)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,17 +276,17 @@ func TestTrustOutlivesPower(t *testing.T) {
 			must(t)(Trust{}, disktest.Lay(left, files))
 			c := server(left, disk.OS)
 			must(t)(Trust{}, c.restore())
-			if c.ring.version < least || c.ring.version > least+1 {
-				t.Fatalf("%s, TRUST %d holds, %d was taken up", when, c.ring.version, least)
+			if c.ring.Version < least || c.ring.Version > least+1 {
+				t.Fatalf("%s, TRUST %d holds, %d was taken up", when, c.ring.Version, least)
 			}
 		}
 	}
 
 	c := server(folder, on)
 	for version := range uint64(3) {
-		content, err := (&Trust{
+		content, err := seal(kindTrust, &Trust{
 			Format: trustForm, Version: version + 1, At: day, Keys: []Publisher{key.Publisher()},
-		}).seal(key)
+		}, key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,14 +77,14 @@ func (b *builder) isName(tokens []token) bool {
 	return false
 }
 
-// readAliases puts what phrases stand for in their place.
-func (q *query) readAliases(ix *Index) {
+// readAliases puts what phrases stand for in their place, unless the words are taken as they were typed.
+func (q *query) readAliases(ix *Index, typed bool) {
 	q.card = none
 	q.rewrote = false
 	q.wholly = false
 	q.stands = q.stands[:0]
 	q.aliased = ^uint64(0)
-	if len(ix.aliases) == 0 {
+	if typed || len(ix.aliases) == 0 {
 		return
 	}
 

@@ -36,11 +36,8 @@ const (
 
 // Start returns the state before the first byte. Its row 0 has the cells -2, -1 (none), 0, 1, 2.
 func (a *automaton) Start() int {
-	row := far | far<<2 | 0<<4 | a.cap(2)<<6 | a.cap(3)<<8
-	return row | farRow<<rowBits
+	return far | far<<2 | 0<<4 | 2<<6 | far<<8 | farRow<<rowBits
 }
-
-func (a *automaton) cap(cost int) int { return min(cost, far) }
 
 // Accept returns the state after one more byte.
 func (a *automaton) Accept(state int, b byte) int {

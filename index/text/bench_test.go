@@ -54,7 +54,7 @@ func synthetic(n int) Corpus {
 
 	names[0] = "Charizard"
 	names[1] = "Charizard ex"
-	return Corpus{
+	return complete(Corpus{
 		Len:     n,
 		Name:    func(i int) string { return names[i] },
 		Number:  func(i int) string { return fmt.Sprintf("%d/150", i%150+1) },
@@ -62,7 +62,7 @@ func synthetic(n int) Corpus {
 		SetCode: func(i int) string { return fmt.Sprintf("S%d", i/150) },
 		Game:    func(i int) uint8 { return uint8(i / 150 % 2) },
 		Set:     func(i int) int32 { return int32(i / 150) },
-	}
+	})
 }
 
 var synthetics sync.Map

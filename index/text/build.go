@@ -22,12 +22,11 @@ type builder struct {
 	index  *Index
 	reader nameReader
 
-	word     map[string]uint32 // word → order of discovery
-	spelling []string
-	single   []bool // by order of discovery: the word also stands alone, not only joined
-	names    []posting
-	sets     []posting
-	codes    []posting
+	word   discovery
+	single map[uint32]bool // by order of discovery: the word also stands alone, not only joined
+	names  []posting
+	sets   []posting
+	codes  []posting
 
 	plain      map[string]uint32 // game and display name → title, where no number or printing matters
 	title      map[string]uint32 // game and words → title
@@ -36,8 +35,7 @@ type builder struct {
 	familySize []int
 	key        []byte
 
-	number  map[string]uint32
-	numbers []string
+	number  discovery
 	aliases map[string]uint32
 
 	wholes  []string
@@ -62,12 +60,12 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 			tailOf:  make([]uint32, corpus.Len),
 			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced,
 		},
-		word: map[string]uint32{}, plain: map[string]uint32{}, title: map[string]uint32{}, family: map[string]uint32{},
-		number: map[string]uint32{}, aliases: map[string]uint32{}, isCode: map[string]bool{},
+		word: newDiscovery(), single: map[uint32]bool{}, plain: map[string]uint32{}, title: map[string]uint32{},
+		family: map[string]uint32{}, number: newDiscovery(), aliases: map[string]uint32{}, isCode: map[string]bool{},
 	}
 	b.index.traits = make([]collector.Traits, corpus.Len)
 	b.traits = newTraitReader(corpus)
-	b.index.phrasebook = newPhrasebook(corpus.Games)
+	b.index.phrases = newPhrasebook(corpus.Games)
 	b.readPhrases()
 
 	for i := range corpus.Len {
@@ -97,10 +95,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 func (b *builder) addTitle(i int) uint32 {
 	display := b.corpus.Name(i)
 	game := b.corpus.Game(i)
-	printing := ""
-	if b.corpus.Printing != nil {
-		printing = b.corpus.Printing(i)
-	}
+	printing := b.corpus.Printing(i)
 
 	b.key = append(append(b.key[:0], game), display...)
 	isPlain := printing == "" || collector.Fold(printing) == "standard"
@@ -197,19 +192,18 @@ func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core i
 			mask |= beside
 		}
 
-		b.single[b.wordOf(w.text)] = true
-		to = append(to, posting{b.wordOf(w.text), holder, mask})
+		id := b.word.of(w.text)
+		b.single[id] = true
+		to = append(to, posting{id, holder, mask})
 		if w.stem > 0 {
-			to = append(to, posting{b.wordOf(w.text[:w.stem]), holder, mask})
+			to = append(to, posting{b.word.of(w.text[:w.stem]), holder, mask})
 		}
 
-		var joined strings.Builder
-		joined.WriteString(w.text)
 		for j := i + 1; j < len(words) && j < i+maxJoined && words[j].tied; j++ {
-			joined.WriteString(words[j].text)
+			joined := joinWords(words[i : j+1])
 			mask |= 1 << j
-			if len(joined.String()) <= maxWord {
-				to = append(to, posting{b.wordOf(joined.String()), holder, mask})
+			if len(joined) <= maxWord {
+				to = append(to, posting{b.word.of(joined), holder, mask})
 			}
 		}
 	}
@@ -217,77 +211,77 @@ func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core i
 	return to
 }
 
-func (b *builder) wordOf(w string) uint32 {
-	id, ok := b.word[w]
-	if !ok {
-		id = uint32(len(b.spelling))
-		b.word[w] = id
-		b.spelling = append(b.spelling, w)
-		b.single = append(b.single, false)
-	}
+// A discovery numbers texts in the order in which they are found.
+type discovery struct {
+	ids   map[string]uint32
+	texts []string
+}
 
+func newDiscovery() discovery { return discovery{ids: map[string]uint32{}} }
+
+func (d *discovery) of(text string) uint32 {
+	id, ok := d.ids[text]
+	if !ok {
+		id = uint32(len(d.texts))
+		d.ids[text] = id
+		d.texts = append(d.texts, text)
+	}
 	return id
+}
+
+// sort makes a vocabulary of the texts, and of the order of discovery its numbers.
+func (d *discovery) sort(step func()) (v vocabulary, rank []uint32) {
+	v = newVocabulary(slices.Clone(d.texts), step)
+	rank = make([]uint32, len(d.texts))
+	for i, text := range d.texts {
+		Every(step, i)
+		rank[i] = v.findString(text)
+	}
+	return v, rank
 }
 
 // addSets files every set under the words of its name and under its codes.
 func (b *builder) addSets() {
-	// By set: a card of it, plus one. Any card describes its set.
-	first := []int{}
+	ix := b.index
+	sets := 0
 	for i := range b.corpus.Len {
 		Every(b.step, i)
-		set := b.corpus.Set(i)
-		b.index.setOf[i] = set
-		for int(set) >= len(first) {
-			first = append(first, 0)
-		}
-		if set >= 0 && first[set] == 0 {
-			first[set] = i + 1
-		}
+		ix.setOf[i] = b.corpus.Set(i)
+		sets = max(sets, int(ix.setOf[i])+1)
 	}
 
-	b.index.setWords = make([]wordCover, len(first))
-	b.index.setYear = make([]uint16, len(first))
-	for set, card := range first {
-		if card == 0 {
+	ix.setCard = NewColumn(sets, b.corpus.Len, func(card int) uint32 { return uint32(ix.setOf[card]) }, Itself)
+	ix.setWords = make([]wordCover, sets)
+	ix.setYear = make([]uint16, sets)
+	for set := range sets {
+		cards := ix.setCard.Of(uint32(set))
+		if len(cards) == 0 {
 			continue
 		}
 
-		code := ""
-		if b.corpus.SetCode != nil {
-			code = b.corpus.SetCode(card - 1)
-		}
-
-		parsed := b.reader.readSet(b.corpus.SetName(card-1), code)
-		b.index.setWords[set] = coverOf(len(parsed.words), len(parsed.words))
-		b.index.setWords[set].core &^= spareWords(parsed.words)
-		if b.corpus.Year != nil {
-			b.index.setYear[set] = uint16(max(0, b.corpus.Year(card-1)))
-		}
+		// Any card describes its set.
+		card := int(cards[0])
+		parsed := b.reader.readSet(b.corpus.SetName(card), b.corpus.SetCode(card))
+		ix.setWords[set] = coverOf(len(parsed.words), len(parsed.words))
+		ix.setWords[set].core &^= spareWords(parsed.words)
+		ix.setYear[set] = uint16(max(0, b.corpus.Year(card)))
 		b.sets = b.addWords(b.sets, uint32(set), parsed.words, len(parsed.words))
 		b.addWhole(parsed.words)
 		for _, code := range parsed.codes {
 			b.addCode(uint32(set), code)
 		}
-		if b.corpus.SetAliases != nil {
-			b.corpus.SetAliases(card-1, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
-		}
-		if b.corpus.Series != nil {
-			b.addSetWords(uint32(set), parsed, b.reader.words(b.corpus.Series(card-1)))
-		}
+		b.corpus.SetAliases(card, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
+		b.addSetWords(uint32(set), parsed, b.reader.words(b.corpus.Series(card)))
 	}
 }
 
 // addCode files a set under a code, and under its spelling without padding zeros: sv03, sv3.
 func (b *builder) addCode(set uint32, code string) {
-	if code == "" || len(code) > maxWord {
-		return
-	}
-
-	b.isCode[code] = true
-	b.codes = append(b.codes, posting{b.wordOf(code), set, 0})
-	if short := collector.NumberKey(code); short != code && short != "" {
-		b.isCode[short] = true
-		b.codes = append(b.codes, posting{b.wordOf(short), set, 0})
+	for _, spelt := range slices.Compact([]string{code, collector.NumberKey(code)}) {
+		if spelt != "" && len(code) <= maxWord {
+			b.isCode[spelt] = true
+			b.codes = append(b.codes, posting{b.word.of(spelt), set, 0})
+		}
 	}
 }
 
@@ -312,7 +306,7 @@ func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
 func (b *builder) addSetWords(set uint32, parsed setName, words []nameWord) {
 	for _, w := range words {
 		if !slices.ContainsFunc(parsed.words, func(have nameWord) bool { return have.text == w.text }) {
-			b.sets = append(b.sets, posting{b.wordOf(w.text), set, 0})
+			b.sets = append(b.sets, posting{b.word.of(w.text), set, 0})
 		}
 	}
 }
@@ -371,11 +365,11 @@ func (b *builder) addNumber(i int) {
 	}
 
 	base := collector.NumberBase(printed)
-	ix.numberOf[i] = b.numberID(key)
-	ix.baseOf[i] = b.numberID(base)
+	ix.numberOf[i] = b.number.of(key)
+	ix.baseOf[i] = b.number.of(base)
 	ix.tailOf[i] = none
 	if tail := collector.NumberTail(base); tail != "" {
-		ix.tailOf[i] = b.numberID(tailMark + tail)
+		ix.tailOf[i] = b.number.of(tailMark + tail)
 	}
 
 	if joined := collector.NumberKey(string(appendNumberWord(nil, collector.TrimParallel(printed)))); joined != base {
@@ -383,23 +377,13 @@ func (b *builder) addNumber(i int) {
 	}
 
 	ix.totalOf[i] = trailingInt(collector.NumberTotal(printed))
-	if ix.totalOf[i] == 0 && b.corpus.Total != nil {
+	if ix.totalOf[i] == 0 {
 		ix.totalOf[i] = uint16(min(max(0, b.corpus.Total(i)), 1<<16-1))
 	}
 }
 
 // tailMark tells the number within a set ("119" of OP05-119) from the same number standing alone.
 const tailMark = "~"
-
-func (b *builder) numberID(key string) uint32 {
-	id, ok := b.number[key]
-	if !ok {
-		id = uint32(len(b.numbers))
-		b.number[key] = id
-		b.numbers = append(b.numbers, key)
-	}
-	return id
-}
 
 // trailingInt reads the digits at the end of a text: 30 of "tg30".
 func trailingInt(text string) uint16 {
@@ -415,31 +399,28 @@ func trailingInt(text string) uint16 {
 func (b *builder) finish() *Index {
 	ix := b.index
 	for _, suffix := range suffixes {
-		b.wordOf(suffix)
+		b.word.of(suffix)
 	}
 
-	b.wordOf("set")
-	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.step)
-	rank := make([]uint32, len(b.spelling))
-	for i, w := range b.spelling {
-		Every(b.step, i)
-		rank[i] = ix.words.findString(w)
-	}
+	b.word.of("set")
+	words, rank := b.word.sort(b.step)
+	ix.words = words
 
 	// A word that only ever came of joining others can still be split.
 	ix.uses = make([]use, len(rank))
 	for i, w := range rank {
-		if !b.single[i] {
+		if !b.single[uint32(i)] {
 			ix.uses[w] = onlyJoined
 		}
 	}
 
+	number := func(word uint32) uint32 { return rank[word] }
 	b.step()
-	ix.names = newPostings(ix.words.len(), b.names, rank)
+	ix.names = newPostings(ix.words.len(), b.names, number)
 	b.step()
 	ix.held = ix.names.turn(len(ix.titles))
-	ix.sets = newPostings(ix.words.len(), b.sets, rank)
-	ix.codes = newPostings(ix.words.len(), b.codes, rank)
+	ix.sets = newPostings(ix.words.len(), b.sets, number)
+	ix.codes = newPostings(ix.words.len(), b.codes, number)
 	ix.setWord = ix.words.findString("set")
 	ix.findOwnWords()
 	ix.wholes = newVocabulary(b.wholes, b.step)
@@ -452,7 +433,6 @@ func (b *builder) finish() *Index {
 	b.step()
 	cards := len(ix.titleOf)
 	ix.titleCard = NewColumn(len(ix.titles), cards, func(card int) uint32 { return ix.titleOf[card] }, Itself)
-	ix.setCard = NewColumn(len(ix.setWords), cards, func(card int) uint32 { return uint32(ix.setOf[card]) }, Itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number
@@ -473,7 +453,7 @@ func (b *builder) finish() *Index {
 func (b *builder) highest(cards []uint32) (most uint16) {
 	for _, card := range cards {
 		if id := b.index.numberOf[card]; id != none && b.index.totalOf[card] == 0 {
-			if n, err := strconv.ParseUint(b.numbers[id], 10, 16); err == nil {
+			if n, err := strconv.ParseUint(b.number.texts[id], 10, 16); err == nil {
 				most = max(most, uint16(n))
 			}
 		}
@@ -497,22 +477,19 @@ func majority(of []uint16, cards []uint32) uint16 {
 func (b *builder) finishNumbers() {
 	ix := b.index
 	// Other spellings get numbers of their own behind those that cards have.
-	own := len(b.numbers)
+	own := len(b.number.texts)
 	for joined := range b.aliases {
-		b.numberID(joined)
+		b.number.of(joined)
 	}
 
-	ix.numbers = newVocabulary(append([]string(nil), b.numbers...), b.step)
-	rank := make([]uint32, len(b.numbers))
-	ix.aliasOf = make([]uint32, len(b.numbers))
-	for i, key := range b.numbers {
-		Every(b.step, i)
-		rank[i] = ix.numbers.findString(key)
-		ix.aliasOf[rank[i]] = rank[i]
-	}
-
-	for i := own; i < len(b.numbers); i++ {
-		ix.aliasOf[rank[i]] = rank[b.aliases[b.numbers[i]]]
+	numbers, rank := b.number.sort(b.step)
+	ix.numbers = numbers
+	ix.aliasOf = make([]uint32, len(rank))
+	for i, number := range rank {
+		ix.aliasOf[number] = number
+		if i >= own {
+			ix.aliasOf[number] = rank[b.aliases[b.number.texts[i]]]
+		}
 	}
 
 	for _, of := range [][]uint32{ix.numberOf, ix.baseOf, ix.tailOf} {
@@ -529,22 +506,20 @@ func (b *builder) finishNumbers() {
 
 // newNumberColumn files every card under each of its numbers once.
 func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) Column {
-	var keyOf, cardOf []uint32
-	for card := range numberOf {
-		file := func(key uint32) {
-			keyOf = append(keyOf, key)
-			cardOf = append(cardOf, uint32(card))
+	// Three entries a card, of which the second is none where it would be the first again.
+	key := func(i int) uint32 {
+		card := i / 3
+		switch {
+		case i%3 == 0:
+			return numberOf[card]
+		case i%3 == 2:
+			return tailOf[card]
+		case baseOf[card] != numberOf[card]:
+			return baseOf[card]
 		}
-
-		file(numberOf[card])
-		if baseOf[card] != numberOf[card] {
-			file(baseOf[card])
-		}
-
-		file(tailOf[card])
+		return none
 	}
-
-	return NewColumn(keys, len(keyOf), func(i int) uint32 { return keyOf[i] }, func(i int) uint32 { return cardOf[i] })
+	return NewColumn(keys, 3*len(numberOf), key, func(i int) uint32 { return uint32(i / 3) })
 }
 
 func (b *builder) finishExpander() error {
@@ -556,16 +531,11 @@ func (b *builder) finishExpander() error {
 
 	ex := &ix.expander
 	ex.words = &ix.words
+	ex.names = &ix.names
 	ex.near = near
 	ex.seed = maphash.MakeSeed()
-	ex.common = make([]uint32, ix.words.len())
-	for w := range uint32(ix.words.len()) {
-		lo, hi := ix.names.of(w)
-		ex.common[w] = hi - lo
-	}
-
 	for _, suffix := range suffixes {
-		if id := ix.words.findString(suffix); ix.names.start[id] < ix.names.start[id+1] {
+		if id := ix.words.findString(suffix); len(ix.names.holders(id)) > 0 {
 			ex.suffixes = append(ex.suffixes, id)
 		}
 	}

@@ -65,7 +65,7 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 }
 
 func (c *testCatalog) corpus() Corpus { // air: one value
-	return Corpus{
+	return complete(Corpus{
 		Len:     len(c.cards),
 		Name:    func(i int) string { return c.cards[i].name },
 		Number:  func(i int) string { return c.cards[i].number },
@@ -91,7 +91,29 @@ func (c *testCatalog) corpus() Corpus { // air: one value
 		Games:    []string{"Pokémon", "One Piece"},
 		Aliases:  shippedAliases(),
 		Unpriced: true,
+	})
+}
+
+// complete says nothing of what a corpus of a test leaves open.
+func complete(corpus Corpus) Corpus {
+	nothing := func(int) string { return "" }
+	for _, text := range []*func(int) string{&corpus.SetCode, &corpus.Printing, &corpus.Rarity, &corpus.Series} {
+		if *text == nil {
+			*text = nothing
+		}
 	}
+
+	for _, number := range []*func(int) int{&corpus.Total, &corpus.Year} {
+		if *number == nil {
+			*number = func(int) int { return 0 }
+		}
+	}
+	for _, each := range []*func(int, func(string)){&corpus.Finishes, &corpus.SetAliases} {
+		if *each == nil {
+			*each = func(int, func(string)) {}
+		}
+	}
+	return corpus
 }
 
 // shippedAliases are the other names that come with the program.

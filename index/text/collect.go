@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"math/bits"
 
 	"ninepocket/collector"
@@ -156,10 +155,7 @@ func (s *search) thin(rare uint8, limit int) {
 
 	for _, number := range s.query.numbers {
 		for _, id := range [...]uint32{number.exact, number.tail} {
-			if id == none {
-				continue
-			}
-			for _, card := range s.ix.numberCard.Of(id) {
+			for _, card := range s.ix.cardsOf(id) {
 				t := s.ix.titleOf[card]
 				if units := s.may[t]; units&rare != 0 && s.need[units|numbers|optional] <= limit {
 					s.title(t)
@@ -229,7 +225,7 @@ func (s *search) hitNames(r *reading) {
 		// Few titles were found: to go through their words is less than all titles of the word.
 		for _, t := range s.touched {
 			for i := held.start[t]; i < held.start[t+1]; i++ {
-				if w := held.word[i]; w >= r.lo && w < r.hi {
+				if w := held.holder[i]; w >= r.lo && w < r.hi {
 					s.hitName(t, r, held.mask[i])
 				}
 			}
@@ -321,7 +317,10 @@ func (s *search) hitSet(set uint32, r *reading, mask uint32) {
 // which words can come from sets and numbers.
 func (s *search) finishSets() {
 	s.aided = 0
-	word := s.unitOf(s.ix.setWord)
+	word := uint8(0)
+	if i := s.query.index(s.ix.words.word(s.ix.setWord)); i >= 0 {
+		word = 1 << i
+	}
 	kept := s.inSets[:0]
 	for _, set := range s.inSets {
 		f := &s.sets[set]
@@ -370,16 +369,6 @@ func (s *search) mayNarrow(f *finding) bool {
 	}
 
 	return tells && others
-}
-
-// unitOf returns the bit of the unit that is the given word, 0 when none is.
-func (s *search) unitOf(word uint32) uint8 {
-	for i := range s.query.units {
-		if bytes.Equal(s.query.units[i].text, s.ix.words.word(word)) {
-			return 1 << i
-		}
-	}
-	return 0
 }
 
 // longNumber says whether the set was found by a number of three digits or more: 151, 2016.

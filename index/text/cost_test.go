@@ -42,7 +42,7 @@ func TestWorstCost(t *testing.T) {
 // stepsOf is how many postings and cards a search for q looks at, whose rounds it makes as run does: until
 // cards with all words are found, then for cards that lack some.
 func stepsOf(s *search, q string) (steps int) {
-	s.query.parse(s.ix, q)
+	s.query.parse(s.ix, q, false)
 	if len(s.query.units) == 0 {
 		return 0
 	}
@@ -88,7 +88,7 @@ func (s *search) lookedAt(limit int) int {
 func TestBoundedExpansion(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
 	var q query
-	q.parse(ix, longQuery+" one two three four five six seven eight nine ten eleven twelve")
+	q.parse(ix, longQuery+" one two three four five six seven eight nine ten eleven twelve", false)
 	if len(q.units) > maxUnits {
 		t.Errorf("%d units", len(q.units))
 	}

@@ -60,7 +60,7 @@ func FuzzSearch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, q string) {
 		seen := map[uint32]bool{}
 		s := newSearch(ix)
-		s.query.parse(ix, q)
+		s.query.parse(ix, q, false)
 		for _, h := range ix.Search(nil, q, nil) {
 			if int(h.Card) >= len(ix.titleOf) || seen[h.Card] {
 				t.Fatalf("%q: card %d is unknown, or twice there", q, h.Card)
@@ -73,7 +73,8 @@ func FuzzSearch(f *testing.F) {
 		}
 
 		if len(s.query.units) > 0 {
-			s.answer(nil, func(card uint32) bool { return card%3 == 0 })
+			s.keep = func(card uint32) bool { return card%3 == 0 }
+			s.answer()
 		}
 
 		if steps := stepsOf(s, q); steps > 20_000 {

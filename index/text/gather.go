@@ -71,13 +71,17 @@ func (s *search) gather(limit int) {
 // numberCards is how many cards have the numbers of the query.
 func (s *search) numberCards() (n int) {
 	for _, number := range s.query.numbers {
-		for _, id := range [...]uint32{number.exact, number.tail} {
-			if id != none {
-				n += len(s.ix.numberCard.Of(id))
-			}
-		}
+		n += len(s.ix.cardsOf(number.exact)) + len(s.ix.cardsOf(number.tail))
 	}
 	return n
+}
+
+// cardsOf are the cards filed under a number, none for no number.
+func (ix *Index) cardsOf(number uint32) []uint32 {
+	if number == none {
+		return nil
+	}
+	return ix.numberCard.Of(number)
 }
 
 func (s *search) gatherTitle(t uint32) {
@@ -131,11 +135,7 @@ func (s *search) lostAided(t uint32, sets, numbers uint8) int {
 // gatherNumber offers the cards filed under a number whose titles and sets were not found, or whose
 // titles lack too much without it, each once.
 func (s *search) gatherNumber(reading int, number uint32) {
-	if number == none {
-		return
-	}
-
-	for _, card := range s.ix.numberCard.Of(number) {
+	for _, card := range s.ix.cardsOf(number) {
 		f := &s.titles[s.ix.titleOf[card]]
 		switch {
 		case f.stamp != s.stamp:

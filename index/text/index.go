@@ -16,18 +16,16 @@ type Corpus struct {
 	Name    func(i int) string
 	Number  func(i int) string // as printed, with or without its "/total"
 	SetName func(i int) string
-	SetCode func(i int) string // the set's short code ("OBF", "OP05"); may be nil
-	// Printing is the art or edition where the name does not tell ("Alternate Art"); may be nil.
+	SetCode func(i int) string // the set's short code ("OBF", "OP05")
+	// Printing is the art or edition where the name does not tell ("Alternate Art").
 	Printing func(i int) string
 	// Total is the total printed behind the card's number (102 of "58/102"), for catalogs whose
-	// numbers leave it out. Where it is unknown (0, or nil), the highest number of the set stands
-	// in for it.
+	// numbers leave it out. Where it is unknown (0), the highest number of the set stands in for it.
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
 	// Rarity is as printed; Finishes calls each with what the card's prices are kept of ("holofoil",
-	// "1st_edition"); SetAliases calls each with other names and codes of the card's set. Each of these
-	// may be nil.
+	// "1st_edition"); SetAliases calls each with other names and codes of the card's set.
 	Rarity     func(i int) string
 	Finishes   func(i int, each func(finish string))
 	SetAliases func(i int, each func(alias string))
@@ -49,7 +47,7 @@ type Index struct {
 	sets  postings // by word: the sets that hold it
 	codes postings // by word: the sets that are called so
 
-	held      forward // by title: the words it holds, the names turned round
+	held      postings // by title: the words it holds, the names turned round
 	titles    []title
 	titleCard Column // by title: its cards
 	titleOf   []uint32
@@ -70,11 +68,11 @@ type Index struct {
 	totalOf    []uint16
 	gameOf     []uint8
 	traits     []collector.Traits // by card
-	phrasebook
-	wholes  vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
-	aliases map[string]alias // by folded phrase
-	weights []uint8          // by word: what it costs where it is missing
-	sounds  sounds
+	phrases    phrasebook
+	wholes     vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
+	aliases    map[string]alias // by folded phrase
+	weights    []uint8          // by word: what it costs where it is missing
+	sounds     sounds
 
 	expander expander
 	setWord  uint32 // the word "set"
@@ -130,7 +128,19 @@ func (col *Column) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.
 
 // NewColumn groups n entries by key: entry i files rowOf(i) under keyOf(i), or nowhere where that is ^uint32(0).
 func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
-	start, next := places(keys, n, keyOf)
+	start := make([]uint32, keys+1)
+	for i := range n {
+		if k := keyOf(i); k != none {
+			start[k+1]++
+		}
+	}
+
+	for k := range keys {
+		start[k+1] += start[k]
+	}
+
+	// Where the next row of each key goes.
+	next := slices.Clone(start[:keys])
 	col := Column{start: start, rows: make([]uint32, start[keys])}
 	for i := range n {
 		if k := keyOf(i); k != none {
@@ -145,23 +155,6 @@ func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
 // Itself is the row of an entry where entry i is row i.
 func Itself(i int) uint32 { return uint32(i) }
 
-// places lays out n rows by key: the rows of key k begin at start[k], and next[k] is where the next
-// one goes. Rows of key none have no place.
-func places(keys, n int, keyOf func(i int) uint32) (start, next []uint32) {
-	start = make([]uint32, keys+1)
-	for i := range n {
-		if k := keyOf(i); k != none {
-			start[k+1]++
-		}
-	}
-
-	for k := range keys {
-		start[k+1] += start[k]
-	}
-
-	return start, slices.Clone(start[:keys])
-}
-
 // beside is the bit in a posting's mask that marks a word which does not belong to the name but
 // only qualifies it.
 const beside = 1 << 31
@@ -175,6 +168,9 @@ type postings struct {
 }
 
 func (ps *postings) of(word uint32) (lo, hi uint32) { return ps.start[word], ps.start[word+1] }
+
+// holders are those of one word.
+func (ps *postings) holders(word uint32) []uint32 { return ps.holder[ps.start[word]:ps.start[word+1]] }
 
 // size returns how many holders the words from lo up to hi have, those that hold several counted
 // for each.
@@ -206,29 +202,15 @@ func (ps *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 	}
 }
 
-// A forward list is, for each holder, its words in ascending order and their masks.
-type forward struct {
-	start []uint32
-	word  []uint32
-	mask  []uint32
-}
-
-// turn makes the forward list of postings.
-func (ps *postings) turn(holders int) forward {
-	start, next := places(holders, len(ps.holder), func(i int) uint32 { return ps.holder[i] })
-	fwd := forward{start: start, word: make([]uint32, len(ps.holder)), mask: make([]uint32, len(ps.holder))}
-
-	// Words are visited in order, and so they lie in each holder's list.
+// turn is postings turned round: for each holder its words, in ascending order, and their masks.
+func (ps *postings) turn(holders int) postings {
+	entries := make([]posting, len(ps.holder))
 	for w := range uint32(len(ps.start) - 1) {
 		for i := ps.start[w]; i < ps.start[w+1]; i++ {
-			at := &next[ps.holder[i]]
-			fwd.word[*at] = w
-			fwd.mask[*at] = ps.mask[i]
-			*at++
+			entries[i] = posting{ps.holder[i], w, ps.mask[i]}
 		}
 	}
-
-	return fwd
+	return newPostings(holders, entries, func(holder uint32) uint32 { return holder })
 }
 
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
@@ -236,17 +218,10 @@ type posting struct{ word, holder, mask uint32 }
 
 // newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word
 // numbers. A holder that has a word twice ("Muk & Alolan Muk") is listed twice.
-func newPostings(words int, entries []posting, rank []uint32) postings {
-	start, next := places(words, len(entries), func(i int) uint32 { return rank[entries[i].word] })
-	ps := postings{start: start, holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries))}
-
+func newPostings(words int, entries []posting, rank func(word uint32) uint32) postings {
 	// Holders come in ascending order, and stay so.
-	for _, entry := range entries {
-		at := &next[rank[entry.word]]
-		ps.holder[*at] = entry.holder
-		ps.mask[*at] = entry.mask
-		*at++
-	}
-
-	return ps
+	word := func(i int) uint32 { return rank(entries[i].word) }
+	col := NewColumn(words, len(entries), word, func(i int) uint32 { return entries[i].holder })
+	masks := NewColumn(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
+	return postings{col.start, col.rows, masks.rows}
 }

@@ -30,11 +30,7 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	s := ix.take()
 	defer ix.scratch.Put(s)
 	q := &s.query
-	if hit.by.asTyped {
-		q.parseAsTyped(ix, query)
-	} else {
-		q.parse(ix, query)
-	}
+	q.parse(ix, query, hit.by.asTyped)
 
 	if q.rewrote {
 		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.spaced(0, len(q.norm.tokens))})
@@ -161,7 +157,7 @@ func (s *search) foundAs(card uint32, i int, all costs) (NoteKind, string) {
 		r := &s.readings.list[k]
 		alone := r.bits == 1<<i
 		switch {
-		case r.bits>>i&1 == 0 || !s.ix.holds(card, r.lo) && !s.ix.setHolds(card, r.lo):
+		case r.bits>>i&1 == 0 || !s.ix.Names(card, r.lo) && !s.ix.IsOfSet(card, r.lo):
 		case begins && !alone && r.class == prefixName:
 			return AsSet, "" // a code that stands apart: "swsh 07"
 
@@ -188,25 +184,16 @@ func (cs costs) heard() (units uint8) {
 	return units
 }
 
-// holds says whether a word is part of a card's name or of what qualifies it.
-func (ix *Index) holds(card, id uint32) bool {
-	if id == none {
-		return false
-	}
-
-	t := ix.titleOf[card]
-	return slices.Contains(ix.held.word[ix.held.start[t]:ix.held.start[t+1]], id)
+// Names says whether a card's name, or what qualifies it, has a word.
+func (ix *Index) Names(card, word uint32) bool {
+	return word != none && slices.Contains(ix.held.holders(ix.titleOf[card]), word)
 }
 
-// setHolds says whether a word is of a card's set: of its name, or a code.
-func (ix *Index) setHolds(card, id uint32) bool {
-	return id != none && (ix.ofSet(card, &ix.sets, id, id+1) || ix.ofSet(card, &ix.codes, id, id+1))
-}
-
-// ofSet says whether the card's set has one of the words from lo up to hi.
-func (ix *Index) ofSet(card uint32, ps *postings, lo, hi uint32) bool {
+// IsOfSet says whether a card's set is called by a word, among others: of its name, or a code.
+func (ix *Index) IsOfSet(card, word uint32) bool {
 	set := ix.setOf[card]
-	return set >= 0 && slices.Contains(ps.holder[ps.start[lo]:ps.start[hi]], uint32(set))
+	return word != none && set >= 0 && (slices.Contains(ix.sets.holders(word), uint32(set)) ||
+		slices.Contains(ix.codes.holders(word), uint32(set)))
 }
 
 // NumberGroup is a number that cards of one collector number, parallels included, have in common;
@@ -220,9 +207,3 @@ func (ix *Index) Word(folded string) (word uint32, ok bool) {
 	word = ix.words.findString(folded)
 	return word, word != none
 }
-
-// Names says whether a card's name, or what qualifies it, has a word.
-func (ix *Index) Names(card, word uint32) bool { return ix.holds(card, word) }
-
-// IsOfSet says whether a card's set is called by a word, among others.
-func (ix *Index) IsOfSet(card, word uint32) bool { return ix.setHolds(card, word) }

@@ -30,12 +30,6 @@ const (
 	markYear
 )
 
-// A wish is a preference that a query told, and the words that told it.
-type wish struct {
-	collector.Wish
-	start, end int // among the normalised query
-}
-
 // maxWishes is how many preferences of a query count.
 const maxWishes = 7
 
@@ -302,8 +296,7 @@ func (q *query) noteMarks() {
 			q.leftOut = true
 		case markWish:
 			if m.wish.Have != 0 && len(q.wishes) < maxWishes {
-				tok := q.norm.tokens[i]
-				q.wishes = append(q.wishes, wish{m.wish, tok.start, tok.end})
+				q.wishes = append(q.wishes, m.wish)
 			}
 		case markPlain, markQuiet, markYear:
 		}
@@ -322,23 +315,19 @@ func (q *query) limitAliased() {
 	}
 }
 
-// A phrasebook says what words are beside words to look for.
-type phrasebook struct {
-	phrases map[string]mark // by folded phrase, and by the first words of longer ones
-}
+// A phrasebook says what words are beside words to look for: by folded phrase, and by the first words of
+// longer ones.
+type phrasebook map[string]mark
 
 // newPhrasebook gathers the noise, the wishes, and the games of a catalog by their names.
 func newPhrasebook(games []string) phrasebook {
-	book := phrasebook{phrases: map[string]mark{}}
+	book := phrasebook{}
+	marks := map[noise]mark{
+		quiet: {kind: markQuiet}, sealed: {kind: markQuiet, sealed: true}, grading: {kind: markGrade},
+	}
 	for phrase, kind := range noises {
-		switch kind {
-		case quiet:
-			book.add(phrase, mark{kind: markQuiet})
-		case sealed:
-			book.add(phrase, mark{kind: markQuiet, sealed: true})
-		case grading:
-			book.add(phrase, mark{kind: markGrade})
-		case telling, everyday:
+		if m, ok := marks[kind]; ok {
+			book.add(phrase, m)
 		}
 	}
 
@@ -352,12 +341,7 @@ func newPhrasebook(games []string) phrasebook {
 
 	var norm normaliser
 	for game, display := range games {
-		norm.read(display, 0)
-		var words []string
-		for _, tok := range norm.tokens {
-			words = append(words, string(norm.word(tok)))
-		}
-		book.add(strings.Join(words, " "), mark{kind: markGame, game: uint8(game)})
+		book.add(strings.Join(norm.words(display), " "), mark{kind: markGame, game: uint8(game)})
 		for short, of := range shortGames {
 			if of == string(norm.text) {
 				book.add(short, mark{kind: markGame, game: uint8(game)})
@@ -369,22 +353,22 @@ func newPhrasebook(games []string) phrasebook {
 }
 
 // add adds a phrase, its words divided by spaces.
-func (book *phrasebook) add(phrase string, m mark) {
+func (book phrasebook) add(phrase string, m mark) {
 	words := strings.Fields(phrase)
 	folded := strings.Join(words, "")
 	if folded == "" {
 		return
 	}
 
-	m.longest = book.phrases[folded].longest
-	book.phrases[folded] = m
-	first := book.phrases[words[0]]
+	m.longest = book[folded].longest
+	book[folded] = m
+	first := book[words[0]]
 	first.longest = max(first.longest, uint8(len(words)))
-	book.phrases[words[0]] = first
+	book[words[0]] = first
 }
 
 // isCode says whether a word is the code of a set, or another spelling of one.
 func (ix *Index) isCode(w []byte) bool {
 	id := ix.words.find(w)
-	return id != none && ix.codes.size(id, id+1) > 0
+	return id != none && len(ix.codes.holders(id)) > 0
 }

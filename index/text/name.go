@@ -214,35 +214,20 @@ type setName struct {
 }
 
 func (reader *nameReader) readSet(display, code string) setName {
-	var parsed setName
-	reader.norm.read(display, 0)
 	// The code in front names the set by itself, and is no word of its name.
-	skip := 0
-	if at := codeEnd(display); at > 0 {
-		var head normaliser
-		head.read(display[:at], 0)
-		skip = len(head.tokens)
-	}
-
-	for i, tok := range reader.norm.tokens {
-		if i < skip {
-			parsed.codes = append(parsed.codes, string(reader.norm.word(tok)))
-			continue
-		}
-		if len(parsed.words) < maxNameWords {
-			parsed.words = append(parsed.words,
-				nameWord{text: string(reader.norm.word(tok)), stem: tok.stem, tied: i > skip && tok.before != ' '})
-		}
+	parsed := setName{codes: reader.norm.words(display[:codeEnd(display)])}
+	words := reader.words(display)[len(parsed.codes):]
+	parsed.words = words[:min(len(words), maxNameWords)]
+	if len(words) > 0 {
+		words[0].tied = false
 	}
 
 	if code != "" {
 		parsed.codes = append(parsed.codes, string(appendNumberWord(nil, code)))
-		reader.norm.read(code, 0)
-		if len(reader.norm.tokens) == 1 {
-			parsed.codes = append(parsed.codes, string(reader.norm.word(reader.norm.tokens[0])))
+		if own := reader.norm.words(code); len(own) == 1 {
+			parsed.codes = append(parsed.codes, own[0])
 		}
 	}
-
 	return parsed
 }
 

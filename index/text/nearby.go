@@ -28,7 +28,7 @@ type nearWord struct {
 // lookup than the slot's load and compare.
 type expander struct {
 	words    *vocabulary
-	common   []uint32 // by word: how many names hold it
+	names    *postings // what more names hold is nearer
 	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
@@ -122,7 +122,7 @@ func (ex *expander) best(near []nearWord, keep int) []nearWord {
 	slices.SortFunc(near, func(a, b nearWord) int {
 		return cmp.Or(
 			cmp.Compare(a.distance, b.distance),
-			-cmp.Compare(ex.common[a.id], ex.common[b.id]),
+			-cmp.Compare(len(ex.names.holders(a.id)), len(ex.names.holders(b.id))),
 			cmp.Compare(a.id, b.id),
 		)
 	})

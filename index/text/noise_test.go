@@ -90,7 +90,7 @@ func shelf(t *testing.T, aliases []Alias, cards ...[4]string) *Index {
 		}
 	}
 
-	ix, err := Build(context.Background(), Corpus{
+	ix, err := Build(context.Background(), complete(Corpus{
 		Len:     len(cards),
 		Name:    func(i int) string { return cards[i][0] },
 		Number:  func(i int) string { return cards[i][1] },
@@ -101,7 +101,7 @@ func shelf(t *testing.T, aliases []Alias, cards ...[4]string) *Index {
 		Year:    func(i int) int { return 1999 * strings.Count(cards[i][2], "Base Set") },
 		Games:   []string{"Pokémon", "One Piece"},
 		Aliases: aliases,
-	}, nil)
+	}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,10 +405,10 @@ func TestNotesAreTheSearch(t *testing.T) {
 		}
 
 		var parsed query
-		parsed.parse(c.index, q)
+		parsed.parse(c.index, q, false)
 		notes := c.index.Interpret(nil, q, hits[0])
 		if parsed.rewrote && !slices.ContainsFunc(notes, func(n Note) bool { return n.Kind == ReadAs }) {
-			parsed.parseAsTyped(c.index, q)
+			parsed.parse(c.index, q, true)
 		}
 		missing := func() (weight int) {
 			for i := range parsed.units {

@@ -34,6 +34,16 @@ type normaliser struct {
 
 func (norm *normaliser) word(tok token) []byte { return norm.text[tok.start:tok.end] }
 
+// words are the normalised words of a text.
+func (norm *normaliser) words(text string) []string {
+	norm.read(text, 0)
+	words := make([]string, len(norm.tokens))
+	for i, tok := range norm.tokens {
+		words[i] = string(norm.word(tok))
+	}
+	return words
+}
+
 // read splits a text into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
 // marks and apostrophes, lower case, divided at every other sign, the word "and" left out. It stops
 // after limit words, or 400 folded bytes; 0 means no limit.
@@ -77,13 +87,10 @@ func (sc *scanner) full() bool {
 
 func (sc *scanner) rune(c string, char rune) {
 	// Most characters are plain letters and digits, and are themselves in lower case.
-	letter := char
-	if 'A' <= char && char <= 'Z' {
-		letter += 'a' - 'A'
-	}
-	if 'a' <= letter && letter <= 'z' || '0' <= letter && letter <= '9' {
+	plain := collector.Lower(byte(char))
+	if char < utf8.RuneSelf && collector.IsWordByte(plain) {
 		sc.beginWord()
-		sc.norm.text = append(sc.norm.text, byte(letter))
+		sc.norm.text = append(sc.norm.text, plain)
 		return
 	}
 
@@ -150,10 +157,6 @@ func (sc *scanner) plain(c []byte, char rune) {
 		sc.hash = true
 	}
 
-	sc.separate(char)
-}
-
-func (sc *scanner) separate(char rune) {
 	switch char {
 	case ' ', '\t', '\n', '\r':
 		if sc.pending && sc.depth == 0 {

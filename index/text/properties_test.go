@@ -232,7 +232,7 @@ func TestNarrow(t *testing.T) {
 	thinned := 0
 
 	for _, q := range someQueries(rng, c, 1500/depth.Every(10)) {
-		if s.query.parse(c.index, q); len(s.query.units) == 0 {
+		if s.query.parse(c.index, q, false); len(s.query.units) == 0 {
 			continue
 		}
 		for e := asTyped; e <= sounded; e++ {

@@ -56,16 +56,16 @@ type query struct {
 
 	// What the words say beside what is looked for: marks.go.
 	marks    []mark
-	wishes   []wish
-	games    uint64   // the games that are meant
-	card     uint32   // the card that the whole query is another name of, or none
-	aliased  uint64   // the games in which other names mean what they were read as
-	stands   []string // what other names were read as, each by itself
-	rewrote  bool     // another name was read as what it stands for
-	wholly   bool     // it was all there is
-	leftOut  bool     // words were left out that say which copy is meant
-	optional uint8    // the units that may be missing for nothing
-	unpriced bool     // prices do not say which of several cards is meant
+	wishes   []collector.Wish // the preferences that it tells
+	games    uint64           // the games that are meant
+	card     uint32           // the card that the whole query is another name of, or none
+	aliased  uint64           // the games in which other names mean what they were read as
+	stands   []string         // what other names were read as, each by itself
+	rewrote  bool             // another name was read as what it stands for
+	wholly   bool             // it was all there is
+	leftOut  bool             // words were left out that say which copy is meant
+	optional uint8            // the units that may be missing for nothing
+	unpriced bool             // prices do not say which of several cards is meant
 
 	// What a missing word costs: weigh.
 	weight   [maxUnits]uint8
@@ -77,21 +77,11 @@ type query struct {
 	known    uint8 // the units that are words of the catalog
 }
 
-func (q *query) parse(ix *Index, text string) {
+// parse takes a text apart; typed with the words that it has, and no others.
+func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
 	q.separate(ix)
-	q.readAliases(ix)
-	q.readUnits(ix)
-}
-
-// parseAsTyped takes the text apart with the words that it has, and no others.
-func (q *query) parseAsTyped(ix *Index, text string) {
-	q.norm.read(text, maxTokens)
-	q.separate(ix)
-	q.card = none
-	q.rewrote = false
-	q.stands = q.stands[:0]
-	q.aliased = ^uint64(0)
+	q.readAliases(ix, typed)
 	q.readUnits(ix)
 }
 
@@ -288,7 +278,7 @@ func (q *query) numberKey(i, til int) []byte {
 			q.key = append(q.key, b)
 			// The key grows as NumberKey would make it of the whole.
 			mark := len(q.key) - 1
-			q.key = collector.ExtendKey(q.key, 0, mark, at == 0 && k > i)
+			q.key = collector.ExtendKey(q.key, mark, at == 0 && k > i)
 		}
 	}
 

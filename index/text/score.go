@@ -256,22 +256,16 @@ func (q *query) score(ev *evidence, unmet uint64, t *title, f *finding) uint64 {
 		score |= 1 << setAt
 	}
 
-	cover := uint32(0)
-	swaps := uint8(0)
-	if f != nil {
-		cover = f.cover
-		swaps = f.swaps
-	}
-
 	// What the name has beyond the query counts against it; what only qualifies it, a quarter of
 	// that. Where no name was asked for, none is better than another, unless nothing else can tell.
 	worse := 0
 	switch {
 	case f != nil:
-		worse = fitUnits*bits.OnesCount32(t.core&^cover) - int(t.fame)
-		worse += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
+		worse = fitUnits*bits.OnesCount32(t.core&^f.cover) - int(t.fame)
+		worse += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(f.cover&^t.core))
+		score |= uint64(min(f.swaps, 15)) << swapsAt
 	case q.unpriced:
 		worse = -int(t.fame)
 	}
-	return score | uint64(fitZero+worse)<<fitAt | uint64(min(swaps, 15))<<swapsAt
+	return score | uint64(fitZero+worse)<<fitAt
 }

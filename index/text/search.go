@@ -38,7 +38,7 @@ func (ix *Index) LeavesOut(text string) bool {
 func (ix *Index) asked(text string, is func(q *query) bool) bool {
 	s := ix.take()
 	defer ix.scratch.Put(s)
-	s.query.parse(ix, text)
+	s.query.parse(ix, text, false)
 	return is(&s.query)
 }
 
@@ -63,23 +63,22 @@ func (ix *Index) SearchAsTyped(dst []Hit, q string, keep func(card uint32) bool)
 func (ix *Index) search(dst []Hit, q string, keep func(card uint32) bool, most effort) []Hit {
 	s := ix.take()
 	s.most = most
-	dst = s.find(dst, q, keep)
+	s.keep = keep
+	s.dst = dst
+	s.query.parse(ix, q, false)
+	switch {
+	case len(s.query.units) == 0:
+	case s.query.rewrote && !s.query.wholly:
+		s.answerEither(q)
+	default:
+		s.answer()
+	}
+
+	dst = s.dst
 	s.keep = nil
 	s.dst = nil
 	ix.scratch.Put(s)
 	return dst
-}
-
-// find is Search with the scratch memory at hand.
-func (s *search) find(dst []Hit, q string, keep func(card uint32) bool) []Hit {
-	s.query.parse(s.ix, q)
-	switch {
-	case len(s.query.units) == 0:
-		return dst
-	case s.query.rewrote && !s.query.wholly:
-		return s.answerEither(dst, q, keep)
-	}
-	return s.answer(dst, keep)
 }
 
 // take returns scratch memory, which goes back to the pool after use.
@@ -129,26 +128,23 @@ type search struct {
 func newSearch(ix *Index) *search {
 	s := &search{
 		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), most: sounded,
+		only: ^uint64(0),
 	}
 	s.readings = reader{ix: ix, query: &s.query}
 	return s
 }
 
 // answer runs the query, in the games that it names; where these have nothing, in all.
-func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
-	begin := len(dst)
+func (s *search) answer() {
 	s.by = round{}
-	s.keep = keep
-	s.dst = dst
 
 	// The whole query is another name of one card, so that no other is meant.
 	if s.query.card != none {
-		s.base = begin
-		s.only = ^uint64(0)
+		s.base = len(s.dst)
 		s.least = 0
 		s.level = 0
 		s.offer(s.query.card, 0, 0)
-		return s.dst
+		return
 	}
 
 	s.run()
@@ -156,25 +152,22 @@ func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 		s.query.games = ^uint64(0)
 		s.run()
 	}
-
-	return s.dst
 }
 
 // answerEither runs a query in which words are another name. Where a card has all of them as they
 // were typed, that is meant: "don big mom" is a card of this name.
-func (s *search) answerEither(dst []Hit, text string, keep func(card uint32) bool) []Hit {
-	begin := len(dst)
-	s.query.parseAsTyped(s.ix, text)
+func (s *search) answerEither(text string) {
+	begin := len(s.dst)
+	s.query.parse(s.ix, text, true)
 	s.by.asTyped = true
-	s.keep = keep
-	s.dst = dst
 	if s.round(asTyped, 0, begin) && s.least == 0 && len(s.dst) > begin {
 		s.best = 0
-		return s.dst
+		return
 	}
 
-	s.query.parse(s.ix, text)
-	return s.answer(s.dst[:begin], keep)
+	s.query.parse(s.ix, text, false)
+	s.dst = s.dst[:begin]
+	s.answer()
 }
 
 // run makes efforts until cards with all words are found, then, when none has them, until no effort
@@ -261,17 +254,11 @@ func (s *search) round(e effort, limit, base int) bool {
 		return false
 	}
 
-	s.only = ^uint64(0)
-	s.look(limit, base)
-	return true
-}
-
-// look finds the hits of the round at hand, behind base.
-func (s *search) look(limit, base int) {
 	s.dst = s.dst[:base]
 	s.base = base
 	s.collect(limit)
 	s.gather(limit)
+	return true
 }
 
 // widen looks for other hits where keep left none of the best ones, which effort e found. A word
@@ -293,10 +280,9 @@ func (s *search) widen(e effort, begin int) {
 		}
 	}
 
-	limit := s.query.total / 2
 	s.only = games
-	s.expand(e, limit > 0)
-	s.look(limit, begin)
+	s.round(e, s.query.total/2, begin)
+	s.only = ^uint64(0)
 }
 
 // knowsAll says whether each unit is a word that stands alone somewhere, or a number.

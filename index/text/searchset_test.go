@@ -125,7 +125,7 @@ func TestSearchSet(t *testing.T) {
 	}
 
 	corpus := c.corpus()
-	corpus.Total = nil
+	corpus.Total = func(int) int { return 0 }
 	index, err := Build(context.Background(), corpus, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -54,10 +54,7 @@ func newSounds(ix *Index, step func()) sounds {
 		out.size = append(out.size, uint8(len(runs)))
 	}
 
-	compared := 0
-	slices.SortFunc(pairs, func(a, b pair) int {
-		compared++
-		Every(step, compared)
+	Sort(step, pairs, func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.sound, b.sound))
 	})
 

@@ -25,32 +25,29 @@ func newTraitReader(corpus Corpus) traitReader {
 
 // of returns the traits of card i.
 func (tr *traitReader) of(i int) collector.Traits {
-	var all collector.Traits
-	if tr.corpus.Rarity != nil {
-		all |= tr.rarity(tr.corpus.Rarity(i))
+	name := tr.corpus.Name(i)
+	all := tr.recall(tr.rarities, tr.corpus.Rarity(i), collector.RarityTraits) | tr.say(tr.corpus.Printing(i))
+
+	// What stands in brackets behind a name qualifies it.
+	if at := strings.IndexAny(name, "(["); at >= 0 {
+		all |= tr.say(name[at:])
 	}
-	if tr.corpus.Printing != nil {
-		all |= tr.say(tr.corpus.Printing(i))
-	}
-	all |= tr.aside(tr.corpus.Name(i))
-	if isTagTeam(tr.corpus.Name(i)) {
+	if isTagTeam(name) {
 		all |= collector.TagTeam
 	}
 	all |= tr.say(tr.corpus.SetName(i)) & (collector.Shadowless | collector.Promo | collector.AltArt | collector.Shiny)
 
 	// Without finishes, rarity says whether a card shines: "Rare Holo", "Rare".
 	tr.current = 0
-	if tr.corpus.Finishes != nil {
-		if tr.finish == nil {
-			tr.finish = func(finish string) {
-				tr.current |= tr.say(finish)
-				if tr.say(finish)&(collector.Holo|collector.Reverse) == 0 && finish != "" {
-					tr.current |= collector.NonHolo
-				}
+	if tr.finish == nil {
+		tr.finish = func(finish string) {
+			tr.current |= tr.say(finish)
+			if tr.say(finish)&(collector.Holo|collector.Reverse) == 0 && finish != "" {
+				tr.current |= collector.NonHolo
 			}
 		}
-		tr.corpus.Finishes(i, tr.finish)
 	}
+	tr.corpus.Finishes(i, tr.finish)
 
 	switch {
 	case tr.current != 0:
@@ -62,26 +59,6 @@ func (tr *traitReader) of(i int) collector.Traits {
 	return all
 }
 
-// rarity returns the traits that a rarity says, which may be a code.
-func (tr *traitReader) rarity(rarity string) collector.Traits {
-	if known, ok := tr.rarities[rarity]; ok {
-		return known
-	}
-
-	traits := collector.RarityTraits(tr.words(rarity))
-	tr.rarities[strings.Clone(rarity)] = traits
-	return traits
-}
-
-// aside returns the traits that the qualifiers of a name say: what stands in brackets.
-func (tr *traitReader) aside(name string) collector.Traits {
-	at := strings.IndexAny(name, "([")
-	if at < 0 {
-		return 0
-	}
-	return tr.say(name[at:])
-}
-
 // isTagTeam says whether a name is of several, as only Tag Team cards have it: "Mewtwo & Mew GX".
 func isTagTeam(name string) bool {
 	_, behind, several := strings.Cut(name, " & ")
@@ -90,26 +67,19 @@ func isTagTeam(name string) bool {
 
 // say returns the traits that a text says.
 func (tr *traitReader) say(text string) collector.Traits {
-	if text == "" {
-		return 0
-	}
-	if known, ok := tr.known[text]; ok {
-		return known
-	}
-
-	traits := collector.TraitsOf(tr.words(text))
-	tr.known[strings.Clone(text)] = traits
-	return traits
+	return tr.recall(tr.known, text, collector.TraitsOf)
 }
 
-// words are the folded words of a text.
-func (tr *traitReader) words(text string) []string {
-	tr.norm.read(text, 0)
-	words := make([]string, len(tr.norm.tokens))
-	for i, tok := range tr.norm.tokens {
-		words[i] = string(tr.norm.word(tok))
+// recall returns the traits of a text by its words, if they are not known yet.
+func (tr *traitReader) recall(
+	known map[string]collector.Traits, text string, of func([]string) collector.Traits,
+) collector.Traits {
+	traits, ok := known[text]
+	if !ok {
+		traits = of(tr.norm.words(text))
+		known[strings.Clone(text)] = traits
 	}
-	return words
+	return traits
 }
 
 // lastFirstEdition is the year until which first editions were marked: where no price tells, an old
@@ -122,7 +92,7 @@ func (s *search) unmet(card uint32) (sum uint64) {
 	for _, wish := range s.query.wishes {
 		switch {
 		case s.ix.traits[card]&wish.Have != 0:
-		case s.ix.comesNear(card, wish.Wish):
+		case s.ix.comesNear(card, wish):
 			sum++
 		default:
 			sum += 2

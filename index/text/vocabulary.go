@@ -27,15 +27,19 @@ func Every(step func(), i int) {
 	}
 }
 
-// newVocabulary numbers the distinct words, which it sorts.
-func newVocabulary(words []string, step func()) vocabulary {
+// Sort sorts as slices.SortFunc does, and calls step now and then.
+func Sort[T any](step func(), all []T, compare func(a, b T) int) {
 	compared := 0
-	slices.SortFunc(words, func(a, b string) int {
+	slices.SortFunc(all, func(a, b T) int {
 		compared++
 		Every(step, compared)
-		return strings.Compare(a, b)
+		return compare(a, b)
 	})
+}
 
+// newVocabulary numbers the distinct words, which it sorts.
+func newVocabulary(words []string, step func()) vocabulary {
+	Sort(step, words, strings.Compare)
 	words = slices.Compact(words)
 	v := vocabulary{start: make([]uint32, 1, len(words)+1), seed: maphash.MakeSeed()}
 	// Half of the slots stay free, so that chains are short.

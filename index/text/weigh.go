@@ -91,28 +91,18 @@ func (q *query) codes(ix *Index) (codes uint8) {
 
 // ofOneSet says whether some units are all words of the name of one set.
 func (ix *Index) ofOneSet(q *query, units uint8) bool {
-	first := q.units[bits.TrailingZeros8(units)].id
-	if first == none {
-		return false
-	}
-
-	lo, hi := ix.sets.of(first)
-	for _, set := range ix.sets.holder[lo:hi] {
-		all := true
-		for rest := units; rest != 0 && all; rest &= rest - 1 {
+	hasAll := func(set uint32) bool {
+		for rest := units; rest != 0; rest &= rest - 1 {
 			id := q.units[bits.TrailingZeros8(rest)].id
-			if id == none {
+			if id == none || !slices.Contains(ix.sets.holders(id), set) {
 				return false
 			}
-			lo, hi := ix.sets.of(id)
-			all = slices.Contains(ix.sets.holder[lo:hi], set)
 		}
-		if all {
-			return true
-		}
+		return true
 	}
 
-	return false
+	first := q.units[bits.TrailingZeros8(units)].id
+	return first != none && slices.ContainsFunc(ix.sets.holders(first), hasAll)
 }
 
 // weightOf returns what a unit costs where it is missing, and whether it is a word of the catalog.
@@ -176,17 +166,14 @@ func (q *query) lackTable() (lacks [1 << maxUnits]int) {
 
 // notes are the units that are known and mostly qualify names; none where there are no others.
 func (q *query) notes(ix *Index) (notes uint8) {
-	others := false
 	for i := range q.units {
 		u := &q.units[i]
 		if u.id != none && !u.number && !collector.IsInteger(u.text) && ix.isUsed(u.id, asNote) {
 			notes |= 1 << i
-		} else {
-			others = true
 		}
 	}
 
-	if !others {
+	if bits.OnesCount8(notes) == len(q.units) {
 		return 0
 	}
 	return notes
@@ -241,11 +228,6 @@ func (ix *Index) findOwnWords() {
 // part of, the more.
 func (ix *Index) weighWords(step func()) {
 	ix.weights = make([]uint8, ix.words.len())
-	suffix := map[string]bool{}
-	for _, text := range suffixes {
-		suffix[text] = true
-	}
-
 	for w := range uint32(ix.words.len()) {
 		Every(step, int(w))
 		core := 0
@@ -271,7 +253,7 @@ func (ix *Index) weighWords(step func()) {
 		}
 
 		switch {
-		case suffix[string(word)]:
+		case slices.Contains(suffixes, string(word)):
 			ix.weights[w] = weightSuffix
 		case noises[string(word)] != telling:
 			ix.weights[w] = weightEveryday
@@ -282,7 +264,7 @@ func (ix *Index) weighWords(step func()) {
 			ix.weights[w] = weightCommonest
 		case core > 0 && 3*core >= aside:
 			ix.weights[w] = uint8(max(weightCommonest, weightRarest-math.Round(0.55*math.Log2(float64(core)))))
-		case ix.sets.start[w] < ix.sets.start[w+1], ix.codes.start[w] < ix.codes.start[w+1]:
+		case len(ix.sets.holders(w)) > 0, len(ix.codes.holders(w)) > 0:
 			ix.weights[w] = weightSet
 		case aside > 0:
 			ix.weights[w] = weightBeside

@@ -111,15 +111,21 @@ func Replace(on FS, staged, name string, data []byte, mode fs.FileMode, each ...
 	return on.SyncDir(filepath.Dir(name))
 }
 
-// MkdirAll makes a folder and those above it that are not there.
+// MkdirAll makes a folder and those above it that are not there. Those above it are named on the disk
+// when it returns; the folder itself is when the caller has synced the one that it is in.
 func MkdirAll(on FS, name string, mode fs.FileMode) error {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return nil
 	}
 
-	if parent := filepath.Dir(name); parent != name {
+	parent := filepath.Dir(name)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
 		if err := MkdirAll(on, parent, mode); err != nil {
+			return err
+		}
+		// A caller syncs the folder that it writes into: nobody would sync those above it.
+		if err := on.SyncDir(filepath.Dir(parent)); err != nil {
 			return err
 		}
 	}

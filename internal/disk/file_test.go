@@ -104,6 +104,36 @@ func TestReplacePowerCut(t *testing.T) {
 	}
 }
 
+// TestMkdirAllPowerCut makes a file in a folder three levels below what is there, and syncs no more than
+// the file and its folder: no cut of the power loses a folder above them.
+func TestMkdirAllPowerCut(t *testing.T) {
+	t.Parallel()
+	for _, lie := range []string{"", "syncdir"} {
+		top := t.TempDir()
+		on := disktest.New(nil)
+		on.Watch(top)
+		on.Set(func(call disktest.Call) disktest.Verdict { return disktest.Verdict{Lie: call.Op == lie} })
+
+		store := filepath.Join(top, "srv", "cards", "store")
+		name := filepath.Join(store, "CURRENT")
+		err := errors.Join(disk.MkdirAll(on, store, 0o755), on.SyncDir(filepath.Dir(store)),
+			disk.Replace(on, name+".part", name, after, 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		lost := 0
+		for _, files := range on.Cuts(rand.New(rand.NewPCG(1, 2)), ".part") {
+			if !bytes.Equal(files["/srv/cards/store/CURRENT"], after) {
+				lost++
+			}
+		}
+		if (lost > 0) != (lie != "") {
+			t.Errorf("with a disk that lies of %q, %d cuts lose the file", lie, lost)
+		}
+	}
+}
+
 // TestReadFile reads files alone, and waits for no writer of a fifo.
 func TestReadFile(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,10 @@
 package disk
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -14,7 +16,7 @@ import (
 var ErrLocked = errors.New("locked by another process")
 
 // Forever waits for a lock as long as it takes.
-const Forever time.Duration = -1
+const Forever time.Duration = math.MaxInt64
 
 // Lock is an advisory lock. The system drops it when its process ends, however it ends; the file
 // stays. No faulty disk stands between: locks are of this machine alone.
@@ -28,48 +30,32 @@ func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) 
 		flag = os.O_RDONLY
 	}
 	held := flock.New(name, flock.SetFlag(flag), flock.SetPermissions(mode.Perm()))
-	if wait == Forever {
-		err := held.Lock()
-		// A signal may interrupt the wait.
-		for errors.Is(err, syscall.EINTR) {
-			err = held.Lock()
-		}
-		return taken(held, true, err, flag)
+	lock, err := take(held, held.TryLock, wait)
+	if err == nil && !mode.IsDir() {
+		Keep(name)
 	}
-	locked, err := try(held.TryLock, wait)
-	return taken(held, locked, err, flag)
+	return lock, err
 }
 
 // TakeShared takes the lock of a file that is there, beside others who do the same.
 func TakeShared(name string, wait time.Duration) (*Lock, error) {
 	held := flock.New(name, flock.SetFlag(os.O_RDONLY))
-	locked, err := try(held.TryRLock, wait)
-	return taken(held, locked, err, os.O_RDONLY)
+	return take(held, held.TryRLock, wait)
 }
 
-// try asks for a lock until it is there, or the wait is over.
-func try(once func() (bool, error), wait time.Duration) (locked bool, err error) {
+// take asks for a lock until it is there, or the wait is over.
+func take(held *flock.Flock, try func() (bool, error), wait time.Duration) (*Lock, error) {
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
-		locked, err = once()
-		if locked || err != nil && !errors.Is(err, syscall.EINTR) || waited >= wait {
-			return locked, err
+		locked, err := try()
+		switch {
+		case locked:
+			return &Lock{held}, nil
+		case waited >= wait, err != nil && !errors.Is(err, syscall.EINTR):
+			return nil, cmp.Or(err, ErrLocked)
 		}
 		time.Sleep(pause) //nolint:forbidigo // the system tells nobody that a lock is free
 	}
-}
-
-func taken(held *flock.Flock, locked bool, err error, flag int) (*Lock, error) {
-	if err == nil && !locked {
-		err = ErrLocked
-	}
-	if err != nil {
-		return nil, err
-	}
-	if flag&os.O_CREATE != 0 {
-		Keep(held.Path())
-	}
-	return &Lock{held}, nil
 }
 
 // Moved reports whether the file or folder that is locked is not at its path any more. What cannot be

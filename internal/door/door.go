@@ -114,7 +114,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			pause = shortestPause
 			continue
 		}
-		if !passes(err) {
+		if !slices.ContainsFunc(passing, func(one error) bool { return errors.Is(err, one) }) {
 			return nil, err
 		}
 
@@ -134,10 +134,6 @@ var passing = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 	syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTDOWN,
 	syscall.EHOSTUNREACH, syscall.ENOPROTOOPT, syscall.EOPNOTSUPP, syscall.ETIMEDOUT,
-}
-
-func passes(err error) bool {
-	return slices.ContainsFunc(passing, func(one error) bool { return errors.Is(err, one) })
 }
 
 // failed counts a failure of accept.

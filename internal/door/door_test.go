@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -221,10 +222,14 @@ func TestRefusedAtOnce(t *testing.T) {
 	l := d.Listen(raw)
 	defer l.Close()
 	go func() {
+		var accepted []net.Conn // the collector closes a connection that nobody has
 		for {
-			if _, err := l.Accept(); err != nil {
+			c, err := l.Accept()
+			if err != nil {
+				runtime.KeepAlive(accepted)
 				return
 			}
+			accepted = append(accepted, c)
 		}
 	}()
 

@@ -156,7 +156,7 @@ type Summary struct {
 	// before.
 	Added, Removed, Renamed, RenamedSets []string
 
-	// Quarantine counts the lines and rows to be quarantined by reason (see Reasons), Rejected
+	// Quarantine counts the lines and rows to be quarantined by reason (see the constants of source), Rejected
 	// lists them with their refs.
 	Quarantine map[Reason]int
 	// Rejected lists what Quarantine counts.

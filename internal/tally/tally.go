@@ -82,6 +82,10 @@ func (d *Durations) Observe(s Shard, row int, took time.Duration) {
 	d.counts.Add(s, row, len(d.bounds)+1, uint64(took))
 }
 
+// Since counts what began at a time and ends now. It takes the shards in turn: for callers that have no
+// shard of their own.
+func (d *Durations) Since(row int, began time.Time) { d.Observe(NextShard(), row, time.Since(began)) }
+
 // Histogram is what was observed.
 type Histogram struct {
 	Bounds []time.Duration // the upper ends of the buckets; shared, not to be changed

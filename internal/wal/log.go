@@ -21,8 +21,6 @@ const syncInterval = 50 * time.Millisecond
 // ErrClosed is the error of a log that was closed.
 var ErrClosed = errors.New("log closed")
 
-var errEnded = ErrClosed
-
 // Log is a write-ahead log that is open for appending. It is safe for concurrent use.
 //
 // Callers of AwaitWritten write the queue themselves. Callers of AwaitSynced join a batch and wait
@@ -31,14 +29,9 @@ var errEnded = ErrClosed
 //
 // Locks, in the order they are taken: syncMu, writeMu, mu.
 type Log struct {
-	dir    string
-	disk   disk.FS
-	mapped bool // how segments are made
-	onSync func(began time.Time, err error)
-	inline bool
-	now    func() time.Time
-
-	ready    func() error
+	dir      string
+	options  Options
+	mapped   bool // how segments are made
 	segments segments
 
 	unmapped error // why the segments are written and not mapped; nil when they are
@@ -89,15 +82,12 @@ type Options struct {
 // the last one that [Read] returned.
 func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
-		dir: dir, disk: options.Disk, mapped: true, onSync: options.OnSync, next: next,
+		dir: dir, options: options, mapped: true, next: next, void: map[uint64]bool{},
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		void: map[uint64]bool{}, inline: options.Inline, now: options.Now, ready: options.Ready,
 	}
-	if l.disk == nil {
-		l.disk = disk.OS
-	}
-	if l.now == nil {
-		l.now = time.Now
+	l.options.Disk = cmp.Or(options.Disk, disk.OS)
+	if options.Now == nil {
+		l.options.Now = time.Now
 	}
 	l.segments.files = map[uint64]fs.FileInfo{}
 	l.written.Store(next - 1)
@@ -125,7 +115,7 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 		return nil, err
 	}
 
-	if l.inline {
+	if options.Inline {
 		close(l.done)
 		return l, nil
 	}
@@ -138,17 +128,17 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 // the name may be there and is not known to be on disk, the segment comes with an error.
 func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	path := segmentPath(l.dir, first)
-	if l.ready != nil {
-		if err := l.ready(); err != nil {
+	if l.options.Ready != nil {
+		if err := l.options.Ready(); err != nil {
 			return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 		}
 	}
 
 	// Somebody may have removed the directory with all that was in it.
-	file, err := l.disk.Append(path+newSuffix, l.mapped)
-	if errors.Is(err, fs.ErrNotExist) && l.disk.Mkdir(l.dir, 0o700) == nil {
-		file, err = l.disk.Append(path+newSuffix, l.mapped)
-		err = cmp.Or(err, l.disk.SyncDir(filepath.Dir(l.dir)))
+	file, err := l.options.Disk.Append(path+newSuffix, l.mapped)
+	if errors.Is(err, fs.ErrNotExist) && l.options.Disk.Mkdir(l.dir, 0o700) == nil {
+		file, err = l.options.Disk.Append(path+newSuffix, l.mapped)
+		err = cmp.Or(err, l.options.Disk.SyncDir(filepath.Dir(l.dir)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
@@ -160,17 +150,17 @@ func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 		err = writeSynced(file, records)
 	}
 	if err == nil {
-		err = l.disk.Rename(path+newSuffix, path)
+		err = l.options.Disk.Rename(path+newSuffix, path)
 	}
 	if err != nil {
 		// What cannot be removed now is removed at the next start.
-		_ = l.disk.Remove(path + newSuffix)
+		_ = l.options.Disk.Remove(path + newSuffix)
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
 	l.segments.note(l.dir, first, true)
 	l.size.Store(int64(segmentHeader + len(records)))
-	if err := l.disk.SyncDir(l.dir); err != nil {
+	if err := l.options.Disk.SyncDir(l.dir); err != nil {
 		return file, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
 	return file, nil
@@ -231,7 +221,7 @@ func (l *Log) flush() error {
 	l.mu.Lock()
 	data := l.queue
 	last := l.next - 1
-	l.queue = l.spare[:0]
+	l.queue = l.spare
 	l.spare = nil
 	l.mu.Unlock()
 
@@ -245,10 +235,7 @@ func (l *Log) flush() error {
 		l.size.Add(int64(len(data)))
 		l.bytes.Add(uint64(len(data)))
 	}
-	if cap(data) <= 1<<20 { // a burst's buffer is left to the collector
-		l.spare = data
-	}
-
+	l.spare = emptied(data)
 	l.written.Store(last)
 	return nil
 }
@@ -275,7 +262,7 @@ func (l *Log) AwaitWritten(seq uint64) error {
 
 // AwaitSynced returns when record seq is on disk.
 func (l *Log) AwaitSynced(seq uint64) error {
-	if l.inline && l.synced.Load() < seq {
+	if l.options.Inline && l.synced.Load() < seq {
 		return l.Sync()
 	}
 
@@ -320,15 +307,14 @@ func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 // syncLoop is the one goroutine that syncs.
 func (l *Log) syncLoop() {
 	defer close(l.done)
-	ticker := time.NewTicker(syncInterval)
-	defer ticker.Stop()
+	tick := time.Tick(syncInterval)
 
 	for {
 		select {
 		case <-l.stop:
 			return
 		case <-l.kick:
-		case <-ticker.C:
+		case <-tick:
 			l.mark()
 		}
 
@@ -386,8 +372,8 @@ func (l *Log) sync() error {
 func (l *Log) syncFile(target uint64) error {
 	began := time.Now()
 	err := l.file.Sync()
-	if l.onSync != nil {
-		l.onSync(began, err)
+	if l.options.OnSync != nil {
+		l.options.OnSync(began, err)
 	}
 	if err != nil {
 		return l.fail("sync", err)
@@ -459,7 +445,7 @@ func (l *Log) RemoveThrough(last uint64) error {
 
 	// A segment ends where the next one begins.
 	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
-		if err := l.disk.Remove(segmentPath(l.dir, firsts[i])); err != nil {
+		if err := l.options.Disk.Remove(segmentPath(l.dir, firsts[i])); err != nil {
 			return fmt.Errorf("cannot remove old log: %w", err)
 		}
 	}
@@ -478,8 +464,8 @@ func (l *Log) Abandon() {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
 	l.ended.Store(true)
-	l.broken.CompareAndSwap(nil, &errEnded)
-	l.failed.CompareAndSwap(nil, &errEnded) // unless there is a better reason already
-	_ = l.file.Close()                      // synced, or given up
+	l.broken.CompareAndSwap(nil, &ErrClosed)
+	l.failed.CompareAndSwap(nil, &ErrClosed) // unless there is a better reason already
+	_ = l.file.Close()                       // synced, or given up
 	close(l.takeBatch())
 }

@@ -94,7 +94,7 @@ func (l *Log) mend(rotating bool) error {
 	}
 
 	// What every call began would fill the room before the checkpoint comes.
-	early := l.now().Sub(l.tried) < mendEvery
+	early := l.options.Now().Sub(l.tried) < mendEvery
 	if errors.Is(*broken, ErrRoom) {
 		early = !rotating
 	}
@@ -110,7 +110,7 @@ func (l *Log) mend(rotating bool) error {
 	l.queue = l.queue[:0]
 	l.mu.Unlock()
 
-	l.tried = l.now()
+	l.tried = l.options.Now()
 	file, err := l.open(l.synced.Load()+1, l.since.all(l.void))
 	if err != nil {
 		// The old segment stays open: what was written there outlives the process.
@@ -149,11 +149,11 @@ func (l *Log) GiveUp(seq uint64) bool {
 
 // removeUnfinished removes what a process left that ended while it made a segment.
 func (l *Log) removeUnfinished() {
-	names, _ := l.disk.List(l.dir) // Start fails on what matters of it
+	names, _ := l.options.Disk.List(l.dir) // Start fails on what matters of it
 	for _, name := range names {
 		if plain, is := strings.CutSuffix(name.Name(), newSuffix); is {
 			if _, ours := segmentFirst(plain); ours {
-				_ = l.disk.Remove(filepath.Join(l.dir, name.Name())) // takes room, and does no harm
+				_ = l.options.Disk.Remove(filepath.Join(l.dir, name.Name())) // takes room, and does no harm
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
 func (end *End) records(path string, data []byte, first, next uint64, visit Visitor) error {
 	isLast := next == 0
 	// A segment has its name since its header was on disk, so that one without was cut.
-	if !parseSegmentHeader(data, first) {
+	if !bytes.HasPrefix(data, segmentHead(first)) {
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
 	}
 

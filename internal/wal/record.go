@@ -51,12 +51,6 @@ func segmentHead(first uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
-// parseSegmentHeader reports whether data starts with the header of a segment that begins with
-// record first.
-func parseSegmentHeader(data []byte, first uint64) bool {
-	return len(data) >= segmentHeader && bytes.Equal(data[:segmentHeader], segmentHead(first))
-}
-
 // appendRecord appends a record whose payload encode appends.
 func appendRecord(dst []byte, seq, synced uint64, encode func([]byte) []byte) []byte {
 	start := len(dst)
@@ -98,16 +92,25 @@ func parseRecord(data []byte) (record, bool) {
 	}, true
 }
 
+// recordAt reads the record at a place, if one is there whole and its number is first or later, and below
+// end. That spares most places a checksum.
+func recordAt(data []byte, at int, first, end uint64) (record, bool) {
+	if at+recordHeader > len(data) {
+		return record{}, false
+	}
+	seq := binary.LittleEndian.Uint64(data[at+8:])
+	if seq < first || seq >= end {
+		return record{}, false
+	}
+	return parseRecord(data[at:])
+}
+
 // contradicts reports whether something in data, which follows the broken record lost, says that
 // lost was on disk.
 func contradicts(data []byte, lost uint64) bool {
 	used := len(bytes.TrimRight(data, "\x00")) // no record begins behind it: its number would be 0
-	for i := 0; i < used && i+recordHeader <= len(data); i++ {
-		seq := binary.LittleEndian.Uint64(data[i+8:])
-		if seq <= lost || seq-lost > uint64(len(data)) {
-			continue // no record of this segment: spares most places a checksum
-		}
-		if r, ok := parseRecord(data[i:]); ok && r.synced >= lost {
+	for i := range used {
+		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok && r.synced >= lost {
 			return true
 		}
 	}
@@ -123,12 +126,8 @@ func countLost(data []byte, lost uint64) (n int) {
 	}
 
 	n = 1
-	for i := 1; i < used && i+recordHeader <= len(data); i++ {
-		seq := binary.LittleEndian.Uint64(data[i+8:])
-		if seq <= lost || seq-lost > uint64(len(data)) {
-			continue
-		}
-		if r, ok := parseRecord(data[i:]); ok {
+	for i := 1; i < used; i++ {
+		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok {
 			n++
 			i += r.size - 1
 		}

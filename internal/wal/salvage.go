@@ -2,7 +2,6 @@ package wal
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -19,11 +18,6 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 	}
 
 	last := after
-	gap := func(to uint64) {
-		if to > last+1 && last > 0 {
-			lost = append(lost, fmt.Sprintf("log records %d to %d", last+1, to-1))
-		}
-	}
 	for i, first := range firsts {
 		data, err := ReadFile(segmentPath(dir, first))
 		if err != nil {
@@ -42,13 +36,7 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 		}
 		used := len(bytes.TrimRight(data, "\x00"))
 		for at := segmentHeader; at < used; {
-			var r record
-			ok := false
-			if at+recordHeader <= len(data) {
-				if seq := binary.LittleEndian.Uint64(data[at+8:]); seq >= first && seq < next {
-					r, ok = parseRecord(data[at:])
-				}
-			}
+			r, ok := recordAt(data, at, first, next)
 			if !ok {
 				at++
 				continue
@@ -58,7 +46,9 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 				continue
 			}
 
-			gap(r.seq)
+			if r.seq > last+1 && last > 0 {
+				lost = append(lost, fmt.Sprintf("log records %d to %d", last+1, r.seq-1))
+			}
 			last = r.seq
 			if err := visit(r.seq, r.payload); err != nil {
 				return lost, err

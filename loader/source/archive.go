@@ -3,6 +3,7 @@ package source
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ func openTar(path string, lim limits) (*tarFolder, error) {
 	folder := &tarFolder{path: path, lim: lim}
 	seen := map[string]bool{}
 	// Everything that could stop a build is found before the first record is read.
-	err := folder.scan(context.Background(), func(f file, _ io.Reader) error {
+	all := func(string) bool { return true }
+	err := folder.each(context.Background(), all, func(f file, _ io.Reader) error {
 		if seen[f.name] {
 			return fmt.Errorf("entry %q is there twice", clip(f.name))
 		}
@@ -42,17 +44,8 @@ func openTar(path string, lim limits) (*tarFolder, error) {
 
 func (t *tarFolder) files() []file { return t.list }
 
+// each visits regular files. Errors name the archive's entry; a truncated archive is one.
 func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func(file, io.Reader) error) error {
-	return t.scan(ctx, func(f file, r io.Reader) error {
-		if !want(f.name) {
-			return nil
-		}
-		return visit(f, r)
-	})
-}
-
-// scan visits every regular file. Errors name the archive's entry; a truncated archive is one.
-func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error) error {
 	plain, err := t.open()
 	if err != nil {
 		return err
@@ -86,6 +79,9 @@ func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error)
 		}
 		if f.size > t.lim.entry {
 			return fmt.Errorf("entry %q is larger than the %d bytes allowed", clip(f.name), t.lim.entry)
+		}
+		if !want(f.name) {
+			continue
 		}
 
 		body := &faultReader{r: tr}
@@ -185,17 +181,11 @@ type tailReader struct {
 func (t *tailReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	// Only the zeros at the very end count.
-	k := n
-	for k > 0 && p[k-1] == 0 {
-		k--
+	zeros := n - len(bytes.TrimRight(p[:n], "\x00"))
+	if zeros == n {
+		zeros += t.zeros
 	}
-
-	if k == 0 {
-		t.zeros += n
-	} else {
-		t.zeros = n - k
-	}
-
+	t.zeros = zeros
 	return n, err
 }
 

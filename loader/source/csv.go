@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -203,35 +205,18 @@ func cutField(line []byte) (field, rest []byte, more, ok bool) {
 	return nil, nil, false, false
 }
 
-// parseCents reads a whole number of cents: digits only, at most MaxCents.
+// parseCents reads a whole number of cents: digits only, as many as MaxCents has, and at most that.
 func parseCents(b []byte) (int64, bool) {
-	// Sixteen digits hold MaxCents and cannot overflow.
-	if len(b) == 0 || len(b) > 16 {
-		return 0, false
-	}
-
-	var v int64
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		v = v*10 + int64(c-'0')
-	}
-
-	return v, v <= snapshot.MaxCents
+	v, err := strconv.ParseUint(string(b), 10, 63)
+	return int64(v), err == nil && len(b) <= 16 && v <= snapshot.MaxCents
 }
 
 // parseDay reads a date from 1970 on; the stored form has no earlier ones.
 func parseDay(s string) (snapshot.Day, bool) {
-	if len(s) != len("2006-01-02") {
-		return snapshot.NoDay, false
-	}
-
 	day, err := snapshot.ParseDay(s)
-	if err != nil || day < 0 {
+	if err != nil || day < 0 || len(s) != len(time.DateOnly) {
 		return snapshot.NoDay, false
 	}
-
 	return day, true
 }
 
@@ -259,26 +244,9 @@ func IsCode(s string) bool {
 // ("1st_edition_holofoil"): letters and digits in lower case, everything between them one
 // underscore. It is "" when nothing is left.
 func variantCode(s string) string {
-	out := make([]byte, 0, len(s))
-	gap := false
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		default:
-			gap = len(out) > 0
-			continue
-		}
-
-		if gap {
-			out = append(out, '_')
-			gap = false
-		}
-
-		out = append(out, c)
-	}
-
-	return string(out)
+	// Letters beyond ASCII part words as well, so that lower case means a-z alone.
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.ToLower(strings.Join(words, "_"))
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"maps"
@@ -324,9 +323,4 @@ func sevenNumber(v uint64) []byte {
 		return []byte{byte(v)}
 	}
 	return binary.LittleEndian.AppendUint64([]byte{0xFF}, v)
-}
-
-func ExampleReasons() {
-	fmt.Println(Reasons[0].Reason, "-", Reasons[0].Meaning)
-	// Output: missing_file - A file that the input's own listing calls for is not there; the rest was read.
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -167,14 +168,8 @@ func spaced(s string) string {
 		return s
 	}
 
-	out := make([]byte, 0, len(s)+4)
-	for i := range len(s) {
-		// A capital behind a small letter begins a word.
-		if i > 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z' {
-			out = append(out, ' ')
-		}
-		out = append(out, s[i])
-	}
-
-	return string(out)
+	return wordsTogether.ReplaceAllString(s, "$1 $2")
 }
+
+// wordsTogether is a small letter and the capital behind it, which begins a word.
+var wordsTogether = regexp.MustCompile(`([a-z])([A-Z])`)

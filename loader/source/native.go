@@ -168,34 +168,24 @@ func (s *native) Feed() Feed {
 	}
 }
 
-// runsOf cuts names into runs that one pass over the folder visits in the order of names.
-func runsOf(names []string, in folder) [][]string {
-	// An archive is read from front to back: as long as names follow each other, one pass will do.
-	rank := make(map[string]int, len(names))
+// eachInOrder visits files in the order of names, in as few passes as that takes.
+func eachInOrder(ctx context.Context, in folder, names []string, visit func(f file, r io.Reader) error) error {
+	rank := map[string]int{}
 	for i, f := range in.files() {
 		rank[f.name] = i
 	}
 
-	var runs [][]string
+	// An archive is read from front to back: as long as names follow each other, one pass will do.
+	var runs []map[string]bool
 	for i, name := range names {
-		if i > 0 && rank[names[i-1]] < rank[name] {
-			runs[len(runs)-1] = append(runs[len(runs)-1], name)
-			continue
+		if i == 0 || rank[names[i-1]] >= rank[name] {
+			runs = append(runs, map[string]bool{})
 		}
-		runs = append(runs, []string{name})
+		runs[len(runs)-1][name] = true
 	}
 
-	return runs
-}
-
-// eachInOrder visits files in the order of names, in as few passes as that takes.
-func eachInOrder(ctx context.Context, in folder, names []string, visit func(f file, r io.Reader) error) error {
-	for _, run := range runsOf(names, in) {
-		wanted := make(map[string]bool, len(run))
-		for _, name := range run {
-			wanted[name] = true
-		}
-		if err := in.each(ctx, func(name string) bool { return wanted[name] }, visit); err != nil {
+	for _, run := range runs {
+		if err := in.each(ctx, keyOf(run), visit); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ type nativeSet struct {
 	nativeName
 
 	Series      string   `json:"series"`
-	ReleaseDate *string  `json:"release_date"`
+	ReleaseDate string   `json:"release_date"`
 	Aliases     []string `json:"aliases"`
 
 	PrintedTotal jsontext.Value `json:"printed_total"`
@@ -59,13 +59,8 @@ type nativeName struct {
 type nativeItem struct {
 	nativeName
 
-	Identifiers []nativeIdentifier `json:"identifiers"`
-	UpdatedAt   *string            `json:"updated_at"`
-}
-
-type nativeIdentifier struct {
-	Namespace string `json:"namespace"`
-	Value     string `json:"value"`
+	Identifiers []Identifier `json:"identifiers"`
+	UpdatedAt   string       `json:"updated_at"`
 }
 
 // Bounds of the native form beyond those of docs/API.md.
@@ -73,7 +68,6 @@ const (
 	maxRarity  = 64 // the rarity filter's
 	maxList    = 100
 	maxImage   = 255
-	maxUnits   = 1_000_000
 	maxRelease = "2999-12-31"
 )
 
@@ -141,16 +135,17 @@ func readStrict(line []byte, v any) *fault {
 // checks collects the first thing that is wrong with a record.
 type checks struct{ bad *fault }
 
-func (c *checks) fail(reason, value string) {
-	if c.bad == nil {
+// must notes that a value is wrong unless it is ok.
+func (c *checks) must(ok bool, reason, value string) {
+	if !ok && c.bad == nil {
 		c.bad = &fault{reason: reason, value: value}
 	}
 }
 
-// must notes that a cell is wrong unless it is ok.
-func (c *checks) must(ok bool, reason string, cell []byte) {
+// cell is must for a cell of a row, of which there are millions: it is copied when it is wrong alone.
+func (c *checks) cell(ok bool, reason string, cell []byte) {
 	if !ok {
-		c.fail(reason, string(cell))
+		c.must(false, reason, string(cell))
 	}
 }
 
@@ -158,46 +153,31 @@ func (c *checks) must(ok bool, reason string, cell []byte) {
 func (c *checks) text(member, value string, most int, due bool) {
 	switch {
 	case due && strings.TrimSpace(value) == "":
-		c.fail(ReasonMissingValue, member)
+		c.must(false, ReasonMissingValue, member)
 	case !utf8.ValidString(value): // control characters are left out by the loader (decision 25)
-		c.fail(ReasonBadText, member+": "+value)
+		c.must(false, ReasonBadText, member+": "+value)
 	case utf8.RuneCountInString(value) > most:
-		c.fail(ReasonTooLong, member+": "+value)
+		c.must(false, ReasonTooLong, member+": "+value)
 	}
 }
 
 // name checks what every record begins with.
 func (c *checks) name(n *nativeName) {
-	if n.Ref == "" {
-		c.fail(ReasonMissingValue, "ref")
-	} else if !refOK(n.Ref) {
-		c.fail(ReasonBadRef, n.Ref)
-	}
-
-	if n.Game == "" {
-		c.fail(ReasonMissingValue, "game")
-	} else if _, known := snapshot.GameBySlug(n.Game); !known {
-		c.fail(ReasonBadGame, n.Game)
-	}
-
+	c.must(n.Ref != "", ReasonMissingValue, "ref")
+	c.must(refOK(n.Ref), ReasonBadRef, n.Ref)
+	c.must(n.Game != "", ReasonMissingValue, "game")
+	_, known := snapshot.GameBySlug(n.Game)
+	c.must(known, ReasonBadGame, n.Game)
 	c.text("name", n.Name, snapshot.MaxName, true)
 }
 
-func (c *checks) identifiers(list []nativeIdentifier) []Identifier {
-	if len(list) > maxList {
-		c.fail(ReasonTooLong, "identifiers")
-		return nil
-	}
-
-	var out []Identifier
+func (c *checks) identifiers(list []Identifier) {
+	c.must(len(list) <= maxList, ReasonTooLong, "identifiers")
 	for _, id := range list {
 		if !aliasOK(id.Namespace, maxNamespace) || !aliasOK(id.Value, maxAlias) {
-			c.fail(ReasonBadIdentifier, id.Namespace+" "+id.Value)
+			c.must(false, ReasonBadIdentifier, id.Namespace+" "+id.Value)
 		}
-		out = append(out, Identifier(id))
 	}
-
-	return out
 }
 
 func aliasOK(s string, most int) bool {
@@ -205,16 +185,9 @@ func aliasOK(s string, most int) bool {
 }
 
 // time checks a time that may be absent.
-func (c *checks) time(value *string) int64 {
-	if value == nil || *value == "" {
-		return snapshot.NoTime
-	}
-
-	at, ok := parseInstant(*value)
-	if !ok {
-		c.fail(ReasonBadTime, *value)
-	}
-
+func (c *checks) time(value string) int64 {
+	at, ok := parseInstant(value)
+	c.must(ok || value == "", ReasonBadTime, value)
 	return at
 }
 
@@ -253,28 +226,15 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 	c.name(&in.nativeName)
 	c.text("series", in.Series, snapshot.MaxName, false)
 	// An absent date, a null and an empty text all say that it is not known.
-	release := snapshot.NoDay
-	if in.ReleaseDate != nil && *in.ReleaseDate != "" {
-		day, ok := parseDay(*in.ReleaseDate)
-		if !ok || *in.ReleaseDate > maxRelease {
-			c.fail(ReasonBadDate, *in.ReleaseDate)
-		}
-		release = day
-	}
-
-	if len(in.Aliases) > maxList {
-		c.fail(ReasonTooLong, "aliases")
-	}
-
+	release, ok := parseDay(in.ReleaseDate)
+	c.must(in.ReleaseDate == "" || ok && in.ReleaseDate <= maxRelease, ReasonBadDate, in.ReleaseDate)
+	c.must(len(in.Aliases) <= maxList, ReasonTooLong, "aliases")
 	for _, alias := range in.Aliases {
 		c.text("aliases", alias, maxAlias, true)
 	}
 
 	total, ok := totalOf(in.PrintedTotal)
-	if !ok {
-		c.fail(ReasonBadTotal, "printed_total: "+string(in.PrintedTotal))
-	}
-
+	c.must(ok, ReasonBadTotal, "printed_total: "+string(in.PrintedTotal))
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
 	}
@@ -317,14 +277,11 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	// A set that no catalog has is the loader's business.
 	var c checks
 	c.name(&in.nativeName)
-	if in.Set != "" && !refOK(in.Set) {
-		c.fail(ReasonBadRef, "set: "+in.Set)
-	}
-
+	c.must(in.Set == "" || refOK(in.Set), ReasonBadRef, "set: "+in.Set)
 	c.text("number", in.Number, snapshot.MaxNumber, false)
 	c.text("rarity", in.Rarity, maxRarity, false)
 	c.text("printing", in.Printing, snapshot.MaxPrinting, false)
-	ids := c.identifiers(in.Identifiers)
+	c.identifiers(in.Identifiers)
 	updated := c.time(in.UpdatedAt)
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
@@ -338,7 +295,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 
 	to.Card(Card{
 		At: at, Ref: in.Ref, Game: in.Game, SetRef: in.Set, Name: in.Name, Number: in.Number, Rarity: in.Rarity,
-		Printing: in.Printing, Image: in.Image, Identifiers: ids, UpdatedAt: updated,
+		Printing: in.Printing, Image: in.Image, Identifiers: in.Identifiers, UpdatedAt: updated,
 	})
 	return nil
 }
@@ -357,26 +314,14 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 
 	var c checks
 	c.name(&in.nativeName)
-	if !slices.Contains([]string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}, in.PackageType) {
-		c.fail(ReasonBadPackage, "package_type: "+in.PackageType)
-	}
-
-	if in.UnitKind != boosterPack && in.UnitKind != boosterBox {
-		c.fail(ReasonBadPackage, "unit_kind: "+in.UnitKind)
-	}
-
-	units, ok := numberOf(in.Units, maxUnits)
-	if !ok {
-		c.fail(ReasonBadUnits, "units_per_package: "+string(in.Units))
-	}
-
-	if game, known := snapshot.GameBySlug(in.Game); !snapshot.IsEdition(in.Edition) {
-		c.fail(ReasonBadEdition, in.Edition)
-	} else if known && !game.HasEdition(in.Edition) {
-		c.fail(ReasonEditionOfGame, in.Game)
-	}
-
-	ids := c.identifiers(in.Identifiers)
+	c.must(slices.Contains(PackageTypes, in.PackageType), ReasonBadPackage, "package_type: "+in.PackageType)
+	c.must(slices.Contains(UnitKinds, in.UnitKind), ReasonBadPackage, "unit_kind: "+in.UnitKind)
+	units, ok := numberOf(in.Units, MaxUnits)
+	c.must(ok, ReasonBadUnits, "units_per_package: "+string(in.Units))
+	c.must(snapshot.IsEdition(in.Edition), ReasonBadEdition, in.Edition)
+	game, known := snapshot.GameBySlug(in.Game)
+	c.must(!known || game.HasEdition(in.Edition), ReasonEditionOfGame, in.Game)
+	c.identifiers(in.Identifiers)
 	updated := c.time(in.UpdatedAt)
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
@@ -384,7 +329,7 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 
 	to.Sealed(Sealed{
 		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, PackageType: in.PackageType, Units: units,
-		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: ids, UpdatedAt: updated,
+		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: in.Identifiers, UpdatedAt: updated,
 	})
 	return nil
 }

@@ -198,23 +198,23 @@ func (p *priceReader) row(at At, fields [][]byte) (Price, *fault) {
 	if cents := p.get(fields, colCents); len(cents) > 0 {
 		var ok bool
 		price.Cents, ok = parseCents(cents)
-		c.must(ok, ReasonBadPrice, cents)
+		c.cell(ok, ReasonBadPrice, cents)
 	}
 
 	p.readTimes(&c, &price, p.get(fields, colCollected), p.get(fields, colAsOf))
 	// A row that does not say so may be distributed.
 	licensed := p.get(fields, colLicensed)
 	price.Licensed = string(licensed) != "false"
-	c.must(!price.Licensed || len(licensed) == 0 || string(licensed) == "true", ReasonBadLicence, licensed)
+	c.cell(!price.Licensed || len(licensed) == 0 || string(licensed) == "true", ReasonBadLicence, licensed)
 	return price, c.done(price.Ref)
 }
 
 // readTimes reads when a price was fetched and when it was observed.
 func (p *priceReader) readTimes(c *checks, price *Price, collected, asOf []byte) {
-	c.must(len(collected) > 0, ReasonMissingValue, []byte("collected_at"))
+	c.must(len(collected) > 0, ReasonMissingValue, "collected_at")
 	var ok bool
 	price.CollectedAt, ok = p.time(0, collected)
-	c.must(ok, ReasonBadTime, collected)
+	c.cell(ok, ReasonBadTime, collected)
 
 	// What the operator asserts for the feed fills in what a row leaves open, unless it is later
 	// than the row.
@@ -224,7 +224,7 @@ func (p *priceReader) readTimes(c *checks, price *Price, collected, asOf []byte)
 	}
 	if len(asOf) > 0 {
 		price.SourceAsOf, ok = p.time(1, asOf)
-		c.must(ok, ReasonBadTime, asOf)
+		c.cell(ok, ReasonBadTime, asOf)
 	}
 }
 
@@ -266,7 +266,7 @@ func (v *variantReader) read(c *checks, raw []byte) string {
 	}
 
 	ok := IsCode(code) || code == "" && !v.names
-	c.must(ok, ReasonBadVariant, raw)
+	c.cell(ok, ReasonBadVariant, raw)
 	// Bad ones are not remembered: there is no end to them.
 	if ok {
 		v.codes[string(raw)] = code
@@ -281,10 +281,10 @@ func readCondition(c *checks, variant string, raw []byte) string {
 	// The code is the table's own text, so that no row copies it.
 	condition, ok := snapshot.ParseCondition(string(raw))
 	if len(raw) == 0 {
-		c.must(variant == "", ReasonBadCondition, raw)
+		c.cell(variant == "", ReasonBadCondition, raw)
 		return ""
 	}
 
-	c.must(ok && variant != "", ReasonBadCondition, raw)
+	c.cell(ok && variant != "", ReasonBadCondition, raw)
 	return condition.Code()
 }

@@ -147,10 +147,7 @@ func checkNamed(id, name string) *fault {
 
 // parsePTCGDate reads "2026/01/30".
 func parsePTCGDate(text string) snapshot.Day {
-	day, ok := parseDay(strings.ReplaceAll(text, "/", "-"))
-	if !ok {
-		return snapshot.NoDay
-	}
+	day, _ := parseDay(strings.ReplaceAll(text, "/", "-"))
 	return day
 }
 

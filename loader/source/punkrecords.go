@@ -176,15 +176,9 @@ func (p *punkPack) set(at At) Set {
 
 // printingOf says which print of its number a card is, from the tail of its id; "" for the first.
 func printingOf(id string) string {
-	_, tail, ok := strings.Cut(id, "_")
-	if !ok || len(tail) < 2 {
+	_, tail, _ := strings.Cut(id, "_")
+	if len(tail) < 2 || strings.Trim(tail[1:], "0123456789") != "" {
 		return ""
-	}
-
-	for _, c := range []byte(tail[1:]) {
-		if !isDigit(c) {
-			return ""
-		}
 	}
 
 	switch tail[0] {

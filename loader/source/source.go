@@ -25,14 +25,9 @@ type Source interface {
 // Skipper is a Source that passes over records on purpose, such as code cards (decision 27). They
 // are counted in the report and are no quarantine.
 type Skipper interface {
-	// Skipped says what was passed over so far, in the order of first sight.
-	Skipped() []Skip
-}
-
-// Skip is what was passed over for one reason.
-type Skip struct {
-	Reason string
-	Refs   []string // prices of these in any feed of the same namespace are of no item, and that is as it should be
+	// Skipped are the references that were passed over so far, in the order of first sight. Prices of these
+	// in any feed of the same namespace are of no item, and that is as it should be.
+	Skipped() []string
 }
 
 // Feed is what all records of a source have in common.
@@ -94,7 +89,10 @@ type At struct {
 }
 
 // Identifier is an alias of an item in another namespace.
-type Identifier struct{ Namespace, Value string }
+type Identifier struct {
+	Namespace string `json:"namespace"`
+	Value     string `json:"value"`
+}
 
 // Set is a set as its source tells it. Text is as in the source; the loader cleans it (decision
 // 25).

@@ -6,12 +6,17 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -260,24 +265,36 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	f(KindNative, files{"a/source.toml": "", "b/source.toml": ""}.dir(t), Options{}, "more than one source.toml")
 }
 
-func TestReasonsAreListedOnce(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range Reasons {
-		if seen[r.Reason] || r.Meaning == "" || !IsCode(r.Reason) {
-			t.Errorf("reason %q is listed twice, has no meaning or is no code", r.Reason)
-		}
-		seen[r.Reason] = true
-	}
-
-	text, err := os.ReadFile("reasons.go")
+// reasons are all reasons of quarantine with what the source says of each.
+var reasons = sync.OnceValue(func() map[string]string {
+	tree, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, parser.ParseComments)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 
-	for line := range strings.Lines(string(text)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-		if ok && strings.HasPrefix(name, "Reason") && !seen[strings.Trim(strings.TrimSpace(value), `"`)] {
-			t.Errorf("%s is not in Reasons", strings.TrimSpace(name))
+	all := map[string]string{}
+	for node := range ast.Preorder(tree) {
+		spec, is := node.(*ast.ValueSpec)
+		if !is || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			continue
+		}
+		reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		_, meaning, told := strings.Cut(spec.Doc.Text(), spec.Names[0].Name+" means: ")
+		if err != nil || !told || all[reason] != "" {
+			panic("reason " + reason + " is there twice, has no meaning or is no text")
+		}
+		all[reason] = meaning
+	}
+	return all
+})
+
+func TestReasonsAreListedOnce(t *testing.T) {
+	if len(reasons()) < 30 {
+		t.Errorf("%d reasons", len(reasons()))
+	}
+	for reason := range reasons() {
+		if !IsCode(reason) {
+			t.Errorf("reason %q is no code", reason)
 		}
 	}
 }

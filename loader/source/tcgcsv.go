@@ -43,23 +43,20 @@ type tcgTree struct {
 	day       snapshot.Day
 	newest    time.Time // of the files' times
 	collected int64
-	guessed   bool // collected is the files' time
-	leaves    []tcgLeaf
+	guessed   bool                 // collected is the files' time
+	leaves    map[string][]tcgLeaf // by kind: groups, products or prices
 }
 
 // tcgLeaf is one file of a tree.
 type tcgLeaf struct {
 	name     string // within the folder
-	kind     string // groups, products or prices
 	category string
 	group    string // "" for groups
 }
 
 func (t *tcgTree) at(name string) string { return path.Join(t.label, name) }
 
-func (t *tcgTree) has(kind string) bool {
-	return slices.ContainsFunc(t.leaves, func(l tcgLeaf) bool { return l.kind == kind })
-}
+func (t *tcgTree) has(kind string) bool { return len(t.leaves[kind]) > 0 }
 
 // newTCGCSV finds the trees of a folder, which lies at name on disk.
 func newTCGCSV(in folder, name string, o Options) (Source, error) {
@@ -99,17 +96,14 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 // the newest.
 func (s *tcgCSV) arrange() {
 	// Of one day the live tree comes first, because it is the one that is kept.
-	live := func(t *tcgTree) bool { return t.has("groups") }
-	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
-		switch {
-		case a.day != b.day:
-			return int(a.day - b.day)
-		case live(a) == live(b):
+	place := func(t *tcgTree) int {
+		if t.has("groups") {
 			return 0
-		case live(a):
-			return -1
 		}
 		return 1
+	}
+	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(place(a), place(b)))
 	})
 
 	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive
@@ -131,29 +125,26 @@ func (s *tcgCSV) arrange() {
 
 // placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or
 // [prefix/]{category}/{groupId}/{products,prices}.
-func placeTCG(name string) (prefix string, leaf tcgLeaf, ok bool) {
+func placeTCG(name string) (prefix, kind string, leaf tcgLeaf, ok bool) {
 	parts := strings.Split(name, "/")
 	n := len(parts)
-	switch kind := parts[n-1]; {
+	switch kind = parts[n-1]; {
 	case kind == "groups" && n >= 2:
-		leaf = tcgLeaf{name: name, kind: kind, category: parts[n-2]}
+		leaf = tcgLeaf{name: name, category: parts[n-2]}
 		parts = parts[:n-2]
 	case (kind == "products" || kind == "prices") && n >= 3:
-		leaf = tcgLeaf{name: name, kind: kind, category: parts[n-3], group: parts[n-2]}
+		leaf = tcgLeaf{name: name, category: parts[n-3], group: parts[n-2]}
 		parts = parts[:n-3]
 	default:
-		return "", leaf, false
+		return "", "", leaf, false
 	}
 
 	// TCGplayer has many more categories; they are passed over.
-	if gameOfCategory(leaf.category) == "" {
-		return "", leaf, false
+	_, number := wholeNumber([]byte(leaf.group))
+	if gameOfCategory(leaf.category) == "" || leaf.group != "" && !number {
+		return "", "", leaf, false
 	}
-	if _, number := wholeNumber([]byte(leaf.group)); leaf.group != "" && !number {
-		return "", leaf, false
-	}
-
-	return strings.Join(parts, "/"), leaf, true
+	return strings.Join(parts, "/"), kind, leaf, true
 }
 
 // gameOfCategory is the game of a category, "" for a category of none.
@@ -174,19 +165,19 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 	trees := map[string]*tcgTree{}
 	first := len(s.trees)
 	for _, f := range in.files() {
-		prefix, leaf, ok := placeTCG(f.name)
+		prefix, kind, leaf, ok := placeTCG(f.name)
 		if !ok {
 			continue
 		}
 
 		t := trees[prefix]
 		if t == nil {
-			t = &tcgTree{in: in, label: label, prefix: prefix}
+			t = &tcgTree{in: in, label: label, prefix: prefix, leaves: map[string][]tcgLeaf{}}
 			trees[prefix] = t
 			s.trees = append(s.trees, t)
 		}
 
-		t.leaves = append(t.leaves, leaf)
+		t.leaves[kind] = append(t.leaves[kind], leaf)
 		if f.mod.After(t.newest) {
 			t.newest = f.mod
 		}
@@ -313,12 +304,7 @@ func (s *tcgCSV) Newest() (snapshot.Day, time.Time) {
 const tcgPlayer = "tcgplayer"
 
 // Skipped implements Skipper.
-func (s *tcgCSV) Skipped() []Skip {
-	if len(s.skipped) == 0 {
-		return nil
-	}
-	return []Skip{{Reason: SkipCodeCard, Refs: s.skipped}}
-}
+func (s *tcgCSV) Skipped() []string { return s.skipped }
 
 // asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not
 // known (decision 18). An assertion later than an archive day cannot have been meant for it.

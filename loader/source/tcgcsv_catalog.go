@@ -96,18 +96,6 @@ func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 	return list, nil
 }
 
-// reasonOfFile names the reason for which a file was refused as a whole.
-func reasonOfFile(err error) string {
-	switch {
-	case errors.Is(err, errFailedReply):
-		return ReasonFailedReply
-	case errors.Is(err, errTooBig):
-		return ReasonTooLong
-	default:
-		return ReasonBrokenFile
-	}
-}
-
 // refuseFile sends a whole file to quarantine.
 func refuseFile(to Sink, name, reason, value string) {
 	(&fault{reason: reason, value: value}).refuse(to, At{File: name})
@@ -124,7 +112,14 @@ func refuseOrFail(to Sink, name string, err error) error {
 	if _, failed := errors.AsType[unreadable](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
-	refuseFile(to, name, reasonOfFile(err), err.Error())
+	reason := ReasonBrokenFile
+	switch {
+	case errors.Is(err, errFailedReply):
+		reason = ReasonFailedReply
+	case errors.Is(err, errTooBig):
+		reason = ReasonTooLong
+	}
+	refuseFile(to, name, reason, err.Error())
 	return nil
 }
 
@@ -163,11 +158,13 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 	var listed []*tcgGroup
 	wanted := map[string]tcgLeaf{}
 	complete := map[string]bool{} // by category: its groups file is there
-	for _, l := range t.leaves {
-		complete[l.category] = complete[l.category] || l.kind == "groups"
-		if l.kind == "groups" {
-			wanted[l.name] = l
+	for kind, leaves := range t.leaves {
+		for _, l := range leaves {
+			complete[l.category] = complete[l.category] || kind == "groups"
 		}
+	}
+	for _, l := range t.leaves["groups"] {
+		wanted[l.name] = l
 	}
 
 	// Groups of a category without a listing would be lost without a word.
@@ -234,10 +231,8 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		},
 		lost: func(set string) { s.missing(to, t, set, Missing{}) },
 	}
-	for _, l := range t.leaves {
-		if l.kind == "products" {
-			files.there[l.name] = true
-		}
+	for _, l := range t.leaves["products"] {
+		files.there[l.name] = true
 	}
 
 	// The listing says what should be there, the tree what is.

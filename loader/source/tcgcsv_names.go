@@ -1,6 +1,8 @@
 package source
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"ninepocket/snapshot"
@@ -69,51 +71,45 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // Together" is known as "Journey Together", "XY - Evolutions" as "Evolutions". It is "" when there
 // is none.
 func setAlias(name string) string {
-	for _, sep := range []string{": ", " - "} {
-		prefix, rest, ok := strings.Cut(name, sep)
-		if ok && isSeries(prefix) && rest != "" {
-			return rest
-		}
+	at := series.FindStringIndex(name)
+	if at == nil {
+		return ""
 	}
-	return ""
+	return name[at[1]:]
 }
 
-// isSeries reports whether text is two to four capitals with up to two digits, as "SWSH09" is.
-func isSeries(s string) bool {
-	letters := len(strings.TrimRight(s, "0123456789"))
-	if letters < 2 || letters > 4 || len(s)-letters > 2 {
-		return false
-	}
+// series is two to four capitals with up to two digits, as "SWSH09" is, and what parts it from a name.
+var series = regexp.MustCompile(`^[A-Z]{2,4}[0-9]{0,2}(: | - )`)
 
-	for i := range letters {
-		if s[i] < 'A' || s[i] > 'Z' {
-			return false
-		}
-	}
-
-	return true
-}
-
-// Package types and unit kinds (docs/API.md, sealed product).
+// The words of sealed products (docs/API.md, sealed product).
 const (
-	boosterBundle    = "booster_bundle"
-	eliteTrainerBox  = "elite_trainer_box"
-	boosterBox       = "booster_box"
-	boosterCase      = "booster_case"
-	boosterPack      = "booster_pack"
+	BoosterBundle    = "booster_bundle"
+	EliteTrainerBox  = "elite_trainer_box"
+	BoosterBox       = "booster_box"
+	BoosterCase      = "booster_case"
+	BoosterPack      = "booster_pack"
 	pokemonCenterBox = "pokemon_center"
 )
+
+// PackageTypes and UnitKinds are those that a verified product may have.
+var (
+	PackageTypes = []string{BoosterBundle, EliteTrainerBox, BoosterBox, BoosterCase}
+	UnitKinds    = []string{BoosterPack, BoosterBox}
+)
+
+// MaxUnits bounds units_per_package: the column is 32 bits wide, and no package holds a million.
+const MaxUnits = 1_000_000
 
 // packageRules are the ends of names that are sure: whole words, with no more than qualifiers in
 // brackets after them. So "Code Card - … Elite Trainer Box" (no sealed product at all), "… Elite
 // Trainer Box Case", "… Half Booster Box", "… Sleeved Booster Case" and "… Booster Bundle Display"
 // are none of them; an operator's mapping may say more.
 var packageRules = []struct{ end, kind, unit string }{
-	{"booster box case", boosterCase, boosterBox},
-	{"booster box", boosterBox, boosterPack},
-	{"booster bundle", boosterBundle, boosterPack},
-	{"elite trainer box", eliteTrainerBox, boosterPack},
-	{"elite trainer box plus", eliteTrainerBox, boosterPack},
+	{"booster box case", BoosterCase, BoosterBox},
+	{"booster box", BoosterBox, BoosterPack},
+	{"booster bundle", BoosterBundle, BoosterPack},
+	{"elite trainer box", EliteTrainerBox, BoosterPack},
+	{"elite trainer box plus", EliteTrainerBox, BoosterPack},
 }
 
 // packageDoubts are words that make a name mean something else in spite of its end: several
@@ -129,18 +125,14 @@ var packageDoubts = []string{
 func packageOf(name string) (kind, unit string) {
 	words := plainWords(outsideBrackets(name))
 	all := plainWords(name)
-	for _, rule := range packageRules {
-		if !strings.HasSuffix(words, " "+rule.end+" ") {
-			continue
-		}
-		for _, doubt := range packageDoubts {
-			if strings.Contains(all, " "+doubt+" ") {
-				return "", ""
-			}
-		}
-		return rule.kind, rule.unit
+	if slices.ContainsFunc(packageDoubts, func(doubt string) bool { return strings.Contains(all, " "+doubt+" ") }) {
+		return "", ""
 	}
-
+	for _, rule := range packageRules {
+		if strings.HasSuffix(words, " "+rule.end+" ") {
+			return rule.kind, rule.unit
+		}
+	}
 	return "", ""
 }
 

@@ -99,11 +99,7 @@ func (s *tcgCSV) Prices(ctx context.Context, to Sink) error {
 
 	read := priceFiles{s: s, to: to}
 	for _, t := range s.trees {
-		for _, l := range t.leaves {
-			if l.kind == "prices" {
-				read.total++
-			}
-		}
+		read.total += int64(len(t.leaves["prices"]))
 	}
 
 	if read.total == 0 && len(historyIn(s.in)) == 0 {
@@ -148,11 +144,9 @@ func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 	var names []string
 	places := map[string]place{}
 	for _, t := range list {
-		for _, l := range t.leaves {
-			if l.kind == "prices" {
-				names = append(names, l.name)
-				places[l.name] = place{t, l}
-			}
+		for _, l := range t.leaves["prices"] {
+			names = append(names, l.name)
+			places[l.name] = place{t, l}
 		}
 	}
 
@@ -225,7 +219,7 @@ func (s *tcgCSV) missingPrices(ctx context.Context, to Sink) error {
 
 	// Only groups that the catalog lists are missed.
 	there := map[string]bool{}
-	for _, l := range t.leaves {
+	for _, l := range t.leaves["prices"] {
 		there[l.name] = true
 	}
 

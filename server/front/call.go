@@ -88,22 +88,14 @@ func (c *Call) Encoding(n int) string {
 	}
 	// Asked for twice at most, for the validator and for the body.
 	if !c.asked {
-		c.picked = c.pick()
+		accept := c.Fields.Accept
+		if c.Fields.repeated&repeatedAccept != 0 {
+			accept = c.Field(fasthttp.HeaderAcceptEncoding)
+		}
+		c.picked = pickEncoding(accept)
 		c.asked = true
 	}
 	return c.picked
-}
-
-// pick reads Accept-Encoding.
-func (c *Call) pick() string {
-	accept := c.Fields.Accept
-	if c.Fields.repeated&repeatedAccept != 0 {
-		accept = c.Field(fasthttp.HeaderAcceptEncoding)
-	}
-	if len(accept) == 0 {
-		return ""
-	}
-	return pickEncoding(accept)
 }
 
 // Conditional reports whether there is an If-None-Match.
@@ -163,9 +155,6 @@ func AppendETag(dst []byte, tag uint64, encoding string) []byte {
 // SendShared sends bytes that belong to somebody else and are never written to.
 func (c *Call) SendShared(content []byte) { c.Ctx.Response.SetBodyRaw(content) }
 
-// SendCopy sends a copy of content.
-func (c *Call) SendCopy(content []byte) { c.Ctx.Response.SetBody(content) }
-
 // SendOwned sends content and returns a buffer in its place: the two change owners instead of being
 // copied.
 func (c *Call) SendOwned(content []byte) (spare []byte) {
@@ -177,10 +166,13 @@ func (c *Call) SendOwned(content []byte) (spare []byte) {
 	return conn.lend(content)
 }
 
-// SendPacked sends content in an encoding. tail is where the part begins that is new each time, 0
-// when there is none. keep lets the part before it be remembered compressed: it is the same for
-// everybody.
-func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) {
+// Send sends content that belongs to the caller in an encoding, "" for plain, and returns memory that
+// the caller may have for the next answer. tail is where the part begins that is new each time, 0 when
+// there is none. keep lets the part before it be remembered compressed: it is the same for everybody.
+func (c *Call) Send(content []byte, tail int, encoding string, keep bool) (spare []byte) {
+	if encoding == "" {
+		return c.SendOwned(content)
+	}
 	c.Encode(encoding)
 
 	// A tail beyond the length of a stored block is compressed like the rest.
@@ -190,15 +182,11 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	begin := content[:tail]
 
 	var sum uint32
-	if keep {
-		c.packed, sum = c.packs.append(c.packed[:0], begin, encoding)
-	} else {
-		c.packed = appendPacked(c.packed[:0], begin, encoding)
-		sum = checksum(begin, encoding)
-	}
+	c.packed, sum = c.packs.append(c.packed[:0], begin, encoding, keep)
 	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
 
 	c.packed = c.SendOwned(c.packed)
+	return content
 }
 
 // Encode notes that the answer's body is in an encoding.

@@ -27,7 +27,7 @@ const (
 // Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below
 // it.
 func (open *Connections) Listen(inner net.Listener) net.Listener {
-	guarded := &guarding{Listener: inner, open: open, ended: make(chan struct{})}
+	guarded := &guarding{Listener: inner, open: open, close: sync.OnceValue(inner.Close), ended: make(chan struct{})}
 
 	open.mu.Lock()
 	defer open.mu.Unlock()
@@ -41,7 +41,7 @@ func (open *Connections) Listen(inner net.Listener) net.Listener {
 type guarding struct {
 	net.Listener
 	open  *Connections
-	close sync.Once
+	close func() error // once
 	end   sync.Once
 	ended chan struct{} // closed when Accept has failed: no connection comes any more
 }
@@ -58,10 +58,7 @@ func (l *guarding) Accept() (net.Conn, error) {
 }
 
 // Close closes the listener, once.
-func (l *guarding) Close() (err error) {
-	l.close.Do(func() { err = l.Listener.Close() })
-	return err
-}
+func (l *guarding) Close() error { return l.close() }
 
 // Stop closes all listeners and waits until what they accepted is in the set.
 func (open *Connections) Stop(ctx context.Context) (err error) {

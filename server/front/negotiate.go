@@ -69,6 +69,9 @@ func Accepts(header []byte, media string) bool {
 // pickEncoding picks zstd or gzip from an Accept-Encoding list, "" for neither (RFC 9110, 12.5.3).
 func pickEncoding(accept []byte) string {
 	const unnamed = -1
+	if len(accept) == 0 {
+		return ""
+	}
 	names := [...]string{"zstd", "gzip", "identity", "*"}
 	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
 	// Other encodings mean nothing here, and of one that comes twice the last counts.

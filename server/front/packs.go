@@ -66,9 +66,9 @@ func (p *Packs) Close() {
 }
 
 // append appends the beginning of a body in an encoding, remembered or compressed anew, and its
-// checksum.
-func (p *Packs) append(dst, plain []byte, encoding string) (out []byte, sum uint32) {
-	if p.kept == nil {
+// checksum. keep lets it be remembered.
+func (p *Packs) append(dst, plain []byte, encoding string, keep bool) (out []byte, sum uint32) {
+	if p.kept == nil || !keep {
 		return appendPacked(dst, plain, encoding), checksum(plain, encoding)
 	}
 

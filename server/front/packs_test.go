@@ -81,7 +81,7 @@ func TestPacksCollide(t *testing.T) {
 	ours := []byte(strings.Repeat("ours ", 300))
 	theirs := []byte(strings.Repeat("them ", 300))
 	through := func(plain []byte) []byte {
-		packed, sum := p.append(nil, plain, "gzip")
+		packed, sum := p.append(nil, plain, "gzip", true)
 		return unpack(t, appendEnd(packed, nil, "gzip", sum, len(plain)), "gzip")
 	}
 	packed := appendPacked(nil, theirs, "gzip")
@@ -101,7 +101,7 @@ func TestPacksCollide(t *testing.T) {
 	if p.hits.Load() != 2 || p.misses.Load() != 2 { // seen, kept, and found twice
 		t.Errorf("%d hits, %d misses", p.hits.Load(), p.misses.Load())
 	}
-	if got, _ := p.append(nil, ours, "zstd"); !bytes.Equal(got[:4], []byte("\x28\xb5\x2f\xfd")) {
+	if got, _ := p.append(nil, ours, "zstd", true); !bytes.Equal(got[:4], []byte("\x28\xb5\x2f\xfd")) {
 		t.Errorf("zstd begins with %x", got[:4])
 	}
 }

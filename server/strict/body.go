@@ -1,5 +1,7 @@
 package strict
 
+import "strings"
+
 // state is what the next byte belongs to.
 type state uint8
 
@@ -101,15 +103,21 @@ func (b *body) begin(c byte, most int) (state, *Fault) {
 
 // sizeByte takes one byte of a line that has a chunk's size and nothing else.
 func (b *body) sizeByte(c byte) (state, *Fault) {
-	switch digit := hexDigits[c]; {
+	const digits = "0123456789abcdefABCDEF"
+
+	// No sign, no space and no 0x, which some parsers take and others do not.
+	switch digit := strings.IndexByte(digits, c); {
 	case c == '\r' && b.digits > 0:
 		return afterSize, nil
 	case c == ';' && b.digits > 0:
-		return inSize, errExtension
-	case digit == 0 || b.digits == maxSizeDigits:
+		return inSize, malformed("chunks must not have extensions")
+	case digit < 0 || b.digits == maxSizeDigits:
 		return inSize, errBadChunk
 	default:
-		b.size = b.size<<4 | int(digit-1)
+		if digit > 0xf {
+			digit -= 6 // a capital
+		}
+		b.size = b.size<<4 | digit
 		b.digits++
 		return inSize, nil
 	}
@@ -121,15 +129,3 @@ func unless(ok bool, f *Fault) *Fault {
 	}
 	return f
 }
-
-// hexDigits has the value of each hexadecimal digit, plus one.
-var hexDigits = func() (table [256]uint8) {
-	for i := range 10 {
-		table['0'+i] = uint8(i + 1)
-	}
-	for i := range 6 {
-		table['a'+i] = uint8(i + 11)
-		table['A'+i] = uint8(i + 11)
-	}
-	return table
-}()

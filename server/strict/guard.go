@@ -210,7 +210,7 @@ func (g *Guard) head(p []byte) int {
 	// Not whole: what was seen is kept until the rest comes, unless it has grown too large.
 	switch {
 	case g.fault == nil && len(h) == g.Limits.Head:
-		g.fault = errHeadTooLarge
+		g.fault = &Fault{HeadTooLarge, "the request line and headers are too large"}
 	case g.fault == nil && before == 0:
 		g.kept = append(g.kept, p...)
 	}
@@ -239,7 +239,7 @@ func (g *Guard) lines(h []byte, before int) bool {
 		end := from + n - 1
 		switch {
 		case end < start || h[end] != '\r':
-			g.fault = errBareLF
+			g.fault = malformed("a line must end with CR LF")
 		case r.version == 0:
 			g.fault = r.line(h, start, end)
 			r.end = end + 2
@@ -251,7 +251,7 @@ func (g *Guard) lines(h []byte, before int) bool {
 		case start == end:
 			g.fault = r.check(h)
 		case r.fields == g.Limits.Fields:
-			g.fault = errTooManyFields
+			g.fault = &Fault{HeadTooLarge, "there are too many header lines"}
 		default:
 			r.fields++
 			g.fault = r.field(h, start, end)
@@ -345,9 +345,9 @@ func (g *Guard) allow(n int, h []byte) *Fault {
 	case n > g.Limits.Body:
 		return errBodyTooLarge
 	case g.Welcome != nil && !g.Welcome():
-		return errUnwelcome
+		return &Fault{Unwelcome, "so large a body is read of known clients only"}
 	case g.Room != nil && !g.Room(most):
-		return errNoRoom
+		return &Fault{NoRoom, "other bodies take all the memory that bodies may take"}
 	}
 
 	g.most = g.Limits.Body

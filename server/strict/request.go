@@ -47,29 +47,18 @@ const (
 
 func (r *request) has(s single) bool { return r.seen&s != 0 }
 
-// singles are the names of those headers, in lower case.
-var singles = [...]struct {
-	name string
-	is   single
-}{
-	{"host", host},
-	{"origin", origin},
-	{"expect", expect},
-	{"x-api-key", apiKey},
-	{"content-type", contentType},
-	{"authorization", authorization},
-	{"content-length", contentLength},
-	{"idempotency-key", idempotencyKey},
-	{"transfer-encoding", transferEncoding},
-	{"mcp-protocol-version", protocolVersion},
+// singles are the names of those headers in the order of their bits, in lower case.
+var singles = [...]string{
+	"host", "content-length", "transfer-encoding", "content-type", "authorization", "x-api-key", "idempotency-key",
+	"mcp-protocol-version", "origin", "expect",
 }
 
 // singleOf is the header that a name means, 0 for one that may come more than once or does not
 // matter here.
 func singleOf(name []byte) single {
-	for i := range singles {
-		if isFold(name, singles[i].name) {
-			return singles[i].is
+	for bit, one := range singles {
+		if isFold(name, one) {
+			return 1 << bit
 		}
 	}
 	return 0
@@ -106,7 +95,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	line := h[start:end]
 	if len(line) == 0 {
 		if r.blank {
-			return errEmptyLines
+			return malformed("more than one empty line precedes the request line")
 		}
 		r.blank = true
 		return nil
@@ -124,7 +113,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	case n == target || n < len(line) && line[n] != ' ':
 		return errBadTarget
 	case n == len(line):
-		return errBadLine
+		return malformed("the request line must be a method, a target and a version with one space between them")
 	}
 
 	switch string(line[n+1:]) {
@@ -133,7 +122,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	case "HTTP/1.0":
 		r.version = http10
 	default:
-		return errBadVersion
+		return malformed("the version must be HTTP/1.1 or HTTP/1.0")
 	}
 	return r.target(line, target, n, start)
 }
@@ -173,11 +162,11 @@ func (r *request) field(h []byte, start, end int) *Fault {
 	n := run(line, inName)
 	switch {
 	case n == 0 && (line[0] == ' ' || line[0] == '\t'):
-		return errFolded
+		return malformed("a header line must not begin with a space")
 	case n == 0 || n == len(line) || line[n] != ':':
-		return errBadName
+		return malformed("a header name must be a token that a colon follows at once")
 	case !isValue(line[n+1:]):
-		return errBadValue
+		return malformed("a header value must not have control characters")
 	}
 
 	// Two of such a header are read as the first by some and as the last by others.
@@ -200,22 +189,22 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 	switch s {
 	case host:
 		if len(value) == 0 || run(value, inHost) != len(value) {
-			return errBadHost
+			return malformed("the Host header must be a host and a port")
 		}
 		r.host = span{start, start + len(value)}
 	case contentLength:
 		n, err := strconv.ParseUint(string(value), 10, strconv.IntSize-1) // digits and nothing else
 		if err != nil {
-			return errBadLength
+			return malformed("Content-Length must be one decimal number")
 		}
 		r.length = int(n)
 	case transferEncoding:
 		if r.version != http11 || !isFold(value, "chunked") {
-			return errBadCoding
+			return malformed("Transfer-Encoding must be chunked, and HTTP/1.1")
 		}
 	case expect:
 		if r.version == http11 && !isFold(value, "100-continue") {
-			return errBadExpectation
+			return malformed("the only expectation that can be met is 100-continue")
 		}
 	case contentType, authorization, apiKey, idempotencyKey, protocolVersion, origin: // whatever they say
 	}
@@ -227,11 +216,11 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 func (r *request) check(h []byte) *Fault {
 	switch {
 	case r.version == http11 && !r.has(host):
-		return errNoHost
+		return malformed("HTTP/1.1 requires a Host header")
 	case r.has(contentLength) && r.has(transferEncoding):
-		return errBothLengths
+		return malformed("Content-Length and Transfer-Encoding exclude each other")
 	case r.authority.end > 0 && r.has(host) && !bytes.EqualFold(r.authority.of(h), r.host.of(h)):
-		return errOtherAuthority
+		return malformed("the request target names another host than the Host header")
 	}
 	return nil
 }

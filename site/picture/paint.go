@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -65,16 +66,13 @@ func (p *Preview) PNG() ([]byte, error) {
 
 	const beside = left + previewScale*Width + 60
 	const room = previewWidth - beside - left
-	err = painter.lines(p.Title, beside, 150, 62, room, true, Ink)
-	if err == nil {
-		err = painter.lines(p.About, beside, 300, 34, room, false, "#565c66")
-	}
-	if err == nil {
-		err = painter.lines(p.Price, beside, 470, 96, room, true, p.Face.Hue.Edge)
-	}
-	if err == nil {
-		err = painter.lines(p.When, beside, 530, 30, room, false, "#565c66")
-	}
+	const grey = "#565c66"
+	err = errors.Join(
+		painter.lines(p.Title, beside, 150, 62, room, true, Ink),
+		painter.lines(p.About, beside, 300, 34, room, false, grey),
+		painter.lines(p.Price, beside, 470, 96, room, true, p.Face.Hue.Edge),
+		painter.lines(p.When, beside, 530, 30, room, false, grey),
+	)
 	if err != nil {
 		return nil, err
 	}

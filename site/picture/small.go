@@ -23,11 +23,8 @@ const (
 	Large Size = 300
 )
 
-// The quality of small copies. In a pocket one looks closer.
-const (
-	smallQuality = 70
-	largeQuality = 78
-)
+// quality is that of small copies. In a pocket one looks closer.
+var quality = map[Size]int{Small: 70, Large: 78}
 
 // mostPixels bounds what is decoded: a few bytes may say that they are a picture of any size.
 const mostPixels = 24 << 20
@@ -60,12 +57,8 @@ func Shrink(file io.ReadSeeker, size Size) ([]byte, error) {
 	draw.Draw(copied, copied.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(copied, copied.Bounds(), whole, from, draw.Over, nil)
 
-	quality := largeQuality
-	if size == Small {
-		quality = smallQuality
-	}
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, copied, &jpeg.Options{Quality: quality}); err != nil {
+	if err := jpeg.Encode(&out, copied, &jpeg.Options{Quality: quality[size]}); err != nil {
 		return nil, fmt.Errorf("cannot write a picture: %w", err)
 	}
 	return out.Bytes(), nil

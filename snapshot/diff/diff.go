@@ -103,16 +103,11 @@ type Coverage struct {
 	PricedAfter  int `json:"priced_after"`
 }
 
-// Options of Compare.
-type Options struct {
-	// ProductPrefix begins the ids of sealed products (decision 25); "" means prd.
-	ProductPrefix string
-}
-
-// Compare says what changed from catalog a to catalog b.
-func Compare(a, b *snapshot.Catalog, o Options) *Diff {
+// Compare says what changed from catalog a to catalog b. The prefix begins the ids of sealed products
+// (decision 25); "" means prd.
+func Compare(a, b *snapshot.Catalog, prefix string) *Diff {
 	d := &Diff{From: a.ID, To: b.ID}
-	prefix := cmp.Or(o.ProductPrefix, "prd") + "_"
+	prefix = cmp.Or(prefix, "prd") + "_"
 	d.Cards = changes(named{&a.Cards.ID, &a.Cards.Name, ""}, named{&b.Cards.ID, &b.Cards.Name, ""})
 	d.Sets = changes(named{&a.Sets.ID, &a.Sets.Name, ""}, named{&b.Sets.ID, &b.Sets.Name, ""})
 	d.Sealed = changes(named{&a.Sealed.Tail, &a.Sealed.Name, prefix}, named{&b.Sealed.Tail, &b.Sealed.Name, prefix})

@@ -209,7 +209,7 @@ func TestCompare(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 3))
 		a := fixture.Random(seed, fixture.Size{Sets: 5, Cards: 30 + int(seed), Sealed: 4, Days: 20})
 		b := next(a, dice)
-		d := diff.Compare(a.Catalog(), b.Catalog(), diff.Options{})
+		d := diff.Compare(a.Catalog(), b.Catalog(), "")
 		check := func(what string, want, got plain) {
 			t.Helper()
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -232,7 +232,7 @@ func TestCompare(t *testing.T) {
 
 func TestCompareWithItself(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
-	d := diff.Compare(w.Catalog(), w.Catalog(), diff.Options{})
+	d := diff.Compare(w.Catalog(), w.Catalog(), "")
 	if d.Cards.Any() || d.Sets.Any() || d.Sealed.Any() ||
 		d.Prices.Changed+d.Prices.Appeared+d.Prices.Disappeared > 0 || d.Prices.MedianPercent != nil {
 		t.Errorf("a catalog differs from itself: %+v", d)
@@ -268,7 +268,7 @@ func TestMoves(t *testing.T) {
 		return w.Catalog()
 	}
 
-	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), diff.Options{ProductPrefix: "np"})
+	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), "np")
 	percent := func(v float64) *float64 { return &v }
 	want := []diff.Move{
 		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", ToCents: 55},

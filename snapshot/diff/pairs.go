@@ -133,9 +133,7 @@ func (p *Pairs) move(pair Pair, prefix string) Move {
 		m.ID = b.Cards.ID.At(pair.ItemB)
 		m.Name = b.Cards.Name.At(pair.ItemB)
 		m.Number = b.Cards.Number.At(pair.ItemB)
-		if set := b.Cards.Set[pair.ItemB]; set != snapshot.NoSet {
-			m.Set = b.Sets.Name.At(int(set))
-		}
+		m.Set = b.OfSet(&b.Sets.Name, pair.ItemB)
 	} else {
 		m.ID = prefix + b.Sealed.Tail.At(pair.ItemB-n)
 		m.Name = b.Sealed.Name.At(pair.ItemB - n)

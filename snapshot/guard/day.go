@@ -39,7 +39,7 @@ type day struct {
 func newDay(current, next *snapshot.Stored, o Options) *day {
 	d := &day{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
 	if current != nil {
-		d.diff = diff.Compare(current.Catalog, next.Catalog, diff.Options{})
+		d.diff = diff.Compare(current.Catalog, next.Catalog, "")
 		d.compareCards()
 	}
 	return d
@@ -65,12 +65,7 @@ func (d *day) compareCards() {
 }
 
 // setOf is the id of a card's set, "" without one.
-func setOf(c *snapshot.Catalog, card int) string {
-	if s := c.Cards.Set[card]; s != snapshot.NoSet {
-		return c.Sets.ID.At(int(s))
-	}
-	return ""
-}
+func setOf(c *snapshot.Catalog, card int) string { return c.OfSet(&c.Sets.ID, card) }
 
 // holding is what a set has.
 type holding struct{ cards, priced int }
