@@ -276,7 +276,8 @@ func (s *sealed) enrich(from *sealed) {
 	s.item.enrich(&from.item)
 }
 
-// addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
+// addSets joins or adds the sets of a source and returns the index of each in the catalog. It is -1 for a
+// set that is left out: it joins none, and an earlier source has its game.
 func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []int32 {
 	sets := records.sets
 	p := newPairing(g.m.sets, sets)
