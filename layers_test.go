@@ -40,17 +40,17 @@ var mayImport = map[string][]string{
 	"deploy/fleet":      {},
 	"deploy/fleet/demo": {"deploy/fleet", "internal/synth"},
 	"engine": {
-		"collector", "engine/cursor", "index", "internal/pace", "snapshot", "wire",
+		"cardvocab", "engine/cursor", "index", "internal/pace", "snapshot", "wire",
 	},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
-	"collector":                            {},
+	"cardvocab":                            {},
 	"feed":                                 {"internal/disk", "snapshot"},
 	"fleet/ledger":                         {"access", "access/keys", "calendar", "engine/cursor"},
 	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
 	"fleet/mirror":                         {"internal/disk", "snapshot"},
-	"index":                                {"collector", "index/text", "snapshot"},
-	"index/text":                           {"collector"},
+	"index":                                {"cardvocab", "index/text", "snapshot"},
+	"index/text":                           {"cardvocab"},
 	"internal/accesslog":                   {"server"},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	"internal/term":   {},
 	"internal/wal":    {"internal/disk"},
 	"loader": {
-		"collector", "loader/clean", "loader/history", "loader/slug", "loader/source", "snapshot", "snapshot/guard",
+		"cardvocab", "loader/clean", "loader/history", "loader/slug", "loader/source", "snapshot", "snapshot/guard",
 	},
 	"loader/clean":   {"loader/source", "snapshot"},
 	"loader/history": {"snapshot"},
@@ -113,7 +113,7 @@ var mayImport = map[string][]string{
 		"valuation", "wire",
 	},
 	"mcp": {
-		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
+		"cardvocab", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
 		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
@@ -127,11 +127,11 @@ var mayImport = map[string][]string{
 	"wire/openapi":   {"internal/jsonwalk", "snapshot"},
 	"server/strict":  {},
 	"site": {
-		"collector", "engine", "index", "index/text", "internal/jsonwalk", "site/picture", "snapshot", "valuation",
+		"cardvocab", "engine", "index", "index/text", "internal/jsonwalk", "site/picture", "snapshot", "valuation",
 		"wire",
 	},
 	"site/picture": {},
-	"valuation":    {"collector", "engine", "index", "snapshot", "wire"},
+	"valuation":    {"cardvocab", "engine", "index", "snapshot", "wire"},
 }
 
 // anyOfOurs stands for every package of the house except commands, which nothing can import anyway.
@@ -151,7 +151,7 @@ var testsMayImport = map[string][]string{
 	"bench":       {"access", "engine/cursor", "server", "site"},
 	"fleet/meter": {"access/accesstest", "access/state"},
 	"mcp":         {"access", "loader"},
-	"server":      {"collector", "index", "loader", "snapshot"},
+	"server":      {"cardvocab", "index", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

@@ -295,7 +295,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 // appendCalled appends the entries of the cards that have an identifier, each with the identifier as
 // its last member; false when there are none.
 func (r *Request) appendCalled(out *Reply, identifier string, entry func(card int) []byte) bool {
-	cards := r.View.Index.Called(identifier)
+	cards := r.View.Index.ForBatch(identifier)
 	for _, card := range cards {
 		object := entry(int(card))
 		out.Body = append(wire.Comma(out.Body), object[:len(object)-1]...)

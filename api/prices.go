@@ -94,7 +94,7 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 	if len(r.cards) == 0 {
 		out.noteUnknownCards(r.View.Index, &filter)
 	}
-	out.tellSets(r.View, filter.Set, r.View.Index.SetNames().Read)
+	out.tellSets(r.View, filter.Set, r.View.Index.SetNames().ResolveFuzzy)
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)
 	out.Body = append(out.Body, `],"direction":"`...)

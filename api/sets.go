@@ -27,7 +27,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
 	r.cards = sets
 	if from == 0 {
-		out.tellSets(r.View, filter.Query, r.View.Index.SetNames().Asked)
+		out.tellSets(r.View, filter.Query, r.View.Index.SetNames().Search)
 	}
 	if len(sets) == 0 {
 		out.noteValue(r.View.Index, "game", index.GameKind, filter.Game)

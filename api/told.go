@@ -10,8 +10,8 @@ const maxTold = 512
 
 // noteNames are the kinds of notes as the header spells them.
 var noteNames = map[index.NoteKind]string{
-	index.LeftOut: "left-out", index.ReadAs: "read-as", index.Respelt: "respelt", index.Missing: "missing",
-	index.AsSet: "set", index.AsNumber: "number", index.Preferred: "preferred", index.InGame: "game",
+	index.Dropped: "left-out", index.Replaced: "read-as", index.Corrected: "respelt", index.Missing: "missing",
+	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
 }
 
 // tell notes in the reply what was done to the words of a query, and the set that a misspelt name was
@@ -20,14 +20,14 @@ func (r *Request) tell(out *Reply, q *index.Query, found *engine.Found) {
 	if q.Sort == index.Relevance {
 		for _, note := range found.Notes {
 			to := note.To
-			if note.Kind == index.AsSet {
+			if note.Kind == index.MatchedSet {
 				to = r.View.Index.SetName(found.Cards[0])
 			}
 			out.Told = appendNote(out.Told, noteNames[note.Kind], note.From, to)
 		}
 	}
 
-	out.tellSets(r.View, q.Set, r.View.Index.SetNames().Read)
+	out.tellSets(r.View, q.Set, r.View.Index.SetNames().ResolveFuzzy)
 }
 
 // tellSets notes the sets that a misspelt name, "" for none, was taken for, or those whose names are
@@ -37,7 +37,7 @@ func (out *Reply) tellSets(v *engine.View, ref string, read func(ref string) (se
 		return
 	}
 
-	note := noteNames[index.Respelt]
+	note := noteNames[index.Corrected]
 	sets, respelt := read(ref)
 	switch {
 	case len(sets) == 0:

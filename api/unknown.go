@@ -17,11 +17,11 @@ func (out *Reply) noteUnknownCards(ix *index.Index, filter *index.Filter) {
 	out.noteValue(ix, "variant", index.VariantKind, filter.Variant)
 
 	// Of an identifier only the namespace can be misspelt; its value is known or not.
-	if filter.Identifier == "" || len(ix.Identified(filter.Identifier)) > 0 {
+	if filter.Identifier == "" || len(ix.ByIdentifier(filter.Identifier)) > 0 {
 		return
 	}
 	namespace, value, _ := strings.Cut(filter.Identifier, ":")
-	nearest, _ := ix.Knows(index.NamespaceKind, namespace)
+	nearest, _ := ix.HasValue(index.NamespaceKind, namespace)
 	if nearest != "" {
 		nearest += ":" + value
 	}
@@ -32,7 +32,7 @@ func (out *Reply) noteValue(ix *index.Index, name string, kind index.Kind, value
 	if value == "" {
 		return
 	}
-	if nearest, known := ix.Knows(kind, value); !known {
+	if nearest, known := ix.HasValue(kind, value); !known {
 		out.noteUnknown(name, value, nearest)
 	}
 }

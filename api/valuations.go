@@ -53,7 +53,7 @@ func (v valued) Line(line *valuation.Line) {
 	dst = wire.AppendText(dst, `,"status":`, valuation.StatusNames[line.Status])
 	dst = append(dst, `,"card":`...)
 	candidates := line.Candidates
-	fitting := line.Fitting
+	fitting := line.MatchCount
 	total := snapshot.NoCents
 	if line.Card >= 0 {
 		dst = v.view.AppendSummaries(dst, []uint32{uint32(line.Card)})
@@ -85,8 +85,8 @@ func (v valued) Line(line *valuation.Line) {
 	} else {
 		dst = append(dst, `,"range":null`...)
 	}
-	dst = wire.AppendNullable(dst, `,"ask":`, line.Ask.First())
-	v.out.Body = append(wire.AppendNullable(dst, `,"note":`, line.Note), '}')
+	dst = wire.AppendNullable(dst, `,"ask":`, line.Needed.First())
+	v.out.Body = append(wire.AppendNullable(dst, `,"note":`, line.Remark), '}')
 }
 
 // itemReader reads the items of a valuation. Problems are noted in the request.

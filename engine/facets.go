@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -25,7 +25,7 @@ type facetTally map[facetOf]map[string]int
 // add counts cards of a game that have a value. A value without letters and digits is not counted,
 // because no filter can ask for it.
 func (t facetTally) add(game int, value string, cards int) {
-	of := facetOf{game, collector.Fold(value)}
+	of := facetOf{game, cardvocab.Fold(value)}
 	if of.folded == "" {
 		return
 	}

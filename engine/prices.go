@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -19,7 +19,7 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 			continue
 		}
 
-		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || collector.SameVariant(code, variant) {
+		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || cardvocab.SameVariant(code, variant) {
 			each(lane, code)
 		}
 	}

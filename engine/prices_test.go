@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
@@ -19,7 +19,7 @@ import (
 func TestSameVariant(t *testing.T) {
 	f := func(a, b string, want bool) {
 		t.Helper()
-		if collector.SameVariant(a, b) != want || collector.SameVariant(b, a) != want {
+		if cardvocab.SameVariant(a, b) != want || cardvocab.SameVariant(b, a) != want {
 			t.Errorf("%q and %q: want %t", a, b, want)
 		}
 	}

@@ -85,7 +85,7 @@ func (v *View) search(dst []uint32, q *index.Query, after *index.Position, limit
 		return Found{Page: v.Index.Cards(dst, *q, after, limit)}
 	}
 
-	page, notes := v.Index.CardsTold(dst, *q, limit)
+	page, notes := v.Index.CardsInterpreted(dst, *q, limit)
 	return Found{Page: page, Notes: notes}
 }
 

@@ -80,10 +80,10 @@ func TestSearchesRememberNotes(t *testing.T) {
 func TestKeptNotes(t *testing.T) {
 	memory := []byte("charizrd charizard")
 	words := unsafe.String(&memory[0], len(memory))
-	kept, size := keepNotes([]index.Note{{Kind: index.Respelt, From: words[:8], To: words[9:]}})
+	kept, size := keepNotes([]index.Note{{Kind: index.Corrected, From: words[:8], To: words[9:]}})
 	clear(memory)
 
-	want := index.Note{Kind: index.Respelt, From: "charizrd", To: "charizard"}
+	want := index.Note{Kind: index.Corrected, From: "charizrd", To: "charizard"}
 	if len(kept) != 1 || kept[0] != want || size < len(memory) {
 		t.Errorf("%q, %d bytes", kept, size)
 	}

@@ -114,7 +114,7 @@ func (s *smoke) card(card int) {
 func (s *smoke) search(card int) {
 	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
-	if !s.Index.Asks(q.Words) {
+	if !s.Index.HasTerms(q.Words) {
 		// Some names have only words that a search leaves out, such as "And" (docs/SEARCH.md,
 		// Noise). No search finds them.
 		return

@@ -11,17 +11,17 @@ import (
 )
 
 func TestCardsAlloc(t *testing.T) {
-	o := newTruth(t, fixture.Random(1, size))
+	o := newOracle(t, fixture.Random(1, size))
 	dst := make([]uint32, 0, 64)
-	f := func(what string, q index.Query, most float64) {
+	f := func(what string, q index.Query, maxAllocs float64) {
 		t.Helper()
 		first := o.x.Cards(dst, q, nil, 2)
-		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, nil, 20) }); n > most {
-			t.Errorf("%s: %v allocations, at most %v", what, n, most)
+		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, nil, 20) }); n > maxAllocs {
+			t.Errorf("%s: %v allocations, at most %v", what, n, maxAllocs)
 		}
 
-		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, &first.Last, 20) }); n > most {
-			t.Errorf("%s, next page: %v allocations, at most %v", what, n, most)
+		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, &first.Last, 20) }); n > maxAllocs {
+			t.Errorf("%s, next page: %v allocations, at most %v", what, n, maxAllocs)
 		}
 	}
 

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
@@ -21,7 +21,7 @@ type Filter struct {
 	Max    int64
 
 	Identifier string // NAMESPACE:VALUE
-	Variant    string // that a card has a price in; compared by collector.SameVariant
+	Variant    string // that a card has a price in; compared by cardvocab.SameVariant
 	// The release date of the card's set, both inclusive; either leaves out cards without one. NoDay
 	// is no bound.
 	ReleasedAfter  snapshot.Day
@@ -52,33 +52,33 @@ func (ix *Index) buildFilters(step func()) {
 	step()
 	// Lists by row need no table: games and sets are numbered already.
 	setOf := func(card int) uint32 { return uint32(c.Cards.Set[card]) }
-	ix.bySet = text.NewColumn(c.Sets.ID.Len(), n, setOf, text.Itself)
-	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
+	ix.bySet = text.NewGrouping(c.Sets.ID.Len(), n, setOf, text.Identity)
+	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(cardvocab.Fold(c.Cards.Rarity.At(card))) })
 	ix.numbers = newTerms(step, n, func(card int, add func(string)) {
-		add(collector.NumberKey(c.Cards.Number.At(card)))
-		add(collector.NumberBase(c.Cards.Number.At(card)))
+		add(cardvocab.NumberKey(c.Cards.Number.At(card)))
+		add(cardvocab.NumberBase(c.Cards.Number.At(card)))
 	})
 	sets := c.Sets.ID.Len()
-	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(collector.Fold(c.Sets.Series.At(set))) })
+	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(cardvocab.Fold(c.Sets.Series.At(set))) })
 
 	ix.setNames = newSetNames(c, ix.sets, step)
 	ix.names = newTerms(step, n, func(card int, add func(string)) {
-		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
+		add(cardvocab.Fold(PlainName(c.Cards.Name.At(card))))
 	})
-	ix.cores = newTerms(step, n, func(card int, add func(string)) {
-		core := Core(c.Cards.Name.At(card), c.Cards.Number.At(card))
-		add(coreKey(core))
+	ix.baseNames = newTerms(step, n, func(card int, add func(string)) {
+		base := BaseName(c.Cards.Name.At(card), c.Cards.Number.At(card))
+		add(baseNameKey(base))
 
 		// "Mr.1(Daz.Bonez)" is a name (decision 83), and people leave the bracket out all the same.
-		if at := strings.IndexAny(core, "(["); at > 0 {
-			add(coreKey(core[:at]))
+		if at := strings.IndexAny(base, "(["); at > 0 {
+			add(baseNameKey(base[:at]))
 		}
 	})
 }
 
-// selection is a filter resolved against the catalog: the cards that are in [from, to), in every
-// list, and in the game.
-type selection struct {
+// compiledFilter is a filter resolved against the catalog: the cards that are in [from, to), in
+// every list, and in the game.
+type compiledFilter struct {
 	from, to uint32
 	game     int        // -1 for any
 	lists    [][]uint32 // ascending
@@ -88,12 +88,12 @@ type selection struct {
 	since            int64
 }
 
-// resolve turns a filter into a selection; false when nothing can pass it.
-func (ix *Index) resolve(f Filter) (chosen selection, ok bool) {
-	chosen = selection{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
-	chosen.game, ok = ix.games.find(f.Game)
+// compile turns a filter into a selection; false when nothing can pass it.
+func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
+	filter = compiledFilter{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
+	filter.game, ok = ix.games.find(f.Game)
 	if !ok {
-		return chosen, false
+		return filter, false
 	}
 
 	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
@@ -103,47 +103,47 @@ func (ix *Index) resolve(f Filter) (chosen selection, ok bool) {
 			hi = snapshot.MaxCents
 		}
 		from, to := ix.orders.priceRange(max(f.Min, 0), hi)
-		chosen.from = uint32(from)
-		chosen.to = uint32(to)
+		filter.from = uint32(from)
+		filter.to = uint32(to)
 	}
 
 	if f.Set != "" {
-		chosen.lists = append(chosen.lists, ix.cardsIn(f.Set))
+		filter.lists = append(filter.lists, ix.cardsIn(f.Set))
 	}
 
 	if f.Rarity != "" {
-		chosen.lists = append(chosen.lists, ix.rarities.find(collector.Fold(f.Rarity)))
+		filter.lists = append(filter.lists, ix.rarities.find(cardvocab.Fold(f.Rarity)))
 	}
 
 	if f.Number != "" {
-		chosen.lists = append(chosen.lists, ix.cardsNumbered(f.Number))
+		filter.lists = append(filter.lists, ix.cardsNumbered(f.Number))
 	}
 
 	if f.Identifier != "" {
-		chosen.lists = append(chosen.lists, ix.Identified(f.Identifier))
+		filter.lists = append(filter.lists, ix.ByIdentifier(f.Identifier))
 	}
 
 	if f.Variant != "" {
-		chosen.lists = append(chosen.lists, ix.cardsPriced(f.Variant))
+		filter.lists = append(filter.lists, ix.cardsPriced(f.Variant))
 	}
 
 	if f.ReleasedAfter != snapshot.NoDay || f.ReleasedBefore != snapshot.NoDay {
-		chosen.firstSet, chosen.endSet = ix.released(f.ReleasedAfter, f.ReleasedBefore)
-		if chosen.firstSet == chosen.endSet {
-			return chosen, false
+		filter.firstSet, filter.endSet = ix.released(f.ReleasedAfter, f.ReleasedBefore)
+		if filter.firstSet == filter.endSet {
+			return filter, false
 		}
 	}
 
-	for i, list := range chosen.lists {
-		chosen.lists[i] = cut(list, chosen.from, chosen.to)
-		if len(chosen.lists[i]) == 0 {
-			return chosen, false
+	for i, list := range filter.lists {
+		filter.lists[i] = cut(list, filter.from, filter.to)
+		if len(filter.lists[i]) == 0 {
+			return filter, false
 		}
 	}
 
 	// The shortest list leads: a card must be in all of them.
-	slices.SortFunc(chosen.lists, func(a, b []uint32) int { return len(a) - len(b) })
-	return chosen, chosen.from < chosen.to
+	slices.SortFunc(filter.lists, func(a, b []uint32) int { return len(a) - len(b) })
+	return filter, filter.from < filter.to
 }
 
 // cardsIn are the cards that a set filter means, ascending.
@@ -151,7 +151,7 @@ func (ix *Index) cardsIn(ref string) []uint32 {
 	if set, ok := ix.Set(ref); ok {
 		return ix.bySet.Of(uint32(set))
 	}
-	return ix.cardsOfSets(ix.setNames.Named(ref))
+	return ix.cardsOfSets(ix.setNames.Resolve(ref))
 }
 
 // cardsOfSets joins the cards of sets, ascending.
@@ -172,18 +172,18 @@ func (ix *Index) cardsOfSets(sets []uint32) []uint32 {
 // cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The
 // posting list has them by what stands before the slash; totals must agree where both have one.
 func (ix *Index) cardsNumbered(number string) []uint32 {
-	all := ix.numbers.find(collector.NumberKey(number))
+	all := ix.numbers.find(cardvocab.NumberKey(number))
 	_, total, _ := strings.Cut(number, "/")
-	if collector.NumberTotal(number) == "" {
+	if cardvocab.NumberTotal(number) == "" {
 		return all
 	}
 
 	// A common number is that of hundreds of cards, nearly all of which have another plain total.
 	var matching []uint32
-	plain := collector.IsInteger(total) && total[0] != '0'
+	plain := cardvocab.IsInteger(total) && total[0] != '0'
 	for _, card := range all {
 		_, printed, _ := strings.Cut(ix.c.Cards.Number.At(int(card)), "/")
-		if plain && printed != total && collector.IsInteger(printed) && printed[0] != '0' {
+		if plain && printed != total && cardvocab.IsInteger(printed) && printed[0] != '0' {
 			continue
 		}
 		if sameTotal(total, printed) {
@@ -197,11 +197,11 @@ func (ix *Index) cardsNumbered(number string) []uint32 {
 // sameTotal compares what stands behind the slash of two numbers; a number without it agrees with
 // any. Plain digits, which nearly all totals are, are compared as they are.
 func sameTotal(a, b string) bool {
-	if collector.IsInteger(a) && collector.IsInteger(b) {
+	if cardvocab.IsInteger(a) && cardvocab.IsInteger(b) {
 		return strings.TrimLeft(a, "0") == strings.TrimLeft(b, "0")
 	}
-	a = collector.NumberKey(a)
-	b = collector.NumberKey(b)
+	a = cardvocab.NumberKey(a)
+	b = cardvocab.NumberKey(b)
 	return a == "" || b == "" || a == b
 }
 
@@ -213,22 +213,22 @@ func cut(list []uint32, from, to uint32) []uint32 {
 }
 
 // has reports whether a card passes, not looking at the first skip lists.
-func (ix *Index) has(selection *selection, card uint32, skip int) bool {
-	if card < selection.from || card >= selection.to || selection.game >= 0 &&
-		int(ix.c.Cards.Game[card]) != selection.game {
+func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
+	if card < filter.from || card >= filter.to || filter.game >= 0 &&
+		int(ix.c.Cards.Game[card]) != filter.game {
 		return false
 	}
 
-	if set := ix.c.Cards.Set[card]; selection.firstSet != noSets &&
-		(set < selection.firstSet || set >= selection.endSet) {
+	if set := ix.c.Cards.Set[card]; filter.firstSet != noSets &&
+		(set < filter.firstSet || set >= filter.endSet) {
 		return false
 	}
-	if selection.since != snapshot.NoTime && ix.updated[card] < selection.since {
+	if filter.since != snapshot.NoTime && ix.updated[card] < filter.since {
 		return false
 	}
 
-	for _, list := range selection.lists[skip:] {
-		if !holds(list, card) {
+	for _, list := range filter.lists[skip:] {
+		if !contains(list, card) {
 			return false
 		}
 	}
@@ -236,8 +236,8 @@ func (ix *Index) has(selection *selection, card uint32, skip int) bool {
 	return true
 }
 
-// holds reports whether a row is in an ascending list.
-func holds(list []uint32, row uint32) bool {
+// contains reports whether a row is in an ascending list.
+func contains(list []uint32, row uint32) bool {
 	_, ok := slices.BinarySearch(list, row)
 	return ok
 }

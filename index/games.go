@@ -3,7 +3,7 @@ package index
 import (
 	"slices"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 )
 
@@ -16,7 +16,7 @@ type games struct {
 func newGames(c *snapshot.Catalog) games {
 	g := games{slugs: &c.Games.Slug}
 	for slug := range g.slugs.All() {
-		g.folded = append(g.folded, collector.Fold(slug))
+		g.folded = append(g.folded, cardvocab.Fold(slug))
 	}
 	return g
 }
@@ -33,6 +33,6 @@ func (g *games) find(slug string) (game int, ok bool) {
 	if slug == "" {
 		return -1, true
 	}
-	game = slices.Index(g.folded, collector.Fold(slug))
+	game = slices.Index(g.folded, cardvocab.Fold(slug))
 	return game, game >= 0
 }

@@ -36,9 +36,9 @@ func (ix *Index) buildIdentifiers(step func()) {
 	slices.Sort(ix.namespaces)
 }
 
-// Identified are the cards that have an identifier, spelt NAMESPACE:VALUE, ascending (decision
+// ByIdentifier are the cards that have an identifier, spelt NAMESPACE:VALUE, ascending (decision
 // 2001). Our own namespace holds the ids of cards.
-func (ix *Index) Identified(identifier string) []uint32 {
+func (ix *Index) ByIdentifier(identifier string) []uint32 {
 	if id, own := strings.CutPrefix(identifier, snapshot.OwnNamespace+":"); own {
 		if card, ok := ix.cards.id(id); ok {
 			return []uint32{uint32(card)}
@@ -47,11 +47,11 @@ func (ix *Index) Identified(identifier string) []uint32 {
 	return ix.identifiers.find(identifier)
 }
 
-// Respell is an identifier as the catalog spells it: people write namespaces in other letters and
-// spaces around both parts, as in "TCGplayer: 42382". Any other text stays as it is.
-func (ix *Index) Respell(ref string) string {
+// CanonicalIdentifier is an identifier as the catalog spells it: people write namespaces in other
+// letters and spaces around both parts, as in "TCGplayer: 42382". Any other text stays as it is.
+func (ix *Index) CanonicalIdentifier(ref string) string {
 	namespace, value, ok := strings.Cut(ref, ":")
-	if !ok || len(ix.Identified(ref)) > 0 {
+	if !ok || len(ix.ByIdentifier(ref)) > 0 {
 		return ref
 	}
 
@@ -65,21 +65,21 @@ func (ix *Index) Respell(ref string) string {
 	return ref
 }
 
-// Called are the cards that a batch gives for an identifier: all that have it, ten at most.
-func (ix *Index) Called(identifier string) []uint32 {
-	cards := ix.Identified(identifier)
+// ForBatch are the cards that a batch gives for an identifier: all that have it, ten at most.
+func (ix *Index) ForBatch(identifier string) []uint32 {
+	cards := ix.ByIdentifier(identifier)
 	return cards[:min(len(cards), maxShared)]
 }
 
-// Named finds the card that a reference means: its id, slug or former slug, or an identifier that no
-// other card has. Only identifiers have a colon.
-func (ix *Index) Named(ref string) (card int, ok bool) {
+// Resolve finds the card that a reference means: its id, slug or former slug, or an identifier that
+// no other card has. Only identifiers have a colon.
+func (ix *Index) Resolve(ref string) (card int, ok bool) {
 	card, ok = ix.cards.find(ref)
 	if ok || strings.IndexByte(ref, ':') < 0 {
 		return card, ok
 	}
 
-	cards := ix.Identified(ref)
+	cards := ix.ByIdentifier(ref)
 	if len(cards) != 1 {
 		return 0, false
 	}

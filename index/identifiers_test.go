@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index"
 	"ninepocket/internal/fixture"
 )
@@ -15,7 +15,7 @@ import (
 func TestIdentifiersNameTheirCards(t *testing.T) {
 	asked := 0
 	for seed := range uint64(6) {
-		o := newTruth(t, fixture.Random(seed, size))
+		o := newOracle(t, fixture.Random(seed, size))
 		for card := range uint32(len(o.Cards)) {
 			c := o.row(card)
 			own := fixture.Identifier{Namespace: "ninepocket", Value: c.ID}
@@ -29,25 +29,25 @@ func TestIdentifiersNameTheirCards(t *testing.T) {
 						want = append(want, other)
 					}
 				}
-				if got := o.x.Identified(ref); !slices.Equal(got, want) {
+				if got := o.x.ByIdentifier(ref); !slices.Equal(got, want) {
 					t.Fatalf("%s names %v, want %v", ref, got, want)
 				}
 
 				// People write spaces, and namespaces in other letters.
 				written := " " + strings.ToUpper(id.Namespace) + " : " + id.Value + " "
-				if got := o.x.Respell(written); id != own && got != ref {
+				if got := o.x.CanonicalIdentifier(written); id != own && got != ref {
 					t.Fatalf("%q is respelt as %q, want %q", written, got, ref)
 				}
-				if got := o.x.Respell(ref); got != ref {
+				if got := o.x.CanonicalIdentifier(ref); got != ref {
 					t.Fatalf("%q is respelt as %q", ref, got)
 				}
 
-				at, ok := o.x.Named(ref)
+				at, ok := o.x.Resolve(ref)
 				if ok != (len(want) == 1) || ok && at != int(want[0]) {
 					t.Fatalf("%s names card %d, %t; %d cards have it", ref, at, ok, len(want))
 				}
 			}
-			if at, ok := o.x.Named(c.Slug); !ok || at != int(card) {
+			if at, ok := o.x.Resolve(c.Slug); !ok || at != int(card) {
 				t.Fatalf("%s names card %d, %t", c.Slug, at, ok)
 			}
 		}
@@ -55,7 +55,7 @@ func TestIdentifiersNameTheirCards(t *testing.T) {
 		for _, none := range []string{
 			"", ":", "partner", "partner:", "ninepocket:", "ninepocket:card_none", "nobody:1",
 		} {
-			if got := o.x.Identified(none); len(got) > 0 {
+			if got := o.x.ByIdentifier(none); len(got) > 0 {
 				t.Errorf("%q names %v", none, got)
 			}
 		}
@@ -67,7 +67,7 @@ func TestIdentifiersNameTheirCards(t *testing.T) {
 
 // TestKnownValues misspells values of the catalog and wants the one that was meant.
 func TestKnownValues(t *testing.T) {
-	o := newTruth(t, fixture.Random(3, size))
+	o := newOracle(t, fixture.Random(3, size))
 	for _, c := range []struct {
 		kind           index.Kind
 		value, nearest string
@@ -86,21 +86,21 @@ func TestKnownValues(t *testing.T) {
 		{index.GameKind, "o", "", false},
 		{index.NamespaceKind, "nobody-at-all", "", false},
 	} {
-		if nearest, known := o.x.Knows(c.kind, c.value); nearest != c.nearest || known != c.known {
+		if nearest, known := o.x.HasValue(c.kind, c.value); nearest != c.nearest || known != c.known {
 			t.Errorf("%q: %q, %t; want %q, %t", c.value, nearest, known, c.nearest, c.known)
 		}
 	}
 
 	for i := range o.Cards {
 		rarity := o.Cards[i].Rarity
-		if len(collector.Fold(rarity)) < 6 {
+		if len(cardvocab.Fold(rarity)) < 6 {
 			continue
 		}
-		if _, known := o.x.Knows(index.RarityKind, rarity); !known {
+		if _, known := o.x.HasValue(index.RarityKind, rarity); !known {
 			t.Errorf("rarity %q is unknown", rarity)
 		}
-		nearest, known := o.x.Knows(index.RarityKind, rarity+"x")
-		if known || collector.Fold(nearest) != collector.Fold(rarity) {
+		nearest, known := o.x.HasValue(index.RarityKind, rarity+"x")
+		if known || cardvocab.Fold(nearest) != cardvocab.Fold(rarity) {
 			t.Errorf("rarity %qx: %q, %t", rarity, nearest, known)
 		}
 	}
@@ -114,13 +114,13 @@ func TestRaritiesInOtherWords(t *testing.T) {
 	for i := range world.Cards {
 		world.Cards[i].Rarity = rarities[i%len(rarities)]
 	}
-	o := newTruth(t, world)
+	o := newOracle(t, world)
 
 	for value, want := range map[string]string{
 		"rare holo": "Holo Rare", "SIR": "Special Illustration Rare", "special art rare": "Special Illustration Rare",
 		"common": "", "Uncomon": "Uncommon", "uc": "Uncommon", "Hollo Rare": "Holo Rare",
 	} {
-		if got, known := o.x.Knows(index.RarityKind, value); known || got != want {
+		if got, known := o.x.HasValue(index.RarityKind, value); known || got != want {
 			t.Errorf("nearest to %q is %q, %t; want %q", value, got, known, want)
 		}
 	}
@@ -140,7 +140,7 @@ func TestVariantsAsPeopleWriteThem(t *testing.T) {
 		priced[code]++
 		world.Cards[i].Lanes = []fixture.Lane{{Variant: code, Cents: 100}}
 	}
-	o := newTruth(t, world)
+	o := newOracle(t, world)
 
 	for asked, want := range map[string]int{
 		"reverse_holofoil": priced["reverse_holofoil"], "rev holo": priced["reverse_holofoil"],
@@ -157,15 +157,15 @@ func TestVariantsAsPeopleWriteThem(t *testing.T) {
 		if len(page.Cards) != want {
 			t.Errorf("%q finds %d cards, want %d", asked, len(page.Cards), want)
 		}
-		if _, known := o.x.Knows(index.VariantKind, asked); known != (want > 0) {
+		if _, known := o.x.HasValue(index.VariantKind, asked); known != (want > 0) {
 			t.Errorf("%q is known: %t", asked, known)
 		}
 	}
 }
 
-// BenchmarkNamed finds cards by id and by identifier: the second is to be as fast as the first.
-func BenchmarkNamed(b *testing.B) {
-	o := newTruth(b, fixture.Random(1, fixture.Size{Sets: 20, Cards: 4000, Days: 1}))
+// BenchmarkResolve finds cards by id and by identifier: the second is to be as fast as the first.
+func BenchmarkResolve(b *testing.B) {
+	o := newOracle(b, fixture.Random(1, fixture.Size{Sets: 20, Cards: 4000, Days: 1}))
 	var ids, identifiers []string
 	for i := range o.Cards {
 		ids = append(ids, o.Cards[i].ID)
@@ -186,7 +186,7 @@ func BenchmarkNamed(b *testing.B) {
 					}
 					continue
 				}
-				found += min(1, len(o.x.Called(refs[i%len(refs)])))
+				found += min(1, len(o.x.ForBatch(refs[i%len(refs)])))
 			}
 			if found != b.N {
 				b.Errorf("%d of %d were found", found, b.N)

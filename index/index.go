@@ -17,20 +17,20 @@ type Index struct {
 	products *Products
 	setNames *SetNames
 
-	bySet    text.Column // cards of a set
-	rarities *terms      // cards by folded rarity
-	numbers  *terms      // cards by collector number and by its base, see cardsNumbered
-	series   *terms      // sets by folded series
-	names    *terms      // cards by folded plain name
-	cores    *terms      // cards by the key of their core, see Core
-	variants *terms      // cards by variant that they have a price in
-	sameAs   []int       // of a variant: the first that means the same
+	bySet     text.Grouping // cards of a set
+	rarities  *terms        // cards by folded rarity
+	numbers   *terms        // cards by collector number and by its base, see cardsNumbered
+	series    *terms        // sets by folded series
+	names     *terms        // cards by folded plain name
+	baseNames *terms        // cards by the key of their core, see BaseName
+	variants  *terms        // cards by variant that they have a price in
+	sameAs    []int         // of a variant: the first that means the same
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending
 	updated     []int64  // when a card's entry or a price of it last changed, ms
 
-	orders orders
+	orders sortOrders
 	words  *text.Index
 }
 
@@ -44,7 +44,7 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 
 	ix := &Index{c: c}
 	for _, build := range []func(step func()){
-		ix.buildRefs, ix.buildFilters, ix.buildNarrow, ix.buildIdentifiers,
+		ix.buildRefs, ix.buildFilters, ix.buildValueFilters, ix.buildIdentifiers,
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err

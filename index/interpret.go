@@ -10,12 +10,12 @@ type NoteKind = text.NoteKind
 
 // The kinds of notes.
 const (
-	LeftOut   = text.LeftOut
-	ReadAs    = text.ReadAs
-	Respelt   = text.Respelt
-	Missing   = text.Missing
-	AsSet     = text.AsSet
-	AsNumber  = text.AsNumber
-	Preferred = text.Preferred
-	InGame    = text.InGame
+	Dropped       = text.Dropped
+	Replaced      = text.Replaced
+	Corrected     = text.Corrected
+	Missing       = text.Missing
+	MatchedSet    = text.MatchedSet
+	MatchedNumber = text.MatchedNumber
+	Preferred     = text.Preferred
+	InGame        = text.InGame
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestKeysTellQueriesApart changes one field after the other: a field that the key forgot would let one query be
-// answered by the cursor or the remembered page of another.
-func TestKeysTellQueriesApart(t *testing.T) {
+// TestKeysDistinguishQueries changes one field after the other: a field that the key forgot would
+// let one query be answered by the cursor or the remembered page of another.
+func TestKeysDistinguishQueries(t *testing.T) {
 	t.Run("query", func(t *testing.T) { keysDiffer(t, (*Query).AppendKey) })
 	t.Run("sets", func(t *testing.T) { keysDiffer(t, (*SetFilter).AppendKey) })
 	t.Run("products", func(t *testing.T) { keysDiffer(t, (*ProductFilter).AppendKey) })

@@ -1,14 +1,14 @@
 package index
 
 import (
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index/text"
 )
 
 // Match is a card that words may mean, and how well it answers them.
 type Match struct {
 	Card uint32
-	text.Fit
+	text.MatchQuality
 	Same bool // the words are the card's name to the last letter, signs and case aside
 }
 
@@ -23,33 +23,33 @@ func (ix *Index) MatchesAsTyped(dst []Match, q Query, n int) []Match {
 }
 
 // searcher is a way to search for words.
-type searcher func(dst []text.Hit, q string, keep func(card uint32) bool) []text.Hit
+type searcher func(dst []text.Hit, q string, accept func(card uint32) bool) []text.Hit
 
 func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
-	sel, ok := ix.resolve(q.Filter)
+	filter, ok := ix.compile(q.Filter)
 	if !ok {
 		return dst
 	}
 
-	s := borrow()
-	defer s.giveBack()
+	s := getScratch()
+	defer s.release()
 
 	q.Sort = Relevance
-	s.findWords(ix, q, &sel, ranked{}, n, search)
+	s.topByWords(ix, q, &filter, ranked{}, n, search)
 	// A name that is typed in full is meant, whatever else fits.
-	left := ix.words.LeavesOut(q.Words)
+	left := ix.words.DropsCopyWords(q.Words)
 	folded := ""
 	if !IsTooLong(q.Words) {
-		folded = collector.Fold(q.Words)
+		folded = cardvocab.Fold(q.Words)
 	}
 	for _, r := range s.best {
-		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
+		m := Match{Card: r.card, MatchQuality: text.QualityOf(r.major)}
 		// Words that were left out may say which copy is meant; preferences are no facts.
-		m.Whole = m.Whole && m.Unmet == 0 && !left
-		m.Same = folded != "" && collector.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
+		m.Whole = m.Whole && m.UnmetPreference == 0 && !left
+		m.Same = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
 		if m.Same {
 			// Also of names with more words than a query is read for.
-			m.Fit = text.Fit{Whole: true}
+			m.MatchQuality = text.MatchQuality{Whole: true}
 		}
 		dst = append(dst, m)
 	}

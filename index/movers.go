@@ -3,7 +3,7 @@ package index
 // Movers appends at most limit cards that moved most in 7 days, up or down, and pass the filter
 // (decision 21).
 func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
-	sel, ok := ix.resolve(f)
+	sel, ok := ix.compile(f)
 	if !ok {
 		return dst
 	}
@@ -30,7 +30,7 @@ func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
 // filter, in the order of Movers. A catalog has no list of these: cards are numbered by price, so
 // that a least price leaves few of them to look at.
 func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []uint32 {
-	sel, ok := ix.resolve(f)
+	sel, ok := ix.compile(f)
 	if !ok || limit <= 0 {
 		return dst
 	}
@@ -50,14 +50,14 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 		}
 
 		if len(best) < limit || order(card, best[limit-1]) < 0 {
-			best = among(best, card, limit, order)
+			best = insertTop(best, card, limit, order)
 		}
 	})
 	return append(dst, best...)
 }
 
 // each calls f with every card of a selection.
-func (ix *Index) each(sel *selection, f func(card uint32)) {
+func (ix *Index) each(sel *compiledFilter, f func(card uint32)) {
 	if len(sel.lists) > 0 {
 		for _, card := range sel.lists[0] {
 			if ix.has(sel, card, 1) {

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"testing"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index"
 	"ninepocket/index/text"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
 
-// truth answers queries about a world by looking at every card.
-type truth struct {
+// oracle answers queries about a world by looking at every card.
+type oracle struct {
 	*fixture.World
 	c     *snapshot.Catalog
 	x     *index.Index
@@ -23,9 +23,9 @@ type truth struct {
 	sets  map[string]*fixture.Set
 }
 
-func newTruth(t testing.TB, w *fixture.World) *truth {
+func newOracle(t testing.TB, w *fixture.World) *oracle {
 	t.Helper()
-	o := &truth{World: w, c: w.Catalog(), rows: map[string]*fixture.Card{}, sets: map[string]*fixture.Set{}}
+	o := &oracle{World: w, c: w.Catalog(), rows: map[string]*fixture.Card{}, sets: map[string]*fixture.Set{}}
 	for i := range w.Cards {
 		o.rows[w.Cards[i].ID] = &w.Cards[i]
 	}
@@ -35,7 +35,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 	}
 
 	for card := range o.c.Cards.ID.Len() {
-		o.c.Fit = append(o.c.Fit, fitOf(o.c.Cards.ID.At(card)))
+		o.c.Fit = append(o.c.Fit, priorOf(o.c.Cards.ID.At(card)))
 	}
 
 	var err error
@@ -97,16 +97,16 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 	return o
 }
 
-// fitOf is how likely a card is to be meant: one of three, the same in every catalog.
-func fitOf(id string) uint32 { return uint32(id[len(id)-1] % 3) }
+// priorOf is how likely a card is to be meant: one of three, the same in every catalog.
+func priorOf(id string) uint32 { return uint32(id[len(id)-1] % 3) }
 
 // row is the card that a number means, looked up by its id.
-func (o *truth) row(card uint32) *fixture.Card { return o.rows[o.c.Cards.ID.At(int(card))] }
+func (o *oracle) row(card uint32) *fixture.Card { return o.rows[o.c.Cards.ID.At(int(card))] }
 
-func (o *truth) idOf(card uint32) string { return o.c.Cards.ID.At(int(card)) }
+func (o *oracle) idOf(card uint32) string { return o.c.Cards.ID.At(int(card)) }
 
 // setsNamed are the ids of the sets that a filter means (decision 23).
-func (o *truth) setsNamed(ref string) []string {
+func (o *oracle) setsNamed(ref string) []string {
 	for _, is := range []func(s *fixture.Set) bool{
 		func(s *fixture.Set) bool { return s.ID == ref },
 		func(s *fixture.Set) bool { return s.Slug == ref },
@@ -114,7 +114,7 @@ func (o *truth) setsNamed(ref string) []string {
 		func(s *fixture.Set) bool {
 			names := append([]string{s.Code, s.Name}, s.Aliases...)
 			return slices.ContainsFunc(names,
-				func(n string) bool { return collector.Fold(n) != "" && collector.Fold(n) == collector.Fold(ref) })
+				func(n string) bool { return cardvocab.Fold(n) != "" && cardvocab.Fold(n) == cardvocab.Fold(ref) })
 		},
 	} {
 		var found []string
@@ -130,19 +130,19 @@ func (o *truth) setsNamed(ref string) []string {
 
 	// What people call a set has tests of its own.
 	var called []string
-	for _, set := range o.x.SetNames().Named(ref) {
+	for _, set := range o.x.SetNames().Resolve(ref) {
 		called = append(called, o.c.Sets.ID.At(int(set)))
 	}
 	return called
 }
 
 // passes reports whether a card passes a filter (decisions 22 and 23).
-func (o *truth) passes(c *fixture.Card, f index.Filter) bool {
+func (o *oracle) passes(c *fixture.Card, f index.Filter) bool {
 	price := c.Price()
 	switch {
-	case f.Game != "" && collector.Fold(o.Games[c.Game].Slug) != collector.Fold(f.Game):
+	case f.Game != "" && cardvocab.Fold(o.Games[c.Game].Slug) != cardvocab.Fold(f.Game):
 	case f.Set != "" && !slices.Contains(o.setsNamed(f.Set), c.Set):
-	case f.Rarity != "" && (collector.Fold(f.Rarity) == "" || collector.Fold(c.Rarity) != collector.Fold(f.Rarity)):
+	case f.Rarity != "" && (cardvocab.Fold(f.Rarity) == "" || cardvocab.Fold(c.Rarity) != cardvocab.Fold(f.Rarity)):
 	case f.Number != "" && !numberMatches(f.Number, c.Number):
 	case (f.Min != snapshot.NoCents || f.Max != snapshot.NoCents) && price == snapshot.NoCents:
 	case f.Min != snapshot.NoCents && price < f.Min:
@@ -168,12 +168,12 @@ func named(c *fixture.Card, identifier string) bool {
 // pricedIn reports whether a card has a price in a variant.
 func pricedIn(c *fixture.Card, variant string) bool {
 	return slices.ContainsFunc(c.Lanes, func(l fixture.Lane) bool {
-		return l.Cents != snapshot.NoCents && collector.SameVariant(l.Variant, variant)
+		return l.Cents != snapshot.NoCents && cardvocab.SameVariant(l.Variant, variant)
 	})
 }
 
 // releasedIn reports whether the set of a card was released between two dates.
-func (o *truth) releasedIn(c *fixture.Card, after, before snapshot.Day) bool {
+func (o *oracle) releasedIn(c *fixture.Card, after, before snapshot.Day) bool {
 	if after == snapshot.NoDay && before == snapshot.NoDay {
 		return true
 	}
@@ -220,7 +220,7 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 				}
 				return 1
 			}
-			return gocmp.Or(gocmp.Compare(fitOf(b.card.ID), fitOf(a.card.ID)), catalog)
+			return gocmp.Or(gocmp.Compare(priorOf(b.card.ID), priorOf(a.card.ID)), catalog)
 
 		case a.price == b.price:
 			return catalog
@@ -237,7 +237,7 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 }
 
 // places are the cards that answer a query, in order.
-func (o *truth) places(q index.Query) []place {
+func (o *oracle) places(q index.Query) []place {
 	scores := map[uint32]uint64{}
 	if q.HasWords {
 		for _, hit := range o.words.Search(nil, q.Words,
@@ -270,7 +270,7 @@ func ids(places []place) []string {
 
 // walk collects the pages of a query from a position on, each position through its bytes. A page
 // that promises more must be full, and what follows it must not be empty.
-func (o *truth) walk(t fataler, q index.Query, after *index.Position, limits func() int) []string {
+func (o *oracle) walk(t fataler, q index.Query, after *index.Position, limits func() int) []string {
 	t.Helper()
 	var all []string
 	for {
@@ -308,13 +308,13 @@ type fataler interface {
 // (decision 23): the keys are equal, or the wanted one is the base of the printed parallel; totals
 // must agree only where both have one.
 func numberMatches(wanted, printed string) bool {
-	key := collector.NumberKey(wanted)
-	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
+	key := cardvocab.NumberKey(wanted)
+	if key == "" || key != cardvocab.NumberKey(printed) && key != cardvocab.NumberBase(printed) {
 		return false
 	}
 
-	a := collector.NumberTotal(wanted)
-	b := collector.NumberTotal(printed)
+	a := cardvocab.NumberTotal(wanted)
+	b := cardvocab.NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }

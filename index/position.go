@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 )
 
@@ -16,7 +16,7 @@ import (
 // place in any catalog, so that a walk can go on after the one it began in is gone (decision 29).
 type Position struct {
 	Score   uint64 // of the words, for relevance
-	Fit     uint32 // how likely the card is to be meant, for relevance
+	Prior   uint32 // how likely the card is to be meant, for relevance
 	Cents   int64  // display price, NoCents without one
 	ID      string // the card's id
 	SetID   string // "" without a set
@@ -48,7 +48,7 @@ func (ix *Index) position(r ranked, q Query) Position {
 	}
 	if q.HasWords && q.Sort == Relevance {
 		p.Score = r.major
-		p.Fit = ix.orders.fit(r.card)
+		p.Prior = ix.orders.prior(r.card)
 	}
 
 	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
@@ -63,11 +63,11 @@ func (ix *Index) position(r ranked, q Query) Position {
 // cutTo is the longest beginning of s of at most n bytes that does not end inside a character.
 func cutTo(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// bound is the place of the first card after a position: the smallest that a next page may show.
-func (ix *Index) bound(q Query, p *Position) ranked {
+// seek is the place of the first card after a position: the smallest that a next page may show.
+func (ix *Index) seek(q Query, p *Position) ranked {
 	// Whatever the order is, its ties are broken by the catalog order.
 	if q.HasWords && q.Sort == Relevance {
-		return ranked{major: p.Score, minor: ix.likelyAfter(p)}
+		return ranked{major: p.Score, minor: ix.priorAfter(p)}
 	}
 
 	order := ix.orderAfter(p)
@@ -89,7 +89,7 @@ func (ix *Index) bound(q Query, p *Position) ranked {
 	case Newest:
 		return ranked{major: uint64(order)}
 	case PriceAsc:
-		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(ix.orders.asc[i], 1) }))}
+		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(ix.orders.byPriceAsc[i], 1) }))}
 	case Relevance, PriceDesc:
 	}
 
@@ -106,29 +106,29 @@ func (ix *Index) orderAfter(p *Position) uint32 {
 	// The card left the catalog, and perhaps its set with it.
 	set, known := ix.Set(p.SetID)
 	return uint32(sort.Search(len(ix.orders.newest), func(i int) bool {
-		return ix.compareToGone(ix.orders.newest[i], p, set, known) > 0
+		return ix.compareToMissing(ix.orders.newest[i], p, set, known) > 0
 	}))
 }
 
-// likelyAfter is the rank by fit of the first card after a position, as orderAfter is in catalog
+// priorAfter is the rank by fit of the first card after a position, as orderAfter is in catalog
 // order.
-func (ix *Index) likelyAfter(p *Position) uint32 {
-	if card, ok := ix.Card(p.ID); ok && ix.orders.fit(uint32(card)) == p.Fit {
-		return ix.orders.rankFit[card] + 1
+func (ix *Index) priorAfter(p *Position) uint32 {
+	if card, ok := ix.Card(p.ID); ok && ix.orders.prior(uint32(card)) == p.Prior {
+		return ix.orders.priorRank[card] + 1
 	}
 
 	// The card is gone, or another fit moved it: its key says where it stood.
 	set, known := ix.Set(p.SetID)
-	return uint32(sort.Search(len(ix.orders.likely), func(i int) bool {
-		card := ix.orders.likely[i]
-		if fit := ix.orders.fit(card); fit != p.Fit {
-			return fit < p.Fit
+	return uint32(sort.Search(len(ix.orders.byPrior), func(i int) bool {
+		card := ix.orders.byPrior[i]
+		if prior := ix.orders.prior(card); prior != p.Prior {
+			return prior < p.Prior
 		}
-		return ix.compareToGone(card, p, set, known) > 0
+		return ix.compareToMissing(card, p, set, known) > 0
 	}))
 }
 
-func (ix *Index) compareToGone(card uint32, p *Position, set int, known bool) int {
+func (ix *Index) compareToMissing(card uint32, p *Position, set int, known bool) int {
 	c := ix.c
 	have := c.Cards.Set[card]
 	switch {
@@ -142,14 +142,14 @@ func (ix *Index) compareToGone(card uint32, p *Position, set int, known bool) in
 		return compareSet(&c.Sets, int(have), p.Release, p.SetName, p.SetID)
 	}
 
-	return cmp.Or(collector.CompareNumbers(c.Cards.Number.At(int(card)), p.Number),
+	return cmp.Or(cardvocab.CompareNumbers(c.Cards.Number.At(int(card)), p.Number),
 		cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
 }
 
 // AppendBinary appends the position in a form that ParsePosition reads.
 func (p *Position) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, p.Score)
-	dst = binary.AppendUvarint(dst, uint64(p.Fit))
+	dst = binary.AppendUvarint(dst, uint64(p.Prior))
 	dst = binary.AppendVarint(dst, p.Cents)
 	dst = binary.AppendVarint(dst, int64(p.Release))
 	return appendStrings(dst, p.ID, p.SetID, p.SetName, p.Number)
@@ -163,16 +163,16 @@ func ParsePosition(b []byte) (Position, error) {
 	// A number that is cut short takes no bytes, and is seen below.
 	score, n := binary.Uvarint(b)
 	b = b[max(n, 0):]
-	fit, l := binary.Uvarint(b)
+	prior, l := binary.Uvarint(b)
 	b = b[max(l, 0):]
 	cents, m := binary.Varint(b)
 	b = b[max(m, 0):]
 	release, k := binary.Varint(b)
-	if min(n, l, m, k) <= 0 || fit > math.MaxUint32 {
+	if min(n, l, m, k) <= 0 || prior > math.MaxUint32 {
 		return Position{}, ErrPosition
 	}
 
-	p := Position{Score: score, Fit: uint32(fit), Cents: cents, Release: snapshot.Day(release)}
+	p := Position{Score: score, Prior: uint32(prior), Cents: cents, Release: snapshot.Day(release)}
 	err := parseStrings(b[k:], &p.ID, &p.SetID, &p.SetName, &p.Number)
 	return p, err
 }

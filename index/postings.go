@@ -7,10 +7,10 @@ import (
 
 // terms are lists of rows by string, each ascending.
 type terms struct {
-	table   *table
-	keys    *snapshot.Strings
-	longest int // of the keys, in bytes: a longer one is not looked for
-	text.Column
+	table  *table
+	keys   *snapshot.Strings
+	maxLen int // of the keys, in bytes: a longer one is not looked for
+	text.Grouping
 }
 
 // entry is a string and a row that has it.
@@ -37,7 +37,7 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 				k = uint32(t.keys.Len())
 				t.keys.Append(s)
 				t.table.append(k)
-				t.longest = max(t.longest, len(s))
+				t.maxLen = max(t.maxLen, len(s))
 			}
 
 			for n := len(entries) - 1; n >= 0 && entries[n].row == uint32(row); n-- {
@@ -50,14 +50,14 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 		})
 	}
 
-	t.Column = text.NewColumn(t.keys.Len(), len(entries), func(i int) uint32 { return entries[i].term },
+	t.Grouping = text.NewGrouping(t.keys.Len(), len(entries), func(i int) uint32 { return entries[i].term },
 		func(i int) uint32 { return entries[i].row })
 	return t
 }
 
 // find returns the rows that have a string, none when it is not known.
 func (t *terms) find(s string) []uint32 {
-	if len(s) > t.longest {
+	if len(s) > t.maxLen {
 		return nil
 	}
 	if k, ok := t.table.find(s); ok {

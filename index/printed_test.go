@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// printedForms are the orders in which people copy what is printed on a card.
-var printedForms = []string{"NAME SET NUMBER", "NAME NUMBER SET", "SET NAME NUMBER", "NUMBER NAME SET"}
+// printedOrders are the orders in which people copy what is printed on a card.
+var printedOrders = []string{"NAME SET NUMBER", "NAME NUMBER SET", "SET NAME NUMBER", "NUMBER NAME SET"}
 
 // TestPrinted asks for cards by their name, set and number as the catalog has them. The first hit
 // must be that card, or one that has all three in common with it, which is told apart.
@@ -23,16 +23,16 @@ func TestPrinted(t *testing.T) {
 
 	for _, catalog := range []string{"t", "n", "j"} {
 		x := openReal(t, catalog)
-		for _, form := range printedForms {
+		for _, order := range printedOrders {
 			var n printedTally
 			for card := 0; card < x.c.Cards.ID.Len(); card += step {
-				n.ask(t, x, form, card)
+				n.ask(t, x, order, card)
 			}
 
 			t.Logf("%s %s: of %d cards %d first, %d behind one of the same name, set and number, %d behind another",
-				catalog, form, n.all, n.first, n.twin, n.other)
+				catalog, order, n.all, n.first, n.twin, n.other)
 			if 2000*n.other > n.all+2000 {
-				t.Errorf("%s %s: the first hit for %d of %d cards is another one", catalog, form, n.other, n.all)
+				t.Errorf("%s %s: the first hit for %d of %d cards is another one", catalog, order, n.other, n.all)
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func TestPrinted(t *testing.T) {
 // A printedTally counts what came first.
 type printedTally struct{ all, first, twin, other int }
 
-func (n *printedTally) ask(t *testing.T, x *realIndex, form string, card int) {
+func (n *printedTally) ask(t *testing.T, x *realIndex, order string, card int) {
 	t.Helper()
 	c := x.c
 	number := c.Cards.Number.At(card)
@@ -52,7 +52,7 @@ func (n *printedTally) ask(t *testing.T, x *realIndex, form string, card int) {
 
 	name := c.Cards.Name.At(card)
 	setName := c.Sets.Name.At(int(set))
-	q := strings.NewReplacer("NAME", name, "SET", setName, "NUMBER", number).Replace(form)
+	q := strings.NewReplacer("NAME", name, "SET", setName, "NUMBER", number).Replace(order)
 	n.all++
 	switch first := x.firstCard(q); {
 	case first == card:
@@ -62,6 +62,6 @@ func (n *printedTally) ask(t *testing.T, x *realIndex, form string, card int) {
 		n.twin++
 	default:
 		n.other++
-		t.Logf("%s %q: first is %s", form, q, x.firstOf(q))
+		t.Logf("%s %q: first is %s", order, q, x.firstOf(q))
 	}
 }

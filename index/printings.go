@@ -3,7 +3,7 @@ package index
 import (
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // Printings appends at most limit other printings of a card, dearest first, and says whether there
@@ -27,16 +27,16 @@ func (ix *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more 
 
 func (ix *Index) printings(card int) []uint32 {
 	if number := ix.c.Cards.Number.At(card); namesItsSet(number) {
-		return ix.numbers.find(collector.NumberBase(number))
+		return ix.numbers.find(cardvocab.NumberBase(number))
 	}
-	return ix.names.find(collector.Fold(PlainName(ix.c.Cards.Name.At(card))))
+	return ix.names.find(cardvocab.Fold(PlainName(ix.c.Cards.Name.At(card))))
 }
 
 // namesItsSet reports whether a collector number stands for one card in the whole game: letters,
 // perhaps digits, a hyphen and a digit.
 func namesItsSet(number string) bool {
 	prefix, rest, ok := strings.Cut(number, "-")
-	if !ok || prefix == "" || rest == "" || !collector.IsInteger(rest[:1]) || strings.Contains(number, "/") {
+	if !ok || prefix == "" || rest == "" || !cardvocab.IsInteger(rest[:1]) || strings.Contains(number, "/") {
 		return false
 	}
 	first := prefix[0] | 0x20

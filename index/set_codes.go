@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 //go:embed set_codes.txt
@@ -19,14 +19,14 @@ func (sn *SetNames) readCodes() {
 			continue
 		}
 
-		code = collector.Fold(code)
-		if sets := sn.spelt.find(code); len(sets) > 0 {
+		code = cardvocab.Fold(code)
+		if sets := sn.byKey.find(code); len(sets) > 0 {
 			sn.codes[code] = sets
-		} else if sets, respelt := sn.Read(set); len(sn.codes[code]) == 0 && len(sets) > 0 && !respelt {
+		} else if sets, corrected := sn.ResolveFuzzy(set); len(sn.codes[code]) == 0 && len(sets) > 0 && !corrected {
 			sn.codes[code] = sets
 		}
 	}
 }
 
-// Coded are the sets that a game's own apps call by a folded code.
-func (sn *SetNames) Coded(code string) []uint32 { return sn.codes[code] }
+// ByAppCode are the sets that a game's own apps call by a folded code.
+func (sn *SetNames) ByAppCode(code string) []uint32 { return sn.codes[code] }

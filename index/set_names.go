@@ -8,30 +8,30 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 )
 
 // SetNames finds the sets of one catalog by the names that people give them (docs/SEARCH.md, Sets by
 // name). It is immutable and safe for concurrent use.
 type SetNames struct {
-	sets     *refs
-	spelt    *terms // sets by folded name, code or alias
-	everyday *terms // sets by folded everyday name or code
-	words    *terms // sets by each word of their names, codes and aliases
-	keys     []setKey
-	aliases  map[string]string   // folded other name → the folded everyday name that it stands for
-	heads    []string            // the first word of each set's name, which begins with its series' code
-	longest  int                 // the longest key of these, in bytes
-	codes    map[string][]uint32 // sets by the folded codes of a game's own apps: set_codes.go
+	sets        *refs
+	byKey       *terms // sets by folded name, code or alias
+	commonNames *terms // sets by folded everyday name or code
+	words       *terms // sets by each word of their names, codes and aliases
+	keys        []setKey
+	aliases     map[string]string   // folded other name → the folded everyday name that it stands for
+	heads       []string            // the first word of each set's name, which begins with its series' code
+	maxLen      int                 // the longest key of these, in bytes
+	codes       map[string][]uint32 // sets by the folded codes of a game's own apps: set_codes.go
 }
 
 // setKey is one everyday name of a set.
 type setKey struct {
 	folded  string
 	set     uint32
-	letters uint64   // which characters it has: lettersOf
-	pairs   []uint16 // pairsOf
+	letters uint64   // which characters it has: letterMask
+	bigrams []uint16 // bigramsOf
 }
 
 // maxRef is how much of a reference is folded, in folded bytes: no set's name is as long, and one
@@ -53,7 +53,7 @@ func IsTooLong(ref string) bool {
 			n++
 		} else {
 			_, size := utf8.DecodeRuneInString(ref[at:])
-			n += len(collector.AppendPlain(plain[:0], ref[at:at+size], char))
+			n += len(cardvocab.AppendPlain(plain[:0], ref[at:at+size], char))
 		}
 		if n > maxRef {
 			return true
@@ -62,16 +62,16 @@ func IsTooLong(ref string) bool {
 	return false
 }
 
-// lettersOf are the characters of a name as bits: names that differ in many of them are far apart.
-func lettersOf(s string) (letters uint64) {
+// letterMask are the characters of a name as bits: names that differ in many of them are far apart.
+func letterMask(s string) (letters uint64) {
 	for i := range len(s) {
 		letters |= 1 << (s[i] & 63)
 	}
 	return letters
 }
 
-// nearestSets is how many sets are suggested where none has the name.
-const nearestSets = 3
+// maxNearestSets is how many sets are suggested where none has the name.
+const maxNearestSets = 3
 
 // SetNames are the names of the sets.
 func (ix *Index) SetNames() *SetNames { return ix.setNames }
@@ -87,11 +87,11 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 		}
 	}
 
-	sn.spelt = newTerms(step, n, func(set int, add func(string)) {
-		each(set, func(name string) { add(collector.Fold(name)) })
+	sn.byKey = newTerms(step, n, func(set int, add func(string)) {
+		each(set, func(name string) { add(cardvocab.Fold(name)) })
 	})
-	sn.everyday = newTerms(step, n, func(set int, add func(string)) {
-		each(set, func(name string) { everydayNames(name, add) })
+	sn.commonNames = newTerms(step, n, func(set int, add func(string)) {
+		each(set, func(name string) { addCommonNames(name, add) })
 	})
 	for name := range c.Sets.Name.All() {
 		// A name of signs alone begins with nothing.
@@ -103,88 +103,89 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 				add(w)
 			}
 		})
-		add(collector.NumberKey(c.Sets.Code.At(set)))
+		add(cardvocab.NumberKey(c.Sets.Code.At(set)))
 	})
 
 	for i := range c.Aliases.Phrase.Len() {
-		folded := collector.Fold(c.Aliases.Phrase.At(i))
+		folded := cardvocab.Fold(c.Aliases.Phrase.At(i))
 		name := strings.Join(setWords(c.Aliases.Replacement.At(i)), "")
-		if _, told := sn.aliases[folded]; !told && name != folded {
+		if _, known := sn.aliases[folded]; !known && name != folded {
 			sn.aliases[folded] = name
 		}
 	}
 
-	for k := range sn.everyday.keys.Len() {
-		folded := sn.everyday.keys.At(k)
-		for _, set := range sn.everyday.Of(uint32(k)) {
-			sn.keys = append(sn.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
+	for k := range sn.commonNames.keys.Len() {
+		folded := sn.commonNames.keys.At(k)
+		for _, set := range sn.commonNames.Of(uint32(k)) {
+			sn.keys = append(sn.keys, setKey{folded, set, letterMask(folded), bigramsOf(folded)})
 		}
 	}
 	sn.readCodes()
-	sn.longest = max(sn.spelt.longest, sn.everyday.longest)
+	sn.maxLen = max(sn.byKey.maxLen, sn.commonNames.maxLen)
 	for name := range sn.aliases {
-		sn.longest = max(sn.longest, len(name))
+		sn.maxLen = max(sn.maxLen, len(name))
 	}
 	return sn
 }
 
-// Named are the sets that a set filter means, ascending: the one with the id or slug, else all
+// Resolve are the sets that a set filter means, ascending: the one with the id or slug, else all
 // with the code, name or alias (decision 23), else those that people call so (decision 1808).
-func (sn *SetNames) Named(ref string) []uint32 {
-	sets, _ := sn.Read(ref)
+func (sn *SetNames) Resolve(ref string) []uint32 {
+	sets, _ := sn.ResolveFuzzy(ref)
 	return sets
 }
 
-// Read is Named, and says whether the one set was found only by taking its name for misspelt.
-func (sn *SetNames) Read(ref string) (sets []uint32, respelt bool) {
+// ResolveFuzzy is Named, and says whether the one set was found only by taking its name for
+// misspelt.
+func (sn *SetNames) ResolveFuzzy(ref string) (sets []uint32, corrected bool) {
 	if set, ok := sn.sets.find(ref); ok {
 		return []uint32{uint32(set)}, false
 	}
 	if IsTooLong(ref) {
 		return nil, false
 	}
-	if folded := collector.Fold(ref); folded != "" {
-		if sets := sn.spelt.find(folded); len(sets) > 0 {
+	if folded := cardvocab.Fold(ref); folded != "" {
+		if sets := sn.byKey.find(folded); len(sets) > 0 {
 			return sets, false
 		}
 		if sets := sn.codes[folded]; len(sets) > 0 {
 			return sets, false
 		}
 	}
-	return sn.called(ref)
+	return sn.resolveCommon(ref)
 }
 
-// Spelt are the sets that have a key as their name, code or everyday name, to the letter.
-func (sn *SetNames) Spelt(key string) []uint32 {
-	if len(key) > sn.longest {
+// Exact are the sets that have a key as their name, code or everyday name, to the letter.
+func (sn *SetNames) Exact(key string) []uint32 {
+	if len(key) > sn.maxLen {
 		return nil
 	}
-	if sets := sn.spelt.find(key); len(sets) > 0 {
+	if sets := sn.byKey.find(key); len(sets) > 0 {
 		return sets
 	}
-	if sets := sn.everyday.find(key); len(sets) > 0 {
+	if sets := sn.commonNames.find(key); len(sets) > 0 {
 		return sets
 	}
-	return sn.everyday.find(sn.aliases[key])
+	return sn.commonNames.find(sn.aliases[key])
 }
 
-// idleSetWords are what people write of a set without telling it from others.
-var idleSetWords = []string{
+// setStopWords are what people write of a set without telling it from others.
+var setStopWords = []string{
 	"pokemon", "tcg", "the", "series", "set", "card", "cards", "edition", "1st", "black", "star",
 }
 
-// Like are the sets that have every word of a name that tells something, ascending: "Pokémon
-// Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
-func (sn *SetNames) Like(ref string) []uint32 {
+// WithAllWords are the sets that have every word of a name that tells something, ascending:
+// "Pokémon Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
+func (sn *SetNames) WithAllWords(ref string) []uint32 {
 	if IsTooLong(ref) {
 		return nil
 	}
 
-	words := slices.DeleteFunc(setWords(ref), func(w string) bool { return slices.Contains(idleSetWords, w) })
+	words := slices.DeleteFunc(setWords(ref), func(w string) bool { return slices.Contains(setStopWords, w) })
 	if len(words) == 0 {
 		return nil
 	}
-	if sets := sn.with(words); len(sets) > 0 {
+	if sets := sn.withWords(words); len(sets) > 0 {
 		return sets
 	}
 
@@ -192,18 +193,18 @@ func (sn *SetNames) Like(ref string) []uint32 {
 	for i, w := range words {
 		words[i] = strings.TrimSuffix(w, "s")
 	}
-	return sn.with(words)
+	return sn.withWords(words)
 }
 
-// everydayNames calls add with what people call a set of this name: its words without "and", the
+// addCommonNames calls add with what people call a set of this name: its words without "and", the
 // code before a colon and what stands behind it, the name without "Base Set" at its end, and codes
 // without padding zeros.
-func everydayNames(name string, add func(string)) {
+func addCommonNames(name string, add func(string)) {
 	words := setWords(name)
 	add(strings.Join(words, ""))
-	add(strings.Join(spareEnd(words), ""))
+	add(strings.Join(trimSetSuffix(words), ""))
 	if len(words) == 1 {
-		add(collector.NumberKey(words[0]))
+		add(cardvocab.NumberKey(words[0]))
 	}
 
 	head, tail, ok := strings.Cut(name, ": ")
@@ -211,64 +212,64 @@ func everydayNames(name string, add func(string)) {
 		head, tail, ok = strings.Cut(name, " - ")
 	}
 	if ok && len(head) <= 7 {
-		add(collector.Fold(head))
-		add(collector.NumberKey(head))
+		add(cardvocab.Fold(head))
+		add(cardvocab.NumberKey(head))
 		words = setWords(tail)
 		add(strings.Join(words, ""))
-		add(strings.Join(spareEnd(words), ""))
+		add(strings.Join(trimSetSuffix(words), ""))
 	}
 }
 
 // setWords are the folded words of a name, without "and".
 func setWords(name string) []string {
 	var words []string
-	for field := range strings.FieldsFuncSeq(collector.Unescape(name), func(r rune) bool {
-		return r < utf8.RuneSelf && r != '\'' && !collector.IsWordByte(collector.Lower(byte(r))) || r == '–' || r == '—'
+	for field := range strings.FieldsFuncSeq(cardvocab.Unescape(name), func(r rune) bool {
+		return r < utf8.RuneSelf && r != '\'' && !cardvocab.IsWordByte(cardvocab.Lower(byte(r))) || r == '–' || r == '—'
 	}) {
-		if w := collector.Fold(field); w != "" && w != "and" {
+		if w := cardvocab.Fold(field); w != "" && w != "and" {
 			words = append(words, w)
 		}
 	}
 	return words
 }
 
-// spareEnd is a name without "set" or "base set" at its end, which nobody says.
-func spareEnd(words []string) []string {
-	for _, spare := range []string{"set", "base"} {
-		if n := len(words); n > 1 && words[n-1] == spare {
+// trimSetSuffix is a name without "set" or "base set" at its end, which nobody says.
+func trimSetSuffix(words []string) []string {
+	for _, suffix := range []string{"set", "base"} {
+		if n := len(words); n > 1 && words[n-1] == suffix {
 			words = words[:n-1]
 		}
 	}
 	return words
 }
 
-// called are the sets that a name means in everyday speech, ascending; none where it does not
-// tell one from the others. respelt says that the name had to be taken for misspelt.
-func (sn *SetNames) called(ref string) (sets []uint32, respelt bool) {
+// resolveCommon are the sets that a name means in everyday speech, ascending; none where it does
+// not tell one from the others. respelt says that the name had to be taken for misspelt.
+func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 	words := setWords(ref)
 	if len(words) == 0 {
 		return nil, false
 	}
 
-	if sets := sn.ofEveryday(words); len(sets) > 0 {
+	if sets := sn.byCommonName(words); len(sets) > 0 {
 		return sets, false
 	}
 
 	// All of its words are of one set alone: "romance dawn op01".
-	if sets := sn.with(words); len(sets) == 1 {
+	if sets := sn.withWords(words); len(sets) == 1 {
 		return sets, false
 	}
 
 	// What the shipped list or the operator calls so.
 	folded := strings.Join(words, "")
 	if name, ok := sn.aliases[folded]; ok {
-		return sn.everyday.find(name), false
+		return sn.commonNames.find(name), false
 	}
 
-	if sets := sn.twice(words); len(sets) > 0 {
+	if sets := sn.bySplitName(words); len(sets) > 0 {
 		return sets, false
 	}
-	return sn.misspelt(words), true
+	return sn.byFuzzyName(words), true
 }
 
 // series are what people call the series of sets, and the code that the names of its sets begin with.
@@ -282,17 +283,18 @@ var series = []struct{ words, code string }{
 	{"sm", "sm"},
 }
 
-// mostSetWords is how many words a set's name has at most that is said with its series or code, and
-// longestSpaced how many such a code has: "OP 01".
+// maxSetWords is how many words a set's name has at most that is said with its series or code, and
+// maxCodeWords how many such a code has: "OP 01".
 const (
-	mostSetWords  = 16
-	longestSpaced = 2
+	maxSetWords  = 16
+	maxCodeWords = 2
 )
 
-// twice are the sets that are named by both halves of some words, ascending: by a code and a name, or by
-// their series and a name: "Evolving Skies (EVS)", "OP-01 Romance Dawn", "Sword & Shield: Evolving Skies".
-func (sn *SetNames) twice(words []string) []uint32 {
-	if len(words) > mostSetWords {
+// bySplitName are the sets that are named by both halves of some words, ascending: by a code and a
+// name, or by their series and a name: "Evolving Skies (EVS)", "OP-01 Romance Dawn", "Sword &
+// Shield: Evolving Skies".
+func (sn *SetNames) bySplitName(words []string) []uint32 {
+	if len(words) > maxSetWords {
 		return nil
 	}
 
@@ -302,13 +304,13 @@ func (sn *SetNames) twice(words []string) []uint32 {
 			continue
 		}
 
-		sets := sn.either(strings.Fields(name))
+		sets := sn.byNameOrWords(strings.Fields(name))
 		if len(sets) == 0 {
-			sets = sn.twice(strings.Fields(name))
+			sets = sn.bySplitName(strings.Fields(name))
 		}
 		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
 			number, ok := strings.CutPrefix(sn.heads[set], s.code)
-			return !ok || number != "" && !collector.IsInteger(number)
+			return !ok || number != "" && !cardvocab.IsInteger(number)
 		})
 		if len(sets) > 0 {
 			return sets
@@ -316,11 +318,11 @@ func (sn *SetNames) twice(words []string) []uint32 {
 	}
 
 	for cut := 1; cut < len(words); cut++ {
-		if min(cut, len(words)-cut) > longestSpaced {
+		if min(cut, len(words)-cut) > maxCodeWords {
 			continue
 		}
-		head := sn.either(words[:cut])
-		sets := slices.DeleteFunc(slices.Clone(sn.either(words[cut:])), func(set uint32) bool {
+		head := sn.byNameOrWords(words[:cut])
+		sets := slices.DeleteFunc(slices.Clone(sn.byNameOrWords(words[cut:])), func(set uint32) bool {
 			return !slices.Contains(head, set)
 		})
 		if len(sets) > 0 {
@@ -330,49 +332,49 @@ func (sn *SetNames) twice(words []string) []uint32 {
 	return nil
 }
 
-// either are the sets that have words as a name, a code or another name, or the one that has them all,
-// ascending.
-func (sn *SetNames) either(words []string) []uint32 {
-	if sets := sn.ofEveryday(words); len(sets) > 0 {
+// byNameOrWords are the sets that have words as a name, a code or another name, or the one that has
+// them all, ascending.
+func (sn *SetNames) byNameOrWords(words []string) []uint32 {
+	if sets := sn.byCommonName(words); len(sets) > 0 {
 		return sets
 	}
-	if sets := sn.with(words); len(sets) == 1 {
+	if sets := sn.withWords(words); len(sets) == 1 {
 		return sets
 	}
-	return sn.Spelt(strings.Join(words, ""))
+	return sn.Exact(strings.Join(words, ""))
 }
 
-// ofEveryday are the sets that have exactly these words as a code or an everyday name, ascending.
-func (sn *SetNames) ofEveryday(words []string) []uint32 {
+// byCommonName are the sets that have exactly these words as a code or an everyday name, ascending.
+func (sn *SetNames) byCommonName(words []string) []uint32 {
 	if len(words) == 0 {
 		return nil
 	}
 
 	folded := strings.Join(words, "")
-	for _, name := range []string{folded, collector.NumberKey(folded)} {
-		if sets := sn.everyday.find(name); len(sets) > 0 {
+	for _, name := range []string{folded, cardvocab.NumberKey(folded)} {
+		if sets := sn.commonNames.find(name); len(sets) > 0 {
 			return sets
 		}
 	}
 
 	// What is left of "sm base" is the code of a series, which no set of it is called.
-	left := strings.Join(spareEnd(words), "")
-	if len(left) <= longestSeries && !collector.IsInteger(left) {
+	left := strings.Join(trimSetSuffix(words), "")
+	if len(left) <= maxSeriesLen && !cardvocab.IsInteger(left) {
 		return nil
 	}
-	if sets := sn.everyday.find(left); len(sets) == 1 {
+	if sets := sn.commonNames.find(left); len(sets) == 1 {
 		return sets
 	}
 	return nil
 }
 
-// with are the sets that have all words, ascending.
-func (sn *SetNames) with(words []string) []uint32 {
+// withWords are the sets that have all words, ascending.
+func (sn *SetNames) withWords(words []string) []uint32 {
 	var sets []uint32
 	for i, w := range words {
 		of := sn.words.find(w)
 		if len(of) == 0 {
-			of = sn.words.find(collector.NumberKey(w))
+			of = sn.words.find(cardvocab.NumberKey(w))
 		}
 		if i == 0 {
 			sets = slices.Clone(of)
@@ -384,46 +386,48 @@ func (sn *SetNames) with(words []string) []uint32 {
 	return sets
 }
 
-// longestCode is how many letters a word may have that is taken for a code, in which one letter makes
-// another set; longestSeries is that of a series, such as swsh.
+// maxCodeLen is how many letters a word may have that is taken for a code, in which one letter
+// makes another set; maxSeriesLen is that of a series, such as swsh.
 const (
-	longestCode   = 3
-	longestSeries = 4
+	maxCodeLen   = 3
+	maxSeriesLen = 4
 )
 
-// misspelt are the sets whose name is so misspelt: one error up to eight letters, two in longer
+// byFuzzyName are the sets whose name is so misspelt: one error up to eight letters, two in longer
 // names, and no other set as near. What may be a code has to be spelt right.
-func (sn *SetNames) misspelt(words []string) []uint32 {
+func (sn *SetNames) byFuzzyName(words []string) []uint32 {
 	folded := strings.Join(words, "")
-	most := 1
+	limit := 1
 	switch {
 	case len(folded) < 5:
 		return nil
 	case len(folded) > 8:
-		most = 2
+		limit = 2
 	}
 
 	var best []uint32
-	letters := lettersOf(folded)
+	letters := letterMask(folded)
 	for i := range sn.keys {
 		k := &sn.keys[i]
-		if len(k.folded) < 5 || max(len(k.folded)-len(folded), len(folded)-len(k.folded)) > most {
+		if len(k.folded) < 5 || max(len(k.folded)-len(folded), len(folded)-len(k.folded)) > limit {
 			continue
 		}
 		// A changed letter is one character less and another more, so that two errors are four.
-		if bits.OnesCount64(letters^k.letters) > 2*most {
+		if bits.OnesCount64(letters^k.letters) > 2*limit {
 			continue
 		}
-		switch d := collector.Distance(k.folded, folded, most+1); {
-		case d < most:
-			most = d
+		switch d := cardvocab.Distance(k.folded, folded, limit+1); {
+		case d < limit:
+			limit = d
 			best = []uint32{k.set}
-		case d == most && !slices.Contains(best, k.set):
+		case d == limit && !slices.Contains(best, k.set):
 			best = append(best, k.set)
 		}
 	}
 
-	isOther := func(w string) bool { return len(w) <= longestCode && !slices.Contains(sn.with([]string{w}), best[0]) }
+	isOther := func(w string) bool {
+		return len(w) <= maxCodeLen && !slices.Contains(sn.withWords([]string{w}), best[0])
+	}
 	if len(best) != 1 || slices.ContainsFunc(words, isOther) {
 		return nil
 	}
@@ -442,56 +446,56 @@ func (sn *SetNames) Nearest(ref string) []uint32 {
 		return nil
 	}
 
-	wanted := pairsOf(folded)
+	wanted := bigramsOf(folded)
 	best := make(map[uint32]int)
 	for i := range sn.keys {
 		k := &sn.keys[i]
 		// Where one is much longer than the other, they cannot share enough.
-		least := min(len(wanted), len(k.pairs))
-		if 200*least < leastAlike*(len(wanted)+len(k.pairs)) {
+		shorter := min(len(wanted), len(k.bigrams))
+		if 200*shorter < minSimilarity*(len(wanted)+len(k.bigrams)) {
 			continue
 		}
-		if share := alike(wanted, k.pairs); share >= leastAlike {
+		if share := similarity(wanted, k.bigrams); share >= minSimilarity {
 			best[k.set] = max(best[k.set], share)
 		}
 	}
 
-	for _, set := range sn.with(words) {
-		best[set] += 2 * fullyAlike
+	for _, set := range sn.withWords(words) {
+		best[set] += 2 * fullSimilarity
 	}
 
 	sets := slices.SortedFunc(maps.Keys(best), func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(a, b))
 	})
-	return sets[:min(len(sets), nearestSets)]
+	return sets[:min(len(sets), maxNearestSets)]
 }
 
-// leastAlike is the share of pairs of letters, in hundredths, from which names are alike; fullyAlike
-// is that of a name and itself.
+// minSimilarity is the share of pairs of letters, in hundredths, from which names are alike;
+// fullSimilarity is that of a name and itself.
 const (
-	leastAlike = 35
-	fullyAlike = 100
+	minSimilarity  = 35
+	fullSimilarity = 100
 )
 
-// pairsOf are the neighbouring letters of a name, ascending.
-func pairsOf(s string) []uint16 {
-	pairs := make([]uint16, 0, len(s)+1)
+// bigramsOf are the neighbouring letters of a name, ascending.
+func bigramsOf(s string) []uint16 {
+	bigrams := make([]uint16, 0, len(s)+1)
 	last := byte(' ')
 	for i := range len(s) + 1 {
 		next := byte(' ')
 		if i < len(s) {
 			next = s[i]
 		}
-		pairs = append(pairs, uint16(last)<<8|uint16(next))
+		bigrams = append(bigrams, uint16(last)<<8|uint16(next))
 		last = next
 	}
 
-	slices.Sort(pairs)
-	return pairs
+	slices.Sort(bigrams)
+	return bigrams
 }
 
-// alike is how many of the pairs of two names are the same, in hundredths.
-func alike(a, b []uint16) int {
+// similarity is how many of the pairs of two names are the same, in hundredths.
+func similarity(a, b []uint16) int {
 	shared := 0
 	i := 0
 	for j := 0; i < len(a) && j < len(b); {
@@ -510,16 +514,16 @@ func alike(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
-// Asked are the sets that the words of a list of sets ask for, ascending: all that have every
+// Search are the sets that the words of a list of sets ask for, ascending: all that have every
 // word, else those that are called so. respelt is as in Read.
-func (sn *SetNames) Asked(query string) (sets []uint32, respelt bool) {
+func (sn *SetNames) Search(query string) (sets []uint32, corrected bool) {
 	if IsTooLong(query) {
 		return nil, false
 	}
-	if sets := sn.with(setWords(query)); len(sets) > 0 {
+	if sets := sn.withWords(setWords(query)); len(sets) > 0 {
 		return sets, false
 	}
-	return sn.Read(query)
+	return sn.ResolveFuzzy(query)
 }
 
 // SetName is the name of the set of a card, "" without one.

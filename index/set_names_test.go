@@ -13,7 +13,7 @@ import (
 
 // TestSetsCalled asks for sets as people write them.
 func TestSetsCalled(t *testing.T) {
-	o := newTruth(t, &fixture.World{
+	o := newOracle(t, &fixture.World{
 		At:    time.Date(2026, 3, 14, 20, 0, 0, 0, time.UTC).UnixMilli(),
 		Games: fixture.Random(1, size).Games,
 		Sets: []fixture.Set{
@@ -35,7 +35,7 @@ func TestSetsCalled(t *testing.T) {
 	f := func(ref string, want ...string) {
 		t.Helper()
 		var got []string
-		for _, set := range o.x.SetNames().Named(ref) {
+		for _, set := range o.x.SetNames().Resolve(ref) {
 			got = append(got, o.c.Sets.ID.At(int(set)))
 		}
 		slices.Sort(got)
@@ -143,7 +143,7 @@ func TestRealSetsCalled(t *testing.T) {
 		"EVS": "SWSH07: Evolving Skies", "Evolutions": "XY - Evolutions", "team up": "SM - Team Up",
 		"Black & White": "Black and White", "OP-05": "Awakening of the New Era",
 	} {
-		sets := x.SetNames().Named(ref)
+		sets := x.SetNames().Resolve(ref)
 		if len(sets) != 1 || x.c.Sets.Name.At(int(sets[0])) != want {
 			t.Errorf("%q means %v, want %s", ref, sets, want)
 			for _, set := range sets {

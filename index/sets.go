@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 )
 
@@ -35,10 +35,10 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		return dst, -1
 	}
 
-	series := ix.series.find(collector.Fold(filter.Series))
+	series := ix.series.find(cardvocab.Fold(filter.Series))
 	var asked []uint32
 	if filter.Query != "" {
-		asked, _ = ix.setNames.Asked(filter.Query)
+		asked, _ = ix.setNames.Search(filter.Query)
 	}
 
 	// Sets are numbered from the newest on.
@@ -67,7 +67,8 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		}
 
 		// A series that nobody knows has no sets.
-		if filter.Series != "" && !holds(series, uint32(set)) || filter.Query != "" && !holds(asked, uint32(set)) {
+		if filter.Series != "" && !contains(series, uint32(set)) ||
+			filter.Query != "" && !contains(asked, uint32(set)) {
 			continue
 		}
 
@@ -88,7 +89,7 @@ func (ix *Index) setsFirst(filter SetFilter) []uint32 {
 	if filter.Query == "" || IsTooLong(filter.Query) {
 		return nil
 	}
-	return ix.setNames.ofEveryday(setWords(filter.Query))
+	return ix.setNames.byCommonName(setWords(filter.Query))
 }
 
 // SetPosition is where a walk of sets stands: the sort key of the last set shown.

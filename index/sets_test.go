@@ -10,21 +10,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
 
 // setIDs are the sets that pass a filter, in order.
-func (o *truth) setIDs(f index.SetFilter) []string {
+func (o *oracle) setIDs(f index.SetFilter) []string {
 	sets := slices.Clone(o.Sets)
 	slices.SortFunc(sets, func(a, b fixture.Set) int { return fixture.CompareSets(&a, &b) })
 	var all []string
 	for _, s := range sets {
-		series := collector.Fold(f.Series)
+		series := cardvocab.Fold(f.Series)
 		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && within(f.Released, s.Release) &&
-			(f.Series == "" || series != "" && collector.Fold(s.Series) == series) {
+			(f.Series == "" || series != "" && cardvocab.Fold(s.Series) == series) {
 			all = append(all, s.ID)
 		}
 	}
@@ -42,7 +42,7 @@ func within(d index.Dates, release snapshot.Day) bool {
 
 func TestSetsWalk(t *testing.T) {
 	for seed := range uint64(4) {
-		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 40, Days: 1}))
+		o := newOracle(t, fixture.Random(seed, fixture.Size{Sets: 40, Days: 1}))
 		rapid.Check(t, func(t *rapid.T) {
 			f := index.SetFilter{
 				Game: rapid.SampledFrom([]string{"", "", "pokemon", "one-piece", "digimon"}).Draw(t, "game"),
@@ -95,13 +95,13 @@ func TestSetsWalk(t *testing.T) {
 }
 
 func TestSetsGoOnInAnotherCatalog(t *testing.T) {
-	before := newTruth(t, fixture.Random(5, fixture.Size{Sets: 30, Days: 1}))
-	for keep := range 10 { // tenths of the sets that stay
+	before := newOracle(t, fixture.Random(5, fixture.Size{Sets: 30, Days: 1}))
+	for tenths := range 10 { // tenths of the sets that stay
 		later := before.Clone()
 		n := 0
-		later.Sets = slices.DeleteFunc(later.Sets, func(fixture.Set) bool { n++; return n*7%10 >= keep })
+		later.Sets = slices.DeleteFunc(later.Sets, func(fixture.Set) bool { n++; return n*7%10 >= tenths })
 		later.Sets = append(later.Sets, fixture.Random(77, fixture.Size{Sets: 10, Days: 1}).Sets...)
-		after := newTruth(t, later)
+		after := newOracle(t, later)
 		sorted := slices.Clone(later.Sets)
 		slices.SortFunc(sorted, func(a, b fixture.Set) int { return fixture.CompareSets(&a, &b) })
 
@@ -115,7 +115,7 @@ func TestSetsGoOnInAnotherCatalog(t *testing.T) {
 			// Nothing is called so: places begin behind those that are.
 			got := after.x.SetAfter(index.SetFilter{}, before.x.SetPosition(set)) - len(sorted)
 			if got != want {
-				t.Fatalf("with %d tenths of the sets, after %+v comes set %d, want %d", keep, last, got, want)
+				t.Fatalf("with %d tenths of the sets, after %+v comes set %d, want %d", tenths, last, got, want)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func TestRefs(t *testing.T) {
 
 	// A slug of a card as a set's is no clash: they are found apart.
 	w.Sets[1].Slug = w.Cards[5].Slug
-	o := newTruth(t, w)
+	o := newOracle(t, w)
 	card := func(ref, want string) {
 		t.Helper()
 		got := ""
@@ -191,7 +191,7 @@ func TestRefs(t *testing.T) {
 
 func TestMoversAndTop(t *testing.T) {
 	for seed := range uint64(4) {
-		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 50}))
+		o := newOracle(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 50}))
 		rapid.Check(t, func(t *rapid.T) {
 			q := drawQuery(t, o)
 			down := rapid.Bool().Draw(t, "down")
@@ -252,7 +252,7 @@ func TestProducts(t *testing.T) {
 		partners         []string
 	}
 	for seed := range uint64(3) {
-		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 60, Sealed: 20, Days: 2}))
+		o := newOracle(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 60, Sealed: 20, Days: 2}))
 		var all []product
 		add := func(tail, kind string, game int, ids []fixture.Identifier) {
 			p := product{tail, kind, o.Games[game].Slug, nil}
@@ -331,7 +331,7 @@ func TestProducts(t *testing.T) {
 }
 
 func TestEmptyCatalog(t *testing.T) {
-	o := newTruth(t, fixture.Random(1, fixture.Size{}))
+	o := newOracle(t, fixture.Random(1, fixture.Size{}))
 	for _, words := range []bool{false, true} {
 		if page := o.x.Cards(nil, index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: words}, nil,
 			5); len(page.Cards) != 0 || page.More {

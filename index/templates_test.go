@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index"
 	"ninepocket/internal/depth"
 )
@@ -19,8 +19,8 @@ var templates = []string{
 	"what is the value of a X", "X lightly played", "selling X lot", "X gem mint 10",
 }
 
-// printedMost are the n names of a game that most cards have, without what qualifies them.
-func (x *realIndex) printedMost(game uint8, n int) []string {
+// topPrinted are the n names of a game that most cards have, without what qualifies them.
+func (x *realIndex) topPrinted(game uint8, n int) []string {
 	counts := map[string]int{}
 	for card := range x.c.Cards.ID.Len() {
 		if x.c.Cards.Game[card] == game {
@@ -54,14 +54,14 @@ func TestTemplates(t *testing.T) {
 	for _, catalog := range []string{"t", "n", "j"} {
 		x := openReal(t, catalog)
 		for game := range x.c.Games.Slug.Len() {
-			asked := x.printedMost(uint8(game), names)
+			asked := x.topPrinted(uint8(game), names)
 			all := 0
-			kept := 0
-			for _, form := range templates {
+			correct := 0
+			for _, template := range templates {
 				good := 0
 				count := 0
 				for _, name := range asked {
-					q := strings.ReplaceAll(form, "GAME", x.c.Games.Name.At(game))
+					q := strings.ReplaceAll(template, "GAME", x.c.Games.Name.At(game))
 					q = strings.ReplaceAll(q, "X", name)
 					count++
 					if x.firstHas(q, name) {
@@ -72,13 +72,13 @@ func TestTemplates(t *testing.T) {
 				}
 
 				all += count
-				kept += good
+				correct += good
 				if good < count {
-					t.Logf("%s %s: %d of %d", catalog, form, good, count)
+					t.Logf("%s %s: %d of %d", catalog, template, good, count)
 				}
 			}
 
-			share := float64(kept) / float64(all)
+			share := float64(correct) / float64(all)
 			t.Logf("%s %s: %.2f %% of %d keep the name first", catalog, x.c.Games.Slug.At(game), 100*share, all)
 			if share < 0.98 {
 				t.Errorf("%s %s: only %.2f %% keep the name first", catalog, x.c.Games.Slug.At(game), 100*share)
@@ -99,7 +99,7 @@ func (x *realIndex) firstCard(q string) int {
 // firstOf tells the first card of a search.
 func (x *realIndex) firstOf(q string) string {
 	if card := x.firstCard(q); card >= 0 {
-		return x.tell(card)
+		return x.describe(card)
 	}
 	return "nothing"
 }
@@ -108,5 +108,5 @@ func (x *realIndex) firstOf(q string) string {
 func (x *realIndex) firstHas(q, name string) bool {
 	page := x.Cards(nil, index.Query{Filter: index.NoFilter, Words: q, HasWords: true}, nil, 1)
 	return len(page.Cards) > 0 &&
-		strings.Contains(collector.Fold(x.c.Cards.Name.At(int(page.Cards[0]))), collector.Fold(name))
+		strings.Contains(cardvocab.Fold(x.c.Cards.Name.At(int(page.Cards[0]))), cardvocab.Fold(name))
 }

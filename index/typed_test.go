@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/index"
 	"ninepocket/internal/depth"
 	"ninepocket/loader"
@@ -102,7 +102,7 @@ var (
 func plainText(s string) string {
 	var out strings.Builder
 	for _, r := range s {
-		out.Write(collector.AppendPlain(nil, string(r), r))
+		out.Write(cardvocab.AppendPlain(nil, string(r), r))
 	}
 	return strings.TrimSpace(spaces.ReplaceAllString(signs.Replace(out.String()), " "))
 }
@@ -208,7 +208,7 @@ func (x *realIndex) rank(q *typed) (rank int, first string) {
 	page := x.Cards(nil, index.Query{Filter: index.NoFilter, Words: q.query, HasWords: true}, nil, 10)
 	first = "nothing"
 	if len(page.Cards) > 0 {
-		first = x.tell(int(page.Cards[0]))
+		first = x.describe(int(page.Cards[0]))
 	}
 	if len(q.intents) == 0 && len(page.Cards) == 0 {
 		return 1, first
@@ -222,7 +222,7 @@ func (x *realIndex) rank(q *typed) (rank int, first string) {
 	return 0, first
 }
 
-func (x *realIndex) tell(card int) string {
+func (x *realIndex) describe(card int) string {
 	c := x.c
 	set := "-"
 	if s := c.Cards.Set[card]; s != snapshot.NoSet {
@@ -304,7 +304,7 @@ func TestTypedQueries(t *testing.T) {
 		}
 
 		if judged {
-			holdFloors(t, catalog, counts)
+			checkFloors(t, catalog, counts)
 		}
 	}
 }
@@ -352,8 +352,8 @@ func keysOf(counts map[string]tally) func(func(string) bool) {
 	}
 }
 
-// holdFloors holds the figures that docs/SEARCH.md promises.
-func holdFloors(t *testing.T, catalog string, counts map[string]tally) {
+// checkFloors holds the figures that docs/SEARCH.md promises.
+func checkFloors(t *testing.T, catalog string, counts map[string]tally) {
 	t.Helper()
 	f := func(what string, n tally, hit1, hit10 float64) {
 		t.Helper()

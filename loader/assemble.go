@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/loader/history"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -155,7 +155,7 @@ func (a *assembly) orderCards() {
 		if c := cmp.Compare(place(card), place(other)); c != 0 {
 			return c
 		}
-		return cmp.Or(collector.CompareNumbers(card.number, other.number), cmp.Compare(card.tail, other.tail))
+		return cmp.Or(cardvocab.CompareNumbers(card.number, other.number), cmp.Compare(card.tail, other.tail))
 	})
 
 	// The rank in catalog order breaks the ties of prices below, and is a column of its own.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/loader/clean"
 	"ninepocket/loader/slug"
 	"ninepocket/snapshot"
@@ -182,11 +182,11 @@ func joinByRef[T any](merger *merger, p *pairing[T], i int, it *item, fits func(
 }
 
 // wholeKey is a card by its set, its number as printed and its whole name.
-func wholeKey(c *card) string { return cardKey(c, collector.NumberKey(c.number), foldName(c.name)) }
+func wholeKey(c *card) string { return cardKey(c, cardvocab.NumberKey(c.number), foldName(c.name)) }
 
 // baseKey is a card by its set, the number that a parallel belongs to, and its name without
 // qualifiers.
-func baseKey(c *card) string { return cardKey(c, collector.NumberBase(c.number), plainName(c.name)) }
+func baseKey(c *card) string { return cardKey(c, cardvocab.NumberBase(c.number), plainName(c.name)) }
 
 // plainName is a folded name without its qualifiers.
 func plainName(name string) string { return foldName(bracketed.ReplaceAllString(name, "")) }
@@ -339,7 +339,7 @@ func setCode(s *set) string {
 	if s.code == "" {
 		return ""
 	}
-	return snapshot.Games[s.game].Slug + " code " + collector.Fold(s.code)
+	return snapshot.Games[s.game].Slug + " code " + cardvocab.Fold(s.code)
 }
 
 // codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY -
@@ -425,7 +425,7 @@ func contents(cards []card, wanted func(int32) bool) map[int32]map[string]bool {
 	sets := map[int32]map[string]bool{}
 	for i := range cards {
 		c := &cards[i]
-		number := collector.NumberBase(c.number)
+		number := cardvocab.NumberBase(c.number)
 		name := plainName(c.name)
 		if c.set < 0 || !wanted(c.set) || number == "" || name == "" {
 			continue

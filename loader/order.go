@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 )
 
@@ -33,7 +33,7 @@ func (a *assembly) writeFit() {
 }
 
 func isExpansion(catalog *snapshot.Catalog, set int) bool {
-	name := collector.Fold(catalog.Sets.Name.At(set))
+	name := cardvocab.Fold(catalog.Sets.Name.At(set))
 	for _, word := range []string{
 		"promo", "deck", "jumbo", "miscellaneous", "prizepack", "worldchampionship", "exclusives",
 	} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/loader/clean"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -55,7 +55,7 @@ var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
 // searchRow reads a phrase. A row without a replacement and a reference takes the shipped one away.
 func (m *mapping) searchRow(r []string) error {
 	a := searchAlias{phrase: strings.TrimSpace(r[0]), game: r[1], replacement: strings.TrimSpace(r[2])}
-	key := collector.Fold(a.phrase)
+	key := cardvocab.Fold(a.phrase)
 	_, known := gameNumber(a.game)
 	switch {
 	case key == "":
@@ -68,7 +68,7 @@ func (m *mapping) searchRow(r []string) error {
 		return errors.New("has a namespace without a ref, or a ref without a namespace")
 	case a.replacement != "" && r[3] != "":
 		return errors.New("has a replacement and a ref: give one of them")
-	case collector.Fold(a.replacement) == key:
+	case cardvocab.Fold(a.replacement) == key:
 		return errors.New("replaces a phrase by itself")
 	case m.ownSearch[key]:
 		return fmt.Errorf("tells of %q a second time", a.phrase)

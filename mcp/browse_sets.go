@@ -185,7 +185,7 @@ func writeSet(out *reply, set int) {
 // browseSet answers with one set and its top cards.
 func browseSet(in *request, out *reply, ref string) refusal {
 	// Several sets may have one name. When they are of different games, the game decides.
-	sets := in.View.Index.SetNames().Named(ref)
+	sets := in.View.Index.SetNames().Resolve(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
 		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
 			return out.c.Games.Slug.At(int(out.c.Sets.Game[set])) != game

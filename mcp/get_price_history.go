@@ -55,8 +55,8 @@ func getPriceHistoryTool() *tool {
 }
 
 func getPriceHistory(in *request, out *reply) refusal {
-	ref := in.View.Index.Respell(in.text("id"))
-	card, ok := in.View.Index.Named(ref)
+	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
+	card, ok := in.View.Index.Resolve(ref)
 	if !ok {
 		return noSuchCard(in, out, ref)
 	}

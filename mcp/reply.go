@@ -175,7 +175,7 @@ const maxNearest = 3
 // noSuchCard refuses an id, slug or identifier that does not lead to one card. It names the cards
 // that may be meant.
 func noSuchCard(in *request, out *reply, ref string) refusal {
-	if cards := in.View.Index.Called(ref); len(cards) > 1 {
+	if cards := in.View.Index.ForBatch(ref); len(cards) > 1 {
 		out.say(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
 		for _, card := range cards {
 			out.sayMeant(int(card))
@@ -210,7 +210,7 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 // false, and says nothing, when a set has that name or none was asked for.
 func sayNoSet(in *request, out *reply, found string) bool {
 	set := in.text("set")
-	if set == "" || len(in.View.Index.SetNames().Named(set)) > 0 {
+	if set == "" || len(in.View.Index.SetNames().Resolve(set)) > 0 {
 		return false
 	}
 

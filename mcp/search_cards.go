@@ -110,18 +110,18 @@ func sayRead(out *reply, notes []index.Note) {
 	for _, note := range notes {
 		from := `"` + readable(note.From) + `"`
 		switch note.Kind {
-		case index.LeftOut:
+		case index.Dropped:
 			parts = append(parts, from+" left out")
 		case index.Missing:
 			parts = append(parts, from+" not found")
-		case index.Respelt, index.ReadAs:
+		case index.Corrected, index.Replaced:
 			parts = append(parts, from+` read as "`+readable(note.To)+`"`)
 		case index.Preferred:
 			if note.To != "" {
 				from += " or " + readable(note.To)
 			}
 			parts = append(parts, from+" preferred")
-		case index.AsSet, index.AsNumber, index.InGame:
+		case index.MatchedSet, index.MatchedNumber, index.InGame:
 			// The first card shows them.
 		}
 	}

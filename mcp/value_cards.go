@@ -169,9 +169,9 @@ func (list *valuedList) putLine(out *reply, line *valuation.Line) (shown []uint3
 	begin := len(out.json)
 
 	// The prices of all cards that fit say more than their range.
-	all := !out.detailed && line.Card < 0 && line.Fitting > 0 && line.Fitting <= list.candidates
+	all := !out.detailed && line.Card < 0 && line.MatchCount > 0 && line.MatchCount <= list.candidates
 	shown = list.putLineWith(out, line, !all)
-	if all && len(shown) < line.Fitting {
+	if all && len(shown) < line.MatchCount {
 		out.json = out.json[:begin]
 		shown = list.putLineWith(out, line, true)
 	}
@@ -196,8 +196,8 @@ func (list *valuedList) putLineWith(out *reply, line *valuation.Line, ranged boo
 		putValue(out, line)
 	}
 	putQuestion(out, line, ranged)
-	if line.Note != "" {
-		out.json = wire.AppendText(out.json, `,"message":`, line.Note)
+	if line.Remark != "" {
+		out.json = wire.AppendText(out.json, `,"message":`, line.Remark)
 	}
 
 	if line.Card < 0 {
@@ -218,7 +218,7 @@ func sayLine(out *reply, line *valuation.Line, shown []uint32) {
 	if line.Lane >= 0 {
 		sayValue(out, line)
 	}
-	if line.Fitting > 1 {
+	if line.MatchCount > 1 {
 		sayFitting(out, line, len(shown))
 	}
 
@@ -230,9 +230,9 @@ func sayLine(out *reply, line *valuation.Line, shown []uint32) {
 	case line.Lane >= 0:
 		sayLane(out, line)
 	case line.Card >= 0:
-		out.say(line.Note, " | ", out.c.Cards.ID.At(line.Card), "\n")
+		out.say(line.Remark, " | ", out.c.Cards.ID.At(line.Card), "\n")
 	default:
-		out.say(line.Note, "\n")
+		out.say(line.Remark, "\n")
 	}
 
 	for _, card := range shown {
@@ -274,20 +274,20 @@ func sayValue(out *reply, line *valuation.Line) {
 // putQuestion writes what of a line is open: how many cards fit, what they cost, and what would tell
 // them apart.
 func putQuestion(out *reply, line *valuation.Line, ranged bool) {
-	if line.Fitting > 1 {
-		out.put(`,"fitting":`, strconv.Itoa(line.Fitting))
+	if line.MatchCount > 1 {
+		out.put(`,"fitting":`, strconv.Itoa(line.MatchCount))
 	}
 	if line.From >= 0 && ranged {
 		out.json = line.AppendRange(append(out.json, `,"range":`...))
 	}
-	if ask := line.Ask.First(); ask != "" {
+	if ask := line.Needed.First(); ask != "" {
 		out.put(`,"ask":"`, ask, `"`)
 	}
 }
 
 // sayFitting says how many cards fit a line and what they cost.
 func sayFitting(out *reply, line *valuation.Line, shown int) {
-	out.say(count{line.Fitting, "card"}, " fit")
+	out.say(count{line.MatchCount, "card"}, " fit")
 	if line.From >= 0 {
 		out.say(", ", money(line.From))
 	}
@@ -296,7 +296,7 @@ func sayFitting(out *reply, line *valuation.Line, shown int) {
 	}
 
 	switch {
-	case shown >= line.Fitting:
+	case shown >= line.MatchCount:
 	case shown == 1:
 		out.say(", 1 of them is a candidate")
 	default:
@@ -311,8 +311,8 @@ func sayLane(out *reply, line *valuation.Line) {
 	for _, a := range line.Assumed {
 		out.say(", assumed for ", readable(a.Given))
 	}
-	if line.Note != "" {
-		out.say(" | ", line.Note)
+	if line.Remark != "" {
+		out.say(" | ", line.Remark)
 	}
 	out.sayID(line.Card)
 }

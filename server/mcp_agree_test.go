@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/mcp"
 )
 
@@ -125,7 +125,7 @@ func (w *world) agreeOnSets(t *testing.T, word string) {
 	got := w.tool(t, "catalog_browse_sets", map[string]any{"query": word, "limit": 50})
 	want := w.rest(t, "/v1/sets", url.Values{"q": {word}, "limit": {"50"}})
 	same(t, "sets of "+word, ids(got["sets"]), ids(want["data"]))
-	if len(ids(got["sets"])) == 0 && collector.Fold(word) != "" {
+	if len(ids(got["sets"])) == 0 && cardvocab.Fold(word) != "" {
 		t.Errorf("no set has the word %q of its name", word)
 	}
 }

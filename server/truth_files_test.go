@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // The truth: the native files of an edition read again and judged by the decisions alone, with none
@@ -360,7 +360,7 @@ func (tr *truth) order() {
 			c = cmp.Compare(b.number, a.number) // the one without comes last
 		}
 		if c == 0 && a.number != b.number {
-			c = collector.CompareNumbers(a.number, b.number)
+			c = cardvocab.CompareNumbers(a.number, b.number)
 		}
 		return cmp.Or(c, cmp.Compare(a.id, b.id))
 	})

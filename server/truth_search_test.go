@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/internal/depth"
@@ -462,7 +462,7 @@ func placeBefore(k, gone *trueCard) bool {
 	case k.set.id != gone.set.id:
 		return compareSets(k.set, gone.set) < 0
 	}
-	return cmp.Or(collector.CompareNumbers(k.number, gone.number), cmp.Compare(k.id, gone.id)) < 0
+	return cmp.Or(cardvocab.CompareNumbers(k.number, gone.number), cmp.Compare(k.id, gone.id)) < 0
 }
 
 // TestCursors refuses every cursor that is not exactly one that was issued for the request.
@@ -578,12 +578,12 @@ func TestCursors(t *testing.T) {
 // (decision 23): the keys are equal, or the wanted one is the base of the printed parallel; totals
 // must agree only where both have one.
 func numberMatches(wanted, printed string) bool {
-	key := collector.NumberKey(wanted)
-	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
+	key := cardvocab.NumberKey(wanted)
+	if key == "" || key != cardvocab.NumberKey(printed) && key != cardvocab.NumberBase(printed) {
 		return false
 	}
-	a := collector.NumberTotal(wanted)
-	b := collector.NumberTotal(printed)
+	a := cardvocab.NumberTotal(wanted)
+	b := cardvocab.NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }

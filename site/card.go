@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -173,7 +173,7 @@ func historyOf(v *engine.View, query CardQuery) (h history) {
 	// A link's variant wins over the display price's, wherever the two stand.
 	h.chosen = h.variants[0]
 	for _, one := range h.variants {
-		if query.Variant != "" && collector.SameVariant(one.code, query.Variant) {
+		if query.Variant != "" && cardvocab.SameVariant(one.code, query.Variant) {
 			h.chosen = one
 			h.asked = one.code
 		} else if h.asked == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {

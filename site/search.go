@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/quicktemplate"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/index/text"
@@ -133,9 +133,9 @@ func told(notes []text.Note) (all []string) {
 		switch note.Kind {
 		case text.Missing:
 			all = append(all, "No card that fits has “"+note.From+"”.")
-		case text.Respelt:
+		case text.Corrected:
 			all = append(all, "“"+note.From+"” was read as “"+note.To+"”.")
-		case text.LeftOut, text.ReadAs, text.AsSet, text.AsNumber, text.Preferred, text.InGame:
+		case text.Dropped, text.Replaced, text.MatchedSet, text.MatchedNumber, text.Preferred, text.InGame:
 		}
 	}
 	return all
@@ -155,17 +155,17 @@ func (p *Pages) meant(v *engine.View, words string) string {
 type names struct {
 	mu       sync.Mutex
 	snapshot string
-	known    *collector.Lexicon
+	known    *cardvocab.Suggester
 }
 
-func (n *names) of(v *engine.View) *collector.Lexicon {
+func (n *names) of(v *engine.View) *cardvocab.Suggester {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known == nil || n.snapshot != v.ID {
 		c := v.Catalog
 		n.snapshot = v.ID
 
-		n.known = collector.NewLexicon(func(yield func(string) bool) {
+		n.known = cardvocab.NewSuggester(func(yield func(string) bool) {
 			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
 				for name := range all.All() {
 					// The catalog goes when the next one comes, and the names with it.

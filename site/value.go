@@ -298,12 +298,12 @@ func assumptions(r *valuation.Result) string {
 func openText(r *valuation.Result) string {
 	switch {
 	case r.Status == valuation.Ambiguous && r.From >= 0:
-		return counted(r.Fitting, "card fits", "cards fit") + ", from " + dollars(r.From) + " to " + dollars(r.To) +
+		return counted(r.MatchCount, "card fits", "cards fit") + ", from " + dollars(r.From) + " to " + dollars(r.To) +
 			". Which one is it?"
 	case r.Status == valuation.Ambiguous:
-		return counted(r.Fitting, "card fits", "cards fit") + ". Which one is it?"
+		return counted(r.MatchCount, "card fits", "cards fit") + ". Which one is it?"
 	case len(r.Candidates) > 0:
 		return "No card fits all of it. Is it one of these?"
 	}
-	return "No card fits: " + r.Note + "."
+	return "No card fits: " + r.Remark + "."
 }

@@ -160,9 +160,9 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 			qw422016.E().S(assumed(&line.Result))
 			qw422016.N().S(`</span> `)
 		}
-		if line.Note != "" {
+		if line.Remark != "" {
 			qw422016.N().S(`<span>`)
-			qw422016.E().S(capital(line.Note))
+			qw422016.E().S(capital(line.Remark))
 			qw422016.N().S(`</span> `)
 		}
 		qw422016.N().S(`</div> `)
@@ -203,7 +203,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 			}
 			qw422016.N().S(`</div></details> `)
 		}
-		if more := line.Fitting - len(line.Candidates); more > 0 {
+		if more := line.MatchCount - len(line.Candidates); more > 0 {
 			qw422016.N().S(`<p class="when">`)
 			qw422016.E().S(counted(more, "more card fits", "more cards fit"))
 			qw422016.N().S(`: a set or a number in the line tells which.</p> `)

@@ -17,19 +17,19 @@ type Appraiser struct {
 	// Candidates is how many candidates a line gets at most; 0 means MaxCandidates.
 	Candidates int
 
-	cards   cards
-	item    Item
-	pricer  pricer
-	facts   facts
-	fits    []uint32
-	others  []uint32
-	facets  facets
-	matches []index.Match
-	key     []byte
-	phrase  []byte
-	parts   []string
-	noSets  int // lines whose set is none
-	guesses int // lines that no card fits
+	lookup      catalogLookup
+	item        Item
+	pricer      pricer
+	parsed      parsedLine
+	matching    []uint32
+	others      []uint32
+	cardKeys    cardKeys
+	matches     []index.Match
+	key         []byte
+	phrase      []byte
+	parts       []string
+	unknownSets int // lines whose set is none
+	suggested   int // lines that no card fits
 
 	lastSet namedSets
 }
@@ -38,18 +38,18 @@ type Appraiser struct {
 // text of a caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
-	clear(a.cards.numbers)
-	a.cards = cards{view, a.cards.numbers}
+	clear(a.lookup.numbers)
+	a.lookup = catalogLookup{view, a.lookup.numbers}
 	a.pricer = pricer{view, a.pricer.finishes[:0]}
-	a.noSets = 0
-	a.guesses = 0
+	a.unknownSets = 0
+	a.suggested = 0
 	a.lastSet = namedSets{}
 	a.item = Item{}
 	clear(a.parts[:cap(a.parts)])
 
-	clear(a.facts.words[:cap(a.facts.words)])
-	clear(a.facts.beside[:cap(a.facts.beside)])
-	a.facts = facts{words: a.facts.words[:0], beside: a.facts.beside[:0]}
+	clear(a.parsed.words[:cap(a.parsed.words)])
+	clear(a.parsed.assertedWords[:cap(a.parsed.assertedWords)])
+	a.parsed = parsedLine{words: a.parsed.words[:0], assertedWords: a.parsed.assertedWords[:0]}
 }
 
 // Value finds out what a line means and costs.
@@ -63,14 +63,14 @@ func (a *Appraiser) Value(item Item) Result {
 
 func (a *Appraiser) value(item Item) Result {
 	a.item = item
-	if a.cards.numbers == nil {
-		a.cards.numbers = map[string][]uint32{}
+	if a.lookup.numbers == nil {
+		a.lookup.numbers = map[string][]uint32{}
 	}
-	clear(a.cards.numbers)
+	clear(a.lookup.numbers)
 	readLine(&a.item)
 
 	// An export's product may be none of the catalog's: then the rest of the row is read.
-	if a.item.unsure && len(a.View.Index.Identified(a.item.Identifier)) == 0 {
+	if a.item.uncertainID && len(a.View.Index.ByIdentifier(a.item.Identifier)) == 0 {
 		a.item.Identifier = ""
 	}
 
@@ -81,7 +81,7 @@ func (a *Appraiser) value(item Item) Result {
 	}
 
 	// Text of so many strange words is not even read.
-	if a.strange(a.item.Name) > mostUnread {
+	if a.unknownWords(a.item.Name) > maxTextUnknown {
 		r.reject("no card has this name")
 		return r
 	}
@@ -101,8 +101,8 @@ func (a *Appraiser) value(item Item) Result {
 	case f.hasNumber() && (f.hasSet() || f.noSet):
 		a.byNumber(&r, f)
 	default:
-		r.Note = "give an id, a name, or a set and a number"
-		r.Ask = AskName
+		r.Remark = "give an id, a name, or a set and a number"
+		r.Needed = NameField
 	}
 	return r
 }
@@ -110,31 +110,31 @@ func (a *Appraiser) value(item Item) Result {
 // byRef takes a line with an id, which alone tells the card: what else the line says must be of it. The
 // words of one that is nothing, and the rest of the line, may still say which card is meant.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
-	ref = a.View.Index.Respell(ref)
+	ref = a.View.Index.CanonicalIdentifier(ref)
 	card, ok := a.View.Index.Card(ref)
-	cards := a.View.Index.Identified(ref)
+	cards := a.View.Index.ByIdentifier(ref)
 	if !ok && len(cards) == 1 {
 		card = int(cards[0])
 		ok = true
 	}
-	if ok && item.Game != "" && a.View.Index.Facts().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]) {
-		r.Note = `the card of this id is not of the game "` + clip(item.Game) + `"`
+	if ok && item.Game != "" && a.View.Index.Lookup().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]) {
+		r.Remark = `the card of this id is not of the game "` + clip(item.Game) + `"`
 		r.Candidates = []uint32{uint32(card)}
 		return
 	}
 	if ok {
-		a.settle(r, a.readRef(item), card)
+		a.setResolved(r, a.readRef(item), card)
 		return
 	}
 	if len(cards) > 1 {
 		// Whatever else the line says, the identifier goes first.
-		a.leave(r, a.readRef(item), cards)
-		r.Ask = 0
-		r.Note = "several cards have this identifier; give one's id"
+		a.setAmbiguous(r, a.readRef(item), cards)
+		r.Needed = 0
+		r.Remark = "several cards have this identifier; give one's id"
 		return
 	}
 
-	r.Note = "no card has this id, slug or identifier"
+	r.Remark = "no card has this id, slug or identifier"
 	f := a.readAs(item, 0)
 
 	// A slug that is gone is made of the card's own words; an id or identifier is not.
@@ -144,161 +144,163 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	}
 
 	if len(f.words) > 0 {
-		a.guess(r, f)
+		a.suggest(r, f)
 	}
 
 	// The id is what is wrong, and what guess says of the rest would hide that.
-	r.Ask = askAll
-	r.Note = "no card has this id, slug or identifier; give a candidate's id, or " + r.Ask.Text() + " in its place"
+	r.Needed = cardFields
+	r.Remark = "no card has this id, slug or identifier; give a candidate's id, or " + r.Needed.Text() + " in its place"
 }
 
 // readRef reads what a line with an id says of the copy. What it says of the card is held against it.
-func (a *Appraiser) readRef(item *Item) *facts {
-	item.claimRest()
-	f := &a.facts
-	*f = facts{
-		item: item, words: f.words[:0], beside: f.beside[:0], plain: true, game: -1, variant: item.Variant,
-		condition: item.Condition, another: item.another, doubt: item.doubt,
+func (a *Appraiser) readRef(item *Item) *parsedLine {
+	item.assertRest()
+	f := &a.parsed
+	*f = parsedLine{
+		item: item, words: f.words[:0], assertedWords: f.assertedWords[:0], plain: true, game: -1,
+		variant:   item.Variant,
+		condition: item.Condition, otherCopy: item.otherCopy, noPriceReason: item.noPriceReason,
 	}
-	f.splitState()
-	f.readClaims(a)
+	f.splitCondition()
+	f.readAssertions(a)
 	return f
 }
 
 // isNumberAlone reports whether a line is a number that names its set as well, and cards have it: "OP01-016"
 // of a deck list.
-func (f *facts) isNumberAlone() bool {
+func (f *parsedLine) isNumberAlone() bool {
 	return len(f.words) == 1 && isFullNumber(f.words[0].raw) && f.number == f.words[0].raw && !f.noSet && !f.noGame
 }
 
 // byNumber takes a line without a name: set and number may still say which card it is.
-func (a *Appraiser) byNumber(r *Result, f *facts) {
+func (a *Appraiser) byNumber(r *Result, f *parsedLine) {
 	if f.noSet {
-		a.tellNoSet(r, f)
-		r.Ask = AskSet
+		a.explainNoSet(r, f)
+		r.Needed = SetField
 		return
 	}
 
-	there := a.there(f)
-	if len(there) > 0 {
-		a.decide(r, f, there)
+	found := a.bySetNumber(f)
+	if len(found) > 0 {
+		a.resolve(r, f, found)
 		return
 	}
-	r.Note = "the set has no card with this number"
+	r.Remark = "the set has no card with this number"
 	if !f.hasSet() {
-		r.Note = "no card of this game has this number"
+		r.Remark = "no card of this game has this number"
 	}
-	r.Ask = AskNumber
+	r.Needed = NumberField
 }
 
-// there are the cards of the line's sets that have its number.
-func (a *Appraiser) there(f *facts) []uint32 {
-	a.fits = a.fits[:0]
+// bySetNumber are the cards of the line's sets that have its number.
+func (a *Appraiser) bySetNumber(f *parsedLine) []uint32 {
+	a.matching = a.matching[:0]
 	for _, card := range f.numbered {
-		if a.cards.passes(f, card) && (!f.hasSet() || a.cards.isIn(card, f.sets)) {
-			a.fits = append(a.fits, card)
+		if a.lookup.passesFilters(f, card) && (!f.hasSet() || a.lookup.isIn(card, f.sets)) {
+			a.matching = append(a.matching, card)
 		}
 	}
-	return a.fits
+	return a.matching
 }
 
 // byName takes a line with a name. It is certain of the only card that has all that the line says,
 // of the only one that is printed so, and of the only card with the number in the set when the name
 // may be a misspelling of its name. All else is left to the caller.
-func (a *Appraiser) byName(r *Result, f *facts) {
+func (a *Appraiser) byName(r *Result, f *parsedLine) {
 	a.matches = a.matches[:0]
-	if f.isHopeless() {
+	if f.tooManyUnknown() {
 		r.reject("no card has this name")
 		return
 	}
 
-	fits, several := a.fitAny(f)
+	fits, several := a.matchAnyBaseName(f)
 	switch {
 	case len(fits) == 0:
-	case f.near:
-		a.leaveNear(r, f, fits)
+	case f.acceptNear:
+		a.setAmbiguousNear(r, f, fits)
 		return
 	case several:
-		a.leave(r, f, fits)
+		a.setAmbiguous(r, f, fits)
 		return
 	default:
-		a.decide(r, f, fits)
+		a.resolve(r, f, fits)
 		return
 	}
 
 	// With a set or game that is none, no card is certain (decision 2208).
 	if f.noSet || f.noGame {
-		a.guess(r, f)
+		a.suggest(r, f)
 		return
 	}
 
-	if card, ok := a.alone(f); ok {
-		a.settle(r, f, int(card))
+	if card, ok := a.uniqueByName(f); ok {
+		a.setResolved(r, f, int(card))
 		return
 	}
 
 	// Search reads words in any order; it is believed where a card has the whole name.
-	if whole := a.searched(f); len(whole) > 0 {
-		a.decide(r, f, whole)
+	if whole := a.searchExact(f); len(whole) > 0 {
+		a.resolve(r, f, whole)
 		return
 	}
 
-	if card, ok := a.respelt(f); ok {
-		a.settle(r, f, int(card))
+	if card, ok := a.uniqueBySearch(f); ok {
+		a.setResolved(r, f, int(card))
 		return
 	}
-	a.guess(r, f)
+	a.suggest(r, f)
 }
 
-// respelt is the only card with the line's number in its set, when search takes the name for it.
-func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
-	card, ok = a.onlyThere(f)
+// uniqueBySearch is the only card with the line's number in its set, when search takes the name for
+// it.
+func (a *Appraiser) uniqueBySearch(f *parsedLine) (card uint32, ok bool) {
+	card, ok = a.uniqueBySetNumber(f)
 	return card, ok && slices.ContainsFunc(a.matches, func(match index.Match) bool {
 		return match.Card == card && match.Missing == 0
 	})
 }
 
-// onlyThere is the only card with the line's number in its set, when the name may be a misspelling of
-// its name: number and set leave this card alone, so that it means no other.
-func (a *Appraiser) onlyThere(f *facts) (card uint32, ok bool) {
-	if !f.hasSet() || !f.hasNumber() || len(f.words) > searchWords || a.isElsewhere(f) {
+// uniqueBySetNumber is the only card with the line's number in its set, when the name may be a
+// misspelling of its name: number and set leave this card alone, so that it means no other.
+func (a *Appraiser) uniqueBySetNumber(f *parsedLine) (card uint32, ok bool) {
+	if !f.hasSet() || !f.hasNumber() || len(f.words) > searchWords || a.hasOtherNumber(f) {
 		return 0, false
 	}
 
-	there := a.there(f)
-	if len(there) != 1 {
+	found := a.bySetNumber(f)
+	if len(found) != 1 {
 		return 0, false
 	}
 
-	like, _ := a.cards.isLike(f, there[0])
-	return there[0], like
+	like, _ := a.lookup.allWordsMatch(f, found[0])
+	return found[0], like
 }
 
-// mostReadings is how many cores of a line are tried. A line of more is a list of its own, and has no
-// price.
-const mostReadings = 8
+// maxBaseNames is how many cores of a line are tried. A line of more is a list of its own, and has
+// no price.
+const maxBaseNames = 8
 
-// fitAny are the cards that fit a line by any of the cores that it has, for a set or a qualifier may have
-// words of another card's name: "flygon ex dragon", a kit called "Pikachu Libre & Suicune". several says
-// that one reading has cards which another has not. The facts at hand are those of the first reading
-// that has cards.
-func (a *Appraiser) fitAny(f *facts) (fits []uint32, several bool) {
-	fits = a.fitted(f)
-	if f.cores < 2 || f.known {
+// matchAnyBaseName are the cards that fit a line by any of the cores that it has, for a set or a
+// qualifier may have words of another card's name: "flygon ex dragon", a kit called "Pikachu Libre
+// & Suicune". several says that one reading has cards which another has not. The facts at hand are
+// those of the first reading that has cards.
+func (a *Appraiser) matchAnyBaseName(f *parsedLine) (fits []uint32, several bool) {
+	fits = a.matchingCards(f)
+	if f.baseNameCount < 2 || f.onlyBaseName {
 		return fits, false
 	}
 
 	// A second reading overwrites the slice and the facts of the first.
 	fits = slices.Clone(fits)
 	item := f.item
-	cores := f.cores
+	count := f.baseNameCount
 	first := 0
-	for reading := 1; reading < cores; reading++ {
+	for nameIndex := 1; nameIndex < count; nameIndex++ {
 		own := len(fits)
 		if own == 0 {
-			first = reading
+			first = nameIndex
 		}
-		for _, card := range a.fitted(a.readAs(item, reading)) {
+		for _, card := range a.matchingCards(a.readAs(item, nameIndex)) {
 			if !slices.Contains(fits, card) {
 				fits = append(fits, card)
 				several = several || own > 0
@@ -310,31 +312,31 @@ func (a *Appraiser) fitAny(f *facts) (fits []uint32, several bool) {
 		first = 0
 	}
 	f = a.readAs(item, first)
-	a.fitted(f)
-	if cores == mostReadings {
-		f.doubt = cmp.Or(f.doubt, "the line names too many cards")
+	a.matchingCards(f)
+	if count == maxBaseNames {
+		f.noPriceReason = cmp.Or(f.noPriceReason, "the line names too many cards")
 	}
 	return fits, several
 }
 
-// fitted are the cards that fit a line. The words of a variant may describe no card: then it is read as
-// it was given.
-func (a *Appraiser) fitted(f *facts) []uint32 {
-	fits := a.fitting(f)
-	if len(fits) > 0 || f.extra >= len(f.words) {
+// matchingCards are the cards that fit a line. The words of a variant may describe no card: then it
+// is read as it was given.
+func (a *Appraiser) matchingCards(f *parsedLine) []uint32 {
+	fits := a.matchAll(f)
+	if len(fits) > 0 || f.variantStart >= len(f.words) {
 		return fits
 	}
-	f.words = f.words[:f.extra]
+	f.words = f.words[:f.variantStart]
 	f.variant = f.item.Variant
-	return a.fitting(f)
+	return a.matchAll(f)
 }
 
-// alone is the only card with the line's number in its set, when the name may mean it. Where no number
-// was given, a bare integer beside the name may be one.
-func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
+// uniqueByName is the only card with the line's number in its set, when the name may mean it. Where
+// no number was given, a bare integer beside the name may be one.
+func (a *Appraiser) uniqueByName(f *parsedLine) (card uint32, ok bool) {
 	// An integer that is no number leaves the line as it was, for search is next.
 	read := *f
-	at := slices.IndexFunc(f.words, func(w word) bool { return w.kind == asNumber })
+	at := slices.IndexFunc(f.words, func(w word) bool { return w.role == numberWord })
 	if !f.hasNumber() && at >= 0 {
 		read.number = f.words[at].raw
 		read.numbered = f.words[at].cards
@@ -343,50 +345,50 @@ func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
 		return 0, false
 	}
 
-	there := a.there(&read)
-	if len(there) != 1 {
+	found := a.bySetNumber(&read)
+	if len(found) != 1 {
 		return 0, false
 	}
-	like, named := a.cards.isLike(&read, there[0])
+	like, named := a.lookup.allWordsMatch(&read, found[0])
 	if !like || !named {
 		return 0, false
 	}
 	*f = read
-	return there[0], true
+	return found[0], true
 }
 
-// decide settles a line on one of the cards that fit it, or leaves it to the caller.
-func (a *Appraiser) decide(r *Result, f *facts, fits []uint32) {
+// resolve settles a line on one of the cards that fit it, or leaves it to the caller.
+func (a *Appraiser) resolve(r *Result, f *parsedLine, fits []uint32) {
 	// A line that names a variant means a card that has it, priced now or not (decision 2205).
 	if len(fits) > 1 && f.variant != "" {
 		fits = a.withVariant(f, fits)
 	}
 
 	if len(fits) == 1 {
-		a.settle(r, f, int(fits[0]))
+		a.setResolved(r, f, int(fits[0]))
 		return
 	}
 
-	if printed := a.printed(f, fits); printed >= 0 {
-		a.settle(r, f, printed)
-		a.tellOthers(r, f, fits, uint32(printed))
+	if printed := a.exactPrinting(f, fits); printed >= 0 {
+		a.setResolved(r, f, printed)
+		a.addOtherPrintings(r, f, fits, uint32(printed))
 		return
 	}
-	a.leave(r, f, fits)
+	a.setAmbiguous(r, f, fits)
 }
 
 // withVariant keeps the cards that have the variant of the line, all where none has.
-func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
-	wanted := wantedOf(f)
+func (a *Appraiser) withVariant(f *parsedLine, fits []uint32) []uint32 {
+	wanted := newLaneQuery(f)
 	if !slices.ContainsFunc(fits, func(card uint32) bool { return a.pricer.hasVariant(&wanted, card) }) {
 		return fits
 	}
 	return slices.DeleteFunc(fits, func(card uint32) bool { return !a.pricer.hasVariant(&wanted, card) })
 }
 
-// printed is the one card of those that fit that is printed exactly as the line says, set included;
-// -1 where none or several are.
-func (a *Appraiser) printed(f *facts, fits []uint32) int {
+// exactPrinting is the one card of those that fit that is printed exactly as the line says, set
+// included; -1 where none or several are.
+func (a *Appraiser) exactPrinting(f *parsedLine, fits []uint32) int {
 	found := -1
 
 	// A whole name alone stays a question: the dearer printing may be meant (decision 2201).
@@ -395,13 +397,13 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 	}
 
 	// A promo's name may have the very code and number: "Basic Fire Energy - MEE 002".
-	if f.deck && slices.ContainsFunc(fits, func(card uint32) bool { return !a.cards.isIn(card, f.sets) }) {
+	if f.isDeckCode && slices.ContainsFunc(fits, func(card uint32) bool { return !a.lookup.isIn(card, f.sets) }) {
 		return -1
 	}
 
-	f.quiet = !slices.ContainsFunc(fits, func(card uint32) bool { return a.cards.saysQuietly(f, card) })
+	f.ignoreStopWords = !slices.ContainsFunc(fits, func(card uint32) bool { return a.lookup.hasStopWord(f, card) })
 	for _, card := range fits {
-		if !a.cards.isIn(card, f.sets) || !a.cards.isPrinted(f, card) {
+		if !a.lookup.isIn(card, f.sets) || !a.lookup.isPrinted(f, card) {
 			continue
 		}
 		if found >= 0 {
@@ -412,91 +414,91 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 	return found
 }
 
-// settle prices a line that means a card.
-func (a *Appraiser) settle(r *Result, f *facts, card int) {
+// setResolved prices a line that means a card.
+func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
 	r.Card = card
 	r.Status = Unpriced
-	r.Note = a.doubtOf(f, uint32(card))
-	if r.Note != "" {
-		a.pricer.tellLanes(r)
+	r.Remark = a.noPriceReason(f, uint32(card))
+	if r.Remark != "" {
+		a.pricer.listPrices(r)
 		return
 	}
 
-	wanted := wantedOf(f)
+	wanted := newLaneQuery(f)
 	a.pricer.price(r, &wanted)
-	if f.item.note != "" {
-		r.Note = joined(r.Note, f.item.note)
+	if f.item.remark != "" {
+		r.Remark = joinSentences(r.Remark, f.item.remark)
 	}
 }
 
-// joined is a note with one more sentence.
-func joined(note, more string) string { return strings.TrimPrefix(note+"; "+more, "; ") }
+// joinedText is a note with one more sentence.
+func joinSentences(text, more string) string { return strings.TrimPrefix(text+"; "+more, "; ") }
 
-// mostOthers is how many other printings a note names.
-const mostOthers = 2
+// maxOtherPrintings is how many other printings a note names.
+const maxOtherPrintings = 2
 
-// tellOthers says what else is printed with the name of a settled line.
-func (a *Appraiser) tellOthers(r *Result, f *facts, fits []uint32, card uint32) {
+// addOtherPrintings says what else is printed with the name of a settled line.
+func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, card uint32) {
 	var names []string
-	for _, other := range a.likeliest(f, fits) {
-		if other != card && len(names) < mostOthers {
+	for _, other := range a.topCandidates(f, fits) {
+		if other != card && len(names) < maxOtherPrintings {
 			names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
 		}
 	}
 
-	r.Note = joined(r.Note, "also printed as "+strings.Join(names, ", "))
+	r.Remark = joinSentences(r.Remark, "also printed as "+strings.Join(names, ", "))
 	if more := len(fits) - 1 - len(names); more > 0 {
-		r.Note += " and " + strconv.Itoa(more) + " more"
+		r.Remark += " and " + strconv.Itoa(more) + " more"
 	}
 }
 
-// leave leaves a line that several cards fit to the caller, with what tells them apart.
-func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
+// setAmbiguous leaves a line that several cards fit to the caller, with what tells them apart.
+func (a *Appraiser) setAmbiguous(r *Result, f *parsedLine, fits []uint32) {
 	r.Status = Ambiguous
-	r.Fitting = len(fits)
+	r.MatchCount = len(fits)
 
-	wanted := wantedOf(f)
+	wanted := newLaneQuery(f)
 	for _, card := range fits {
-		r.widen(a.pricer.likely(&wanted, card))
+		r.widen(a.pricer.likelyPrice(&wanted, card))
 	}
 
-	r.Candidates = slices.Clone(a.likeliest(f, fits))
-	r.Ask = a.ask(f, fits)
-	r.Note = "give one's id, or " + r.Ask.Text()
+	r.Candidates = slices.Clone(a.topCandidates(f, fits))
+	r.Needed = a.neededFields(f, fits)
+	r.Remark = "give one's id, or " + r.Needed.Text()
 }
 
-// leaveNear leaves a line to the caller whose cards only come near the rarity that it says.
-func (a *Appraiser) leaveNear(r *Result, f *facts, fits []uint32) {
-	r.Candidates = slices.Clone(a.likeliest(f, fits))
+// setAmbiguousNear leaves a line to the caller whose cards only come near the rarity that it says.
+func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
+	r.Candidates = slices.Clone(a.topCandidates(f, fits))
 	if len(fits) > 1 {
-		a.leave(r, f, fits)
+		a.setAmbiguous(r, f, fits)
 	}
-	r.Ask = askAll
-	r.Note = "no card of this name has just this rarity; give one's id, or " + r.Ask.Text()
+	r.Needed = cardFields
+	r.Remark = "no card of this name has just this rarity; give one's id, or " + r.Needed.Text()
 }
 
-// mostCandidates bounds Appraiser.Candidates: more are no question that a person answers.
-const mostCandidates = 24
+// candidateLimit bounds Appraiser.Candidates: more are no question that a person answers.
+const candidateLimit = 24
 
-// likeliest are the first candidates of some cards in order of likeness. They hold until it is called
-// again.
-func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
-	var best [mostCandidates]likeness
-	most := min(cmp.Or(a.Candidates, MaxCandidates), mostCandidates)
+// topCandidates are the first candidates of some cards in order of likeness. They hold until it is
+// called again.
+func (a *Appraiser) topCandidates(f *parsedLine, cards []uint32) []uint32 {
+	var best [candidateLimit]candidateRank
+	limit := min(cmp.Or(a.Candidates, MaxCandidates), candidateLimit)
 	n := 0
 
 	// A common name fits hundreds of cards, of which three are shown: not all are sorted.
 	for _, card := range cards {
-		like := a.cards.likenessOf(f, card)
+		like := a.lookup.rankOf(f, card)
 		at := n
-		for at > 0 && a.cards.isLikelier(like, best[at-1]) {
+		for at > 0 && a.lookup.ranksBefore(like, best[at-1]) {
 			at--
 		}
-		if at == most {
+		if at == limit {
 			continue
 		}
 
-		n = min(n+1, most)
+		n = min(n+1, limit)
 		copy(best[at+1:n], best[at:])
 		best[at] = like
 	}
@@ -508,18 +510,18 @@ func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
 	return a.others
 }
 
-// longestEcho is how much of a caller's own text is said back, in characters.
-const longestEcho = 60
+// maxEcho is how much of a caller's own text is said back, in characters.
+const maxEcho = 60
 
 // clip is a text as it can be said back.
 func clip(s string) string {
-	if len(s) <= longestEcho {
+	if len(s) <= maxEcho {
 		return s
 	}
 
 	// Half of a character is no text: the cut is between two.
-	if runes := []rune(s); len(runes) > longestEcho {
-		return string(runes[:longestEcho]) + "…"
+	if runes := []rune(s); len(runes) > maxEcho {
+		return string(runes[:maxEcho]) + "…"
 	}
 	return s
 }

@@ -7,20 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/internal/fixture"
 	"ninepocket/valuation"
 )
 
-// form is how an app or a person writes a card down.
-type form struct {
+// style is how an app or a person writes a card down.
+type style struct {
 	name string
 	of   func(s *shop, r *rand.Rand, card int) valuation.Item
 }
 
-// forms are the exports that are read, without ids, and what people type. Apps that know no words for
-// patterns and stamps are given cards without.
-var forms = []form{
+// styles are the exports that are read, without ids, and what people type. Apps that know no words
+// for patterns and stamps are given cards without.
+var styles = []style{
 	{"TCGplayer", func(s *shop, r *rand.Rand, card int) valuation.Item {
 		p := s.asPrinted(card)
 		return valuation.Item{Line: fmt.Sprintf("%d,%q,%q,%q,%s,%s,%s,Near Mint,English,,,", 1+r.IntN(4), p.Name,
@@ -29,24 +29,24 @@ var forms = []form{
 	{"Collectr", func(s *shop, r *rand.Rand, card int) valuation.Item {
 		p := s.asPrinted(card)
 		const row = "Main,%s,%q,%q,%s,,%s,Ungraded,Lightly Played,0,%d,,0,false,2026-05-01,"
-		return valuation.Item{Line: fmt.Sprintf(row, p.Game, everyday(p.Set), p.Name, p.Number,
+		return valuation.Item{Line: fmt.Sprintf(row, p.Game, withoutSetCode(p.Set), p.Name, p.Number,
 			s.printing(r, card), 1+r.IntN(4))}
 	}},
 	{"Dragon Shield", func(s *shop, r *rand.Rand, card int) valuation.Item {
 		p := s.asPrinted(card)
 		number, _, _ := strings.Cut(p.Number, "/")
 		return valuation.Item{Line: fmt.Sprintf("Binder,%d,0,%q,%s,%q,%s,NearMint,%s,English,0.00,2026-04-06",
-			1+r.IntN(4), bare(p.Name), s.codeOf(card), everyday(p.Set), number, s.printing(r, card))}
+			1+r.IntN(4), bare(p.Name), s.codeOf(card), withoutSetCode(p.Set), number, s.printing(r, card))}
 	}},
 	{"Cardmarket", func(s *shop, r *rand.Rand, card int) valuation.Item {
 		p := s.asPrinted(card)
 		number, _, _ := strings.Cut(p.Number, "/")
 		return valuation.Item{Line: fmt.Sprintf("%dx %s (XYZ %s) | %s | NM | English", 1+r.IntN(4), bare(p.Name),
-			strings.TrimLeft(number, "0"), everyday(p.Set))}
+			strings.TrimLeft(number, "0"), withoutSetCode(p.Set))}
 	}},
 	{"message", func(s *shop, r *rand.Rand, card int) valuation.Item {
 		p := s.asPrinted(card)
-		line := fmt.Sprintf("%dx %s %s %s NM", 1+r.IntN(4), bare(p.Name), everyday(p.Set), p.Number)
+		line := fmt.Sprintf("%dx %s %s %s NM", 1+r.IntN(4), bare(p.Name), withoutSetCode(p.Set), p.Number)
 		return valuation.Item{Line: line}
 	}},
 }
@@ -62,42 +62,42 @@ func (s *shop) printing(r *rand.Rand, card int) string {
 	return strings.ReplaceAll(variant, "_", " ")
 }
 
-// TestForms values cards as apps and people write them: 85 of 100 lines are priced at once, all are
-// settled by an answer to their question, and none is another card's.
-func TestForms(t *testing.T) {
+// TestStyles values cards as apps and people write them: 85 of 100 lines are priced at once, all
+// are settled by an answer to their question, and none is another card's.
+func TestStyles(t *testing.T) {
 	s := realShop(t)
 	const each = 200
-	for seed, form := range forms {
+	for seed, style := range styles {
 		r := rand.New(rand.NewPCG(uint64(seed), 5))
 		priced := 0
 		for n := 0; n < each; {
 			card := s.random(r)
 			p := s.asPrinted(card)
 			plain := bare(p.Name) == p.Name
-			if p.Number == "" || !plain && form.name != "TCGplayer" && form.name != "Collectr" ||
+			if p.Number == "" || !plain && style.name != "TCGplayer" && style.name != "Collectr" ||
 				s.View.Catalog.Cards.Display[card] < 0 {
 				continue
 			}
 
 			n++
-			item := form.of(s, r, card)
+			item := style.of(s, r, card)
 			got := s.Value(item)
 			switch {
 			case got.Card >= 0 && got.Card != card:
-				t.Errorf("%s: %s of %s is taken for %s", form.name, item.Line, s.tell(card), s.tell(got.Card))
+				t.Errorf("%s: %s of %s is taken for %s", style.name, item.Line, s.describe(card), s.describe(got.Card))
 			case got.Status == valuation.Priced:
 				priced++
 				if got.Quantity < 1 || len(got.Assumed) == 0 {
-					t.Errorf("%s: %s is %d copies, assumed %v", form.name, item.Line, got.Quantity, got.Assumed)
+					t.Errorf("%s: %s is %d copies, assumed %v", style.name, item.Line, got.Quantity, got.Assumed)
 				}
 			default:
 				s.settles(t, item, &got, card)
 			}
 		}
 
-		t.Logf("%s: %d of %d priced at once", form.name, priced, each)
+		t.Logf("%s: %d of %d priced at once", style.name, priced, each)
 		if priced*100 < each*85 {
-			t.Errorf("%s: only %d of %d lines are priced at once", form.name, priced, each)
+			t.Errorf("%s: only %d of %d lines are priced at once", style.name, priced, each)
 		}
 	}
 }
@@ -105,14 +105,14 @@ func TestForms(t *testing.T) {
 // settles follows the question of a line, which must then mean the card.
 func (s *shop) settles(t *testing.T, item valuation.Item, first *valuation.Result, card int) {
 	t.Helper()
-	again := s.follow(item, first.Ask, card)
-	if first.Ask == valuation.AskVariant || first.Status == valuation.Unpriced {
+	again := s.follow(item, first.Needed, card)
+	if first.Needed == valuation.VariantField || first.Status == valuation.Unpriced {
 		c := s.View.Catalog
 		again.Variant = c.Variants.At(int(c.Lanes.Variant[c.Cards.Display[card]]))
 	}
 	if second := s.Value(again); second.Card != card || second.Status != valuation.Priced {
-		t.Errorf("%s asks for %s; then it is %s %s, not %s: %s", item.Line+item.Name, first.Ask.Text(),
-			valuation.StatusNames[second.Status], s.tell(second.Card), s.tell(card), second.Note)
+		t.Errorf("%s asks for %s; then it is %s %s, not %s: %s", item.Line+item.Name, first.Needed.Text(),
+			valuation.StatusNames[second.Status], s.describe(second.Card), s.describe(card), second.Remark)
 	}
 }
 
@@ -147,7 +147,7 @@ func (g *given) means(s *shop, card int) bool {
 	p := s.asPrinted(card)
 	words := strings.NewReplacer("'", "", ".", " ", "é", "e").Replace(strings.ToLower(p.Name))
 	return g.name.MatchString(words) && g.set.MatchString(strings.ToLower(p.Set)) &&
-		(g.number == "" || collector.NumberKey(g.number) == collector.NumberKey(p.Number))
+		(g.number == "" || cardvocab.NumberKey(g.number) == cardvocab.NumberKey(p.Number))
 }
 
 // TestGivenLines values the lines of the file, as columns and as they were written.
@@ -166,7 +166,7 @@ func TestGivenLines(t *testing.T) {
 			got := s.Value(item)
 			switch {
 			case got.Card >= 0 && !g.means(s, got.Card):
-				t.Errorf("%s is taken for %s", g.line, s.tell(got.Card))
+				t.Errorf("%s is taken for %s", g.line, s.describe(got.Card))
 			case got.Status == valuation.Priced:
 				priced++
 				variant := strings.ReplaceAll(c.Variants.At(int(c.Lanes.Variant[got.Lane])), "_", " ")
@@ -191,9 +191,9 @@ func (s *shop) settlesGiven(t *testing.T, g *given, item valuation.Item, first *
 		if !g.means(s, card) || s.View.Catalog.Cards.Display[card] < 0 {
 			continue
 		}
-		if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
-			t.Errorf("%s asks for %s; then it is %s, not %s", g.line, first.Ask.Text(), s.tell(second.Card),
-				s.tell(card))
+		if second := s.Value(s.follow(item, first.Needed, card)); second.Card != card {
+			t.Errorf("%s asks for %s; then it is %s, not %s", g.line, first.Needed.Text(), s.describe(second.Card),
+				s.describe(card))
 		}
 		return
 	}

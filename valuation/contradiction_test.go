@@ -29,7 +29,7 @@ func (s said) has(shop *shop, card int) bool {
 		}
 	}
 	for _, set := range s.sets {
-		if p.Set != set && !shop.isOwn(card, everyday(set)) {
+		if p.Set != set && !shop.isOwn(card, withoutSetCode(set)) {
 			return false
 		}
 	}
@@ -95,14 +95,14 @@ var contradictions = []struct {
 		return p, names(bare(p.Name)).of(q.Set)
 	}},
 	{"set in a message", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
-		line := p.Name + " " + everyday(q.Set) + " " + p.Number
+		line := p.Name + " " + withoutSetCode(q.Set) + " " + p.Number
 		return valuation.Item{Line: line}, names(bare(p.Name)).of(q.Set).no(p.Number)
 	}},
 	{"set before a message", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
-		return valuation.Item{Line: everyday(q.Set) + " " + bare(p.Name)}, names(bare(p.Name)).of(q.Set)
+		return valuation.Item{Line: withoutSetCode(q.Set) + " " + bare(p.Name)}, names(bare(p.Name)).of(q.Set)
 	}},
 	{"second set", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
-		p.Name += " " + everyday(q.Set)
+		p.Name += " " + withoutSetCode(q.Set)
 		return p, names(bare(p.Name)).of(p.Set, q.Set).no(p.Number)
 	}},
 	{"set in a cell", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
@@ -130,7 +130,7 @@ var contradictions = []struct {
 		return p, names(bare(q.Name)).of(p.Set)
 	}},
 	{"name in a message", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
-		line := bare(q.Name) + " " + everyday(p.Set) + " " + p.Number
+		line := bare(q.Name) + " " + withoutSetCode(p.Set) + " " + p.Number
 		return valuation.Item{Line: line}, names(bare(q.Name)).of(p.Set).no(p.Number)
 	}},
 	{"second name", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
@@ -168,7 +168,7 @@ var contradictions = []struct {
 	}},
 	{"number in a row", func(s *shop, p, q valuation.Item, card, _ int) (valuation.Item, said) {
 		const row = "Binder,1,0,%q,%s,%q,%s,NearMint,,English,0.00,2026-04-06"
-		line := fmt.Sprintf(row, p.Name, s.codeOf(card), everyday(p.Set), q.Number)
+		line := fmt.Sprintf(row, p.Name, s.codeOf(card), withoutSetCode(p.Set), q.Number)
 		return valuation.Item{Line: line}, names(bare(p.Name)).of(p.Set).no(q.Number)
 	}},
 	{"set in a row", func(_ *shop, p, q valuation.Item, _, _ int) (valuation.Item, said) {
@@ -261,8 +261,8 @@ func TestContradictions(t *testing.T) {
 
 			priced++
 			if !is.has(s, got.Card) {
-				t.Errorf("%s: %+v of %s and %s is priced as %s", kind.name, item, s.tell(card), s.tell(other),
-					s.tell(got.Card))
+				t.Errorf("%s: %+v of %s and %s is priced as %s", kind.name, item, s.describe(card), s.describe(other),
+					s.describe(got.Card))
 			}
 		}
 		t.Logf("%s: %d of %d priced", kind.name, priced, each)

@@ -68,7 +68,7 @@ func TestDecksAndAmounts(t *testing.T) {
 	} {
 		r := s.Value(test.item)
 		if got := s.summary(&r); got != test.want {
-			t.Errorf("%+v is %s, want %s (%s)", test.item.Line+test.item.Name, got, test.want, r.Note)
+			t.Errorf("%+v is %s, want %s (%s)", test.item.Line+test.item.Name, got, test.want, r.Remark)
 		}
 	}
 }
@@ -87,13 +87,13 @@ func TestDeckLists(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 5))
 	for _, code := range slices.Sorted(maps.Keys(deckCodes)) {
 		set := deckCodes[code]
-		sets := s.View.Index.SetNames().Named(set)
+		sets := s.View.Index.SetNames().Resolve(set)
 		if len(sets) != 1 {
 			t.Errorf("%d sets are called %s", len(sets), set)
 			continue
 		}
 
-		cards := s.View.Index.Facts().InSet(sets[0])
+		cards := s.View.Index.Lookup().InSet(sets[0])
 		priced := 0
 		const each = 100
 		for range each {
@@ -116,7 +116,7 @@ func TestDeckLists(t *testing.T) {
 			other := s.asPrinted(got.Card)
 			if other.Set != p.Set || other.Number != p.Number ||
 				!strings.HasPrefix(bare(p.Name), bare(other.Name)) {
-				t.Errorf("%s of %s is taken for %s", item.Line, s.tell(card), s.tell(got.Card))
+				t.Errorf("%s of %s is taken for %s", item.Line, s.describe(card), s.describe(got.Card))
 			}
 		}
 		t.Logf("%s: %d of %d priced at once", code, priced, each)
@@ -136,26 +136,26 @@ func TestWholeAmounts(t *testing.T) {
 	for set := range c.Sets.ID.Len() {
 		name := c.Sets.Name.At(set)
 		for n := 1; n < 10; n++ {
-			more := s.View.Index.SetNames().Named(fmt.Sprint(name, " ", n))
+			more := s.View.Index.SetNames().Resolve(fmt.Sprint(name, " ", n))
 			if len(more) != 1 || c.Sets.Name.At(int(more[0])) != fmt.Sprint(name, " ", n) {
 				continue
 			}
 
-			for _, card := range s.View.Index.Facts().InSet(uint32(set)) {
+			for _, card := range s.View.Index.Lookup().InSet(uint32(set)) {
 				p := s.asPrinted(int(card))
-				for _, form := range []string{"%s %s %d €", "%s %s %d€ NM", "%s | %s %d EUR", "2x %s %s %d dollars"} {
-					line := fmt.Sprintf(form, p.Name, p.Set, n)
+				for _, format := range []string{"%s %s %d €", "%s %s %d€ NM", "%s | %s %d EUR", "2x %s %s %d dollars"} {
+					line := fmt.Sprintf(format, p.Name, p.Set, n)
 					got := s.Value(valuation.Item{Line: line})
 					lines++
 					if got.Card >= 0 && got.Card != int(card) && s.asPrinted(got.Card).Name == p.Name {
-						t.Errorf("%s of %s is taken for %s", line, s.tell(int(card)), s.tell(got.Card))
+						t.Errorf("%s of %s is taken for %s", line, s.describe(int(card)), s.describe(got.Card))
 					}
 					if got.Status != valuation.Priced {
 						continue
 					}
-					for _, other := range s.View.Index.Facts().InSet(more[0]) {
+					for _, other := range s.View.Index.Lookup().InSet(more[0]) {
 						if q := s.asPrinted(int(other)); q.Name == p.Name {
-							t.Errorf("%s is priced, and %s has the name as well", line, s.tell(int(other)))
+							t.Errorf("%s is priced, and %s has the name as well", line, s.describe(int(other)))
 						}
 					}
 				}

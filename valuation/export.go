@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // ErrHeader says that the first row of an export is no header that is known.
@@ -17,7 +17,7 @@ var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, D
 // ReadExport reads the file that an app writes: a header row, and a row for each line of the list. The
 // header tells the app by the columns that it has, in any order. rows is how many lines there are, of
 // which items are the first most.
-func ReadExport(text string, most int) (items []Item, rows int, err error) {
+func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 
 	// Some tell spreadsheets their separator in a line of its own.
@@ -36,13 +36,13 @@ func ReadExport(text string, most int) (items []Item, rows int, err error) {
 	if err != nil {
 		return nil, 0, ErrHeader
 	}
-	spelt := slices.Clone(header)
+	display := slices.Clone(header)
 	header = foldedCells(header)
 	known := layoutOf(header)
 	if known == nil {
 		return nil, 0, ErrHeader
 	}
-	if twice := columnsTwice(header, spelt); len(twice) > 0 {
+	if twice := duplicateColumns(header, display); len(twice) > 0 {
 		return nil, 0, fmt.Errorf("the header has a column more than once: %s", strings.Join(twice, ", "))
 	}
 
@@ -59,7 +59,7 @@ func ReadExport(text string, most int) (items []Item, rows int, err error) {
 		}
 
 		rows++
-		if rows <= most {
+		if rows <= limit {
 			item := known.item(header, row)
 			item.row = true
 			items = append(items, item)
@@ -81,17 +81,17 @@ func separatorOf(header string) rune {
 func foldedCells(row []string) []string {
 	cells := make([]string, len(row))
 	for i, cell := range row {
-		cells[i] = collector.Fold(cell)
+		cells[i] = cardvocab.Fold(cell)
 	}
 	return cells
 }
 
-// columnsTwice are the columns that a header has again, as they are spelt: which of them counts is not
-// known.
-func columnsTwice(header, spelt []string) (twice []string) {
+// duplicateColumns are the columns that a header has again, as they are spelt: which of them counts
+// is not known.
+func duplicateColumns(header, display []string) (twice []string) {
 	for i, column := range header {
 		if column != "" && slices.Index(header, column) < i {
-			twice = append(twice, `"`+clip(strings.TrimSpace(spelt[i]))+`"`)
+			twice = append(twice, `"`+clip(strings.TrimSpace(display[i]))+`"`)
 		}
 	}
 	return twice

@@ -73,7 +73,7 @@ func TestExports(t *testing.T) {
 		for i, item := range items {
 			r := s.Value(item)
 			if got := s.summary(&r); got != test.want[i] {
-				t.Errorf("row %d of %q is %s, want %s (%s)", i, test.text, got, test.want[i], r.Note)
+				t.Errorf("row %d of %q is %s, want %s (%s)", i, test.text, got, test.want[i], r.Remark)
 			}
 		}
 	}

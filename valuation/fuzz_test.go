@@ -39,16 +39,16 @@ func FuzzExport(f *testing.F) {
 	f.Add("Quantity,Name,Name,Set,Card Number,Printing\n")
 
 	s := smallShop(f)
-	const most = 5
+	const limit = 5
 	f.Fuzz(func(t *testing.T, text string) {
-		items, rows, err := valuation.ReadExport(text, most)
+		items, rows, err := valuation.ReadExport(text, limit)
 		if err != nil {
 			if len(items) > 0 || rows > 0 || err.Error() == "" {
 				t.Errorf("%d items of %d rows with %v", len(items), rows, err)
 			}
 			return
 		}
-		if len(items) != min(rows, most) {
+		if len(items) != min(rows, limit) {
 			t.Errorf("%d items of %d rows", len(items), rows)
 		}
 		for _, item := range items {

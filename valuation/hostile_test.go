@@ -21,15 +21,15 @@ type place struct {
 var places = []place{
 	{"behind a message", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
-		return valuation.Item{Line: p.Name + " " + everyday(p.Set) + " " + p.Number + " " + extra}
+		return valuation.Item{Line: p.Name + " " + withoutSetCode(p.Set) + " " + p.Number + " " + extra}
 	}},
 	{"before a message", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
-		return valuation.Item{Line: extra + " " + p.Name + " " + everyday(p.Set) + " " + p.Number}
+		return valuation.Item{Line: extra + " " + p.Name + " " + withoutSetCode(p.Set) + " " + p.Number}
 	}},
 	{"within a message", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
-		return valuation.Item{Line: bare(p.Name) + " " + extra + " " + p.Number + " " + everyday(p.Set)}
+		return valuation.Item{Line: bare(p.Name) + " " + extra + " " + p.Number + " " + withoutSetCode(p.Set)}
 	}},
 	{"in brackets", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
@@ -37,7 +37,8 @@ var places = []place{
 	}},
 	{"in a cell", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
-		return valuation.Item{Line: fmt.Sprintf("1x %s | %s | %s | NM | %s", p.Name, everyday(p.Set), p.Number, extra)}
+		return valuation.Item{Line: fmt.Sprintf("1x %s | %s | %s | NM | %s", p.Name, withoutSetCode(p.Set), p.Number,
+			extra)}
 	}},
 	{"in the name", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
@@ -117,12 +118,12 @@ var places = []place{
 	{"in Dragon Shield's name", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
 		return valuation.Item{Line: fmt.Sprintf("Binder,1,0,%q,%s,%q,%s,NearMint,,English,0.00,2026-04-06",
-			p.Name+" "+extra, s.codeOf(card), everyday(p.Set), p.Number)}
+			p.Name+" "+extra, s.codeOf(card), withoutSetCode(p.Set), p.Number)}
 	}},
 	{"in Dragon Shield's language", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
 		return valuation.Item{Line: fmt.Sprintf("Binder,1,0,%q,%s,%q,%s,NearMint,,%s,0.00,2026-04-06", p.Name,
-			s.codeOf(card), everyday(p.Set), p.Number, extra)}
+			s.codeOf(card), withoutSetCode(p.Set), p.Number, extra)}
 	}},
 	{"in Cardmarket's comments", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
@@ -233,8 +234,8 @@ func TestForeignWords(t *testing.T) {
 
 				// What is foreign to one card may be another's.
 				if got.Status == valuation.Priced && !s.isOwn(got.Card, extra) {
-					t.Errorf("%s %s: %+v of %s is priced as %s", kind.name, place.name, item, s.tell(card),
-						s.tell(got.Card))
+					t.Errorf("%s %s: %+v of %s is priced as %s", kind.name, place.name, item, s.describe(card),
+						s.describe(got.Card))
 				}
 			}
 		}
@@ -242,9 +243,9 @@ func TestForeignWords(t *testing.T) {
 	t.Logf("%d lines of %d kinds", lines, len(places)*len(foreign))
 }
 
-// tellings are what is said of a copy or of its rarity, and what is true of a card and a variant that
-// have it.
-var tellings = []struct {
+// traitPhrases are what is said of a copy or of its rarity, and what is true of a card and a
+// variant that have it.
+var traitPhrases = []struct {
 	all []string
 	is  func(variant, rarity string) bool
 }{
@@ -273,14 +274,14 @@ var tellings = []struct {
 	{[]string{"radiant rare"}, func(_, r string) bool { return strings.Contains(r, "Radiant") }},
 }
 
-// TestTellings writes finishes, editions and rarities into every place of a line: what is priced has
-// them.
-func TestTellings(t *testing.T) {
+// TestTraitPhrases writes finishes, editions and rarities into every place of a line: what is
+// priced has them.
+func TestTraitPhrases(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog
-	each := 25_000/(len(places)*len(tellings)) + 1
+	each := 25_000/(len(places)*len(traitPhrases)) + 1
 	for k, place := range places {
-		for seed, kind := range tellings {
+		for seed, kind := range traitPhrases {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(k)+100))
 			for range each {
 				card := s.random(r)
@@ -294,8 +295,8 @@ func TestTellings(t *testing.T) {
 
 				variant := c.Variants.At(int(c.Lanes.Variant[got.Lane]))
 				if rarity := c.Cards.Rarity.At(got.Card); !kind.is(variant, rarity) {
-					t.Errorf("%s %s: %+v of %s is priced as %s, %s, %s", said, place.name, item, s.tell(card),
-						s.tell(got.Card), variant, rarity)
+					t.Errorf("%s %s: %+v of %s is priced as %s, %s, %s", said, place.name, item, s.describe(card),
+						s.describe(got.Card), variant, rarity)
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// kind is one way in which people write a card down; make changes the line that the service prints
+// role is one way in which people write a card down; make changes the line that the service prints
 // of card.
 type kind struct {
 	name string
@@ -78,10 +78,10 @@ var kinds = []kind{
 		item.Set = ""
 	}},
 	{"an everyday set", false, func(_ *shop, _ *rand.Rand, item *valuation.Item, _ int) {
-		item.Set = everyday(item.Set)
+		item.Set = withoutSetCode(item.Set)
 	}},
 	{"an everyday set, no number", false, func(_ *shop, _ *rand.Rand, item *valuation.Item, _ int) {
-		item.Set = everyday(item.Set)
+		item.Set = withoutSetCode(item.Set)
 		item.Number = ""
 	}},
 	{"a code", false, func(s *shop, _ *rand.Rand, item *valuation.Item, card int) {
@@ -97,21 +97,21 @@ var kinds = []kind{
 		item.Set = ""
 	}},
 	{"all in the name", false, func(_ *shop, _ *rand.Rand, item *valuation.Item, _ int) {
-		item.Name += " " + everyday(item.Set) + " " + item.Number
+		item.Name += " " + withoutSetCode(item.Set) + " " + item.Number
 		item.Number = ""
 		item.Set = ""
 	}},
 	{"set in the name", false, func(_ *shop, _ *rand.Rand, item *valuation.Item, _ int) {
-		item.Name = bare(item.Name) + " " + everyday(item.Set)
+		item.Name = bare(item.Name) + " " + withoutSetCode(item.Set)
 		item.Number = ""
 		item.Set = ""
 	}},
 	{"a message", false, func(_ *shop, r *rand.Rand, item *valuation.Item, _ int) {
-		text := item.Name + " " + everyday(item.Set) + " " + item.Number + " NM"
+		text := item.Name + " " + withoutSetCode(item.Set) + " " + item.Number + " NM"
 		*item = valuation.Item{Line: strconv.Itoa(1+r.IntN(9)) + "x " + text}
 	}},
 	{"a message without qualifiers and number", false, func(_ *shop, r *rand.Rand, item *valuation.Item, _ int) {
-		text := strings.ToLower(bare(item.Name) + " " + everyday(item.Set))
+		text := strings.ToLower(bare(item.Name) + " " + withoutSetCode(item.Set))
 		*item = valuation.Item{Line: strconv.Itoa(1+r.IntN(9)) + " " + text + " english lp"}
 	}},
 	{"a finish", false, func(s *shop, r *rand.Rand, item *valuation.Item, card int) {
@@ -133,10 +133,10 @@ var kinds = []kind{
 	}},
 	{"one word of a set", false, func(s *shop, r *rand.Rand, item *valuation.Item, card int) {
 		// "Base" is a set, and one word of others.
-		words := strings.Fields(everyday(item.Set))
+		words := strings.Fields(withoutSetCode(item.Set))
 		word := words[r.IntN(len(words))]
 		own := uint32(s.View.Catalog.Cards.Set[card])
-		if sets := s.View.Index.SetNames().Named(word); len(sets) == 0 || slices.Contains(sets, own) {
+		if sets := s.View.Index.SetNames().Resolve(word); len(sets) == 0 || slices.Contains(sets, own) {
 			item.Set = word
 		}
 	}},
@@ -161,8 +161,8 @@ func plainNumber(number string) string {
 	return number
 }
 
-// everyday is a set's name without the code in front.
-func everyday(set string) string {
+// withoutSetCode is a set's name without the code in front.
+func withoutSetCode(set string) string {
 	for _, sign := range []string{": ", " - "} {
 		if head, tail, ok := strings.Cut(set, sign); ok && len(head) <= 6 && strings.ToUpper(head) == head {
 			return tail

@@ -4,37 +4,37 @@ import (
 	"fmt"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/snapshot"
 )
 
-// wanted is which lane of a card a line is priced by, read once for all cards.
-type wanted struct {
+// laneQuery is which lane of a card a line is priced by, read once for all cards.
+type laneQuery struct {
 	variant   string
-	finish    collector.Traits // 0 where the variant says no finish
+	finish    cardvocab.Traits // 0 where the variant says no finish
 	condition string
-	state     snapshot.Condition
-	hasState  bool // the condition is one
+	cond      snapshot.Condition
+	hasCond   bool // the condition is one
 }
 
-func wantedOf(f *facts) wanted {
-	wanted := wanted{variant: f.variant, condition: f.condition}
-	wanted.finish, _ = collector.Finish(f.variant)
-	wanted.state, wanted.hasState = ParseCondition(f.condition)
+func newLaneQuery(f *parsedLine) laneQuery {
+	wanted := laneQuery{variant: f.variant, condition: f.condition}
+	wanted.finish, _ = cardvocab.Finish(f.variant)
+	wanted.cond, wanted.hasCond = ParseCondition(f.condition)
 	return wanted
 }
 
 // ParseCondition reads a condition's text or code, or what people and shops write for it.
 func ParseCondition(s string) (snapshot.Condition, bool) {
 	for cond := range snapshot.FactorySealed {
-		if collector.SameVariant(cond.Code(), s) {
+		if cardvocab.SameVariant(cond.Code(), s) {
 			return cond, true
 		}
 	}
 
 	// What shops write comes second: a code of our own must mean itself.
-	code, ok := collector.Condition(s)
+	code, ok := cardvocab.Condition(s)
 	if !ok {
 		return 0, false
 	}
@@ -45,55 +45,55 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 // for it where there is none.
 type pricer struct {
 	view     *engine.View
-	finishes []collector.Traits // of variants, by number, as far as they were asked for
+	finishes []cardvocab.Traits // of variants, by number, as far as they were asked for
 }
 
 // anyFinish are the traits of which a variant has one, editions aside.
-const anyFinish = collector.Holo | collector.Reverse | collector.NonHolo
+const anyFinish = cardvocab.Holo | cardvocab.Reverse | cardvocab.NonHolo
 
 // finishOf are the finish and edition of a variant, by its number.
-func (p *pricer) finishOf(variant uint16) collector.Traits {
+func (p *pricer) finishOf(variant uint16) cardvocab.Traits {
 	for len(p.finishes) <= int(variant) {
-		finish, _ := collector.Finish(p.view.Catalog.Variants.At(len(p.finishes)))
+		finish, _ := cardvocab.Finish(p.view.Catalog.Variants.At(len(p.finishes)))
 		p.finishes = append(p.finishes, finish)
 	}
 	return p.finishes[variant]
 }
 
-// suits reports whether a variant is one that a line may mean: nothing that the line says of finish
-// and edition is otherwise. Shadowless cards are cards of their own.
-func (p *pricer) suits(wanted *wanted, variant uint16) bool {
-	if collector.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
+// variantMatches reports whether a variant is one that a line may mean: nothing that the line says
+// of finish and edition is otherwise. Shadowless cards are cards of their own.
+func (p *pricer) variantMatches(wanted *laneQuery, variant uint16) bool {
+	if cardvocab.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
 	}
 
 	// Shadowless is asked of the card: see hasVariant.
-	want := wanted.finish &^ collector.Shadowless
+	want := wanted.finish &^ cardvocab.Shadowless
 	have := p.finishOf(variant)
 	switch {
 	case wanted.finish == 0 || have == 0:
 		return false
-	case want&collector.First != 0 && have&collector.First == 0,
-		want&collector.Unlimited != 0 && have&collector.First != 0:
+	case want&cardvocab.First != 0 && have&cardvocab.First == 0,
+		want&cardvocab.Unlimited != 0 && have&cardvocab.First != 0:
 		return false
 	}
 
 	// A variant that names no finish is the plain one: "1st Edition" beside "1st Edition Holo".
 	if have&anyFinish == 0 {
-		have |= collector.NonHolo
+		have |= cardvocab.NonHolo
 	}
 	return want&anyFinish == 0 || want&anyFinish == have&anyFinish
 }
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
-func (p *pricer) hasVariant(wanted *wanted, card uint32) bool {
-	if wanted.finish&collector.Shadowless != 0 && p.view.Index.Facts().Wished(card)&collector.Shadowless == 0 {
+func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
+	if wanted.finish&cardvocab.Shadowless != 0 && p.view.Index.Lookup().Traits(card)&cardvocab.Shadowless == 0 {
 		return false
 	}
 
 	l := &p.view.Catalog.Lanes
 	for lane, to := l.Of.Range(int(card)); lane < to; lane++ {
-		if p.suits(wanted, l.Variant[lane]) {
+		if p.variantMatches(wanted, l.Variant[lane]) {
 			return true
 		}
 	}
@@ -103,16 +103,16 @@ func (p *pricer) hasVariant(wanted *wanted, card uint32) bool {
 // price finds the lane of a certain card. Without a variant it is that of the display price, without
 // a condition the variant's display condition (decision 19). Where a variant has raw market prices
 // alone, they stand for any condition, and the result says so.
-func (p *pricer) price(r *Result, wanted *wanted) {
+func (p *pricer) price(r *Result, wanted *laneQuery) {
 	// A default would pass the price of one condition off as that of another.
-	if wanted.condition != "" && !wanted.hasState {
-		r.Note = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
-		p.tellLanes(r)
+	if wanted.condition != "" && !wanted.hasCond {
+		r.Remark = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
+		p.listPrices(r)
 		return
 	}
 
 	variant, assumed := p.chooseVariant(wanted, r.Card)
-	lane, stands := p.laneOf(wanted, r.Card, variant)
+	lane, stands := p.findLane(wanted, r.Card, variant)
 	r.Lane = lane
 	if stands {
 		r.Assumed = append(r.Assumed, Assumption{"condition", wanted.condition, snapshot.Ungraded.Text()})
@@ -120,7 +120,7 @@ func (p *pricer) price(r *Result, wanted *wanted) {
 
 	switch {
 	case r.Lane < 0:
-		p.tellMissing(r, wanted, variant < 0)
+		p.explainMissing(r, wanted, variant < 0)
 	case assumed:
 		r.Assumed = append(r.Assumed, Assumption{"variant", wanted.variant, p.view.Catalog.Variants.At(variant)})
 	}
@@ -128,23 +128,23 @@ func (p *pricer) price(r *Result, wanted *wanted) {
 	p.multiply(r)
 }
 
-// laneOf is the lane of a card's variant that has the price of a line, -1 for none; stands says that it
-// is the raw market price, which stands for the condition asked for.
-func (p *pricer) laneOf(wanted *wanted, card, variant int) (lane int, stands bool) {
+// findLane is the lane of a card's variant that has the price of a line, -1 for none; stands says
+// that it is the raw market price, which stands for the condition asked for.
+func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, stands bool) {
 	l := &p.view.Catalog.Lanes
 	raw := -1
 	graded := false // there are prices by condition
 
 	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
-		state := snapshot.Condition(l.Condition[lane])
+		cond := snapshot.Condition(l.Condition[lane])
 		switch {
 		case int(l.Variant[lane]) != variant:
 			continue
 		case l.Cents[lane] < 0:
-			graded = graded || state != snapshot.Ungraded
-		case wanted.hasState && state == wanted.state, !wanted.hasState && l.Flags[lane]&snapshot.LaneDisplay != 0:
+			graded = graded || cond != snapshot.Ungraded
+		case wanted.hasCond && cond == wanted.cond, !wanted.hasCond && l.Flags[lane]&snapshot.LaneDisplay != 0:
 			return lane, false
-		case state == snapshot.Ungraded:
+		case cond == snapshot.Ungraded:
 			raw = lane
 		default:
 			graded = true
@@ -152,7 +152,7 @@ func (p *pricer) laneOf(wanted *wanted, card, variant int) (lane int, stands boo
 	}
 
 	// Where some conditions have prices, the raw one says nothing of those that have none.
-	if raw >= 0 && !graded && wanted.hasState {
+	if raw >= 0 && !graded && wanted.hasCond {
 		return raw, true
 	}
 	return -1, false
@@ -160,7 +160,7 @@ func (p *pricer) laneOf(wanted *wanted, card, variant int) (lane int, stands boo
 
 // chooseVariant is the variant that a line means of a card, -1 for none; assumed says that others
 // would suit as well.
-func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed bool) {
+func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assumed bool) {
 	l := &p.view.Catalog.Lanes
 	if wanted.variant == "" {
 		if display := p.view.Catalog.Cards.Display[card]; display >= 0 {
@@ -170,7 +170,7 @@ func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed b
 	}
 
 	// No price of a card that is not Shadowless stands for one that is.
-	if wanted.finish&collector.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
+	if wanted.finish&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
 		return -1, false
 	}
 
@@ -178,8 +178,8 @@ func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed b
 	for lane, to := l.Of.Range(card); lane < to; lane++ {
 		v := l.Variant[lane]
 		switch {
-		case int(v) == variant || !p.suits(wanted, v):
-		case collector.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
+		case int(v) == variant || !p.variantMatches(wanted, v):
+		case cardvocab.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
 			return int(v), false
 		case variant < 0:
 			variant = int(v)
@@ -191,8 +191,8 @@ func (p *pricer) chooseVariant(wanted *wanted, card int) (variant int, assumed b
 	return variant, assumed
 }
 
-// tellMissing says why a card has no price for a line, and what has one.
-func (p *pricer) tellMissing(r *Result, wanted *wanted, noVariant bool) {
+// explainMissing says why a card has no price for a line, and what has one.
+func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 	var asked []string
 	for _, s := range []string{wanted.variant, wanted.condition} {
 		if s != "" {
@@ -201,39 +201,39 @@ func (p *pricer) tellMissing(r *Result, wanted *wanted, noVariant bool) {
 	}
 
 	if len(asked) > 0 {
-		r.Note = "no price for " + strings.Join(asked, ", ")
+		r.Remark = "no price for " + strings.Join(asked, ", ")
 	}
 
 	// Only a variant can be mended: a condition without a price stays without one.
 	if noVariant && wanted.variant != "" {
-		r.Ask = AskVariant
+		r.Needed = VariantField
 	}
 
-	p.tellLanes(r)
+	p.listPrices(r)
 }
 
-// mostLanes is how many prices are told in place of one: enough to choose from.
-const mostLanes = 8
+// maxListedLanes is how many prices are told in place of one: enough to choose from.
+const maxListedLanes = 8
 
-// tellLanes says what of a card has a price, and how much.
-func (p *pricer) tellLanes(r *Result) {
+// listPrices says what of a card has a price, and how much.
+func (p *pricer) listPrices(r *Result) {
 	l := &p.view.Catalog.Lanes
 	var have []string
 	for lane, to := l.Of.Range(r.Card); lane < to; lane++ {
 		r.widen(l.Cents[lane])
-		if l.Cents[lane] >= 0 && len(have) < mostLanes {
+		if l.Cents[lane] >= 0 && len(have) < maxListedLanes {
 			have = append(have, p.view.Catalog.Variants.At(int(l.Variant[lane]))+" "+
 				snapshot.Condition(l.Condition[lane]).Text()+" "+Dollars(l.Cents[lane]))
 		}
 	}
 
 	if len(have) == 0 {
-		r.Note = "the card has no current price"
-		r.Ask = 0
+		r.Remark = "the card has no current price"
+		r.Needed = 0
 		return
 	}
 
-	r.Note = joined(r.Note, "there is "+strings.Join(have, ", "))
+	r.Remark = joinSentences(r.Remark, "there is "+strings.Join(have, ", "))
 }
 
 // multiply prices a line by its lane. A total that would leave the bounds of money is no price.
@@ -247,7 +247,7 @@ func (p *pricer) multiply(r *Result) {
 	if cents > snapshot.MaxCents/r.Quantity {
 		r.Lane = -1
 		r.Assumed = nil
-		r.Note = "the line's total is more than can be told exactly"
+		r.Remark = "the line's total is more than can be told exactly"
 		return
 	}
 
@@ -256,14 +256,14 @@ func (p *pricer) multiply(r *Result) {
 	r.Total = cents * r.Quantity
 }
 
-// likely is the price that a line would have if it meant a card, NoCents without one.
-func (p *pricer) likely(wanted *wanted, card uint32) int64 {
+// likelyPrice is the price that a line would have if it meant a card, NoCents without one.
+func (p *pricer) likelyPrice(wanted *laneQuery, card uint32) int64 {
 	if wanted.variant == "" && wanted.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))
 	}
 
 	variant, _ := p.chooseVariant(wanted, int(card))
-	if lane, _ := p.laneOf(wanted, int(card), variant); lane >= 0 {
+	if lane, _ := p.findLane(wanted, int(card), variant); lane >= 0 {
 		return p.view.Catalog.Lanes.Cents[lane]
 	}
 	return snapshot.NoCents

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // An amount of money: behind its sign, before it or before a dash for cents, at the end behind "for",
@@ -69,8 +69,9 @@ func isCurrencyAt(text string) bool {
 	})
 }
 
-// amount is a price in whole units whose number may as well end the name of a set: "Base Set 2 €".
-type amount struct {
+// moneyText is a price in whole units whose number may as well end the name of a set: "Base Set 2
+// €".
+type moneyText struct {
 	after  string // the word before it
 	number string
 }
@@ -79,24 +80,25 @@ var wholeAmount = regexp.MustCompile(`(?i)([^\s|,(]+)[\s|,(]+([0-9]{1,3})` +
 	`(?:\s*(?:[$€£¥]|zł)|\s*(?:usd|eur|gbp|pln|chf|euros?|dollars?|bucks)\b|,[-–—])`)
 
 // amountIn is the amount of a text that withoutPrices takes away.
-func amountIn(text string) amount {
+func amountIn(text string) moneyText {
 	if !strings.ContainsAny(text, "0123456789") || !hasCurrency(text) {
-		return amount{}
+		return moneyText{}
 	}
 	found := wholeAmount.FindStringSubmatch(text)
 	if found == nil {
-		return amount{}
+		return moneyText{}
 	}
-	return amount{found[1], found[2]}
+	return moneyText{found[1], found[2]}
 }
 
-// orNumbered adds to the sets that words name, which end in a word, those that they name together with
-// the number of an amount behind it: which of the two was meant is the caller's to say.
-func (cs cards) orNumbered(sets []uint32, key, last string, behind amount) []uint32 {
-	if behind.number == "" || collector.Fold(behind.after) != collector.Fold(last) {
+// addNumberedSets adds to the sets that words name, which end in a word, those that they name
+// together with the number of an amount behind it: which of the two was meant is the caller's to
+// say.
+func (cs catalogLookup) addNumberedSets(sets []uint32, key, last string, behind moneyText) []uint32 {
+	if behind.number == "" || cardvocab.Fold(behind.after) != cardvocab.Fold(last) {
 		return sets
 	}
-	more := cs.view.Index.SetNames().Spelt(key + behind.number)
+	more := cs.view.Index.SetNames().Exact(key + behind.number)
 	if len(more) == 0 {
 		return sets
 	}

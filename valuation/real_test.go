@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
@@ -81,15 +81,15 @@ func (s *shop) asPrinted(card int) valuation.Item {
 }
 
 // follow gives a line the fields that a question asks for, as they are printed of a card.
-func (s *shop) follow(item valuation.Item, ask valuation.Ask, card int) valuation.Item {
+func (s *shop) follow(item valuation.Item, ask valuation.FieldSet, card int) valuation.Item {
 	printed := s.asPrinted(card)
-	if ask&valuation.AskName != 0 {
+	if ask&valuation.NameField != 0 {
 		item.Name = printed.Name
 	}
-	if ask&valuation.AskSet != 0 {
+	if ask&valuation.SetField != 0 {
 		item.Set = printed.Set
 	}
-	if ask&valuation.AskNumber != 0 {
+	if ask&valuation.NumberField != 0 {
 		item.Number = printed.Number
 	}
 	return item
@@ -99,8 +99,8 @@ func (s *shop) follow(item valuation.Item, ask valuation.Ask, card int) valuatio
 // then it means that card, whichever it was written of (decision 2202).
 func (s *shop) isPrinted(item valuation.Item, card int) bool {
 	printed := s.asPrinted(card)
-	return collector.Fold(printed.Name) == collector.Fold(item.Name) && printed.Number == item.Number &&
-		collector.Fold(printed.Set) == collector.Fold(item.Set) || s.isPrintedIn(item.Line, card)
+	return cardvocab.Fold(printed.Name) == cardvocab.Fold(item.Name) && printed.Number == item.Number &&
+		cardvocab.Fold(printed.Set) == cardvocab.Fold(item.Set) || s.isPrintedIn(item.Line, card)
 }
 
 // isPrintedIn reports whether a line is the name, set and number that are printed of a card, with copies,
@@ -108,7 +108,7 @@ func (s *shop) isPrinted(item valuation.Item, card int) bool {
 func (s *shop) isPrintedIn(line string, card int) bool {
 	printed := s.asPrinted(card)
 	words := wordsOf(line)
-	for _, w := range wordsOf(bare(printed.Name) + " " + everyday(printed.Set) + " " + printed.Number) {
+	for _, w := range wordsOf(bare(printed.Name) + " " + withoutSetCode(printed.Set) + " " + printed.Number) {
 		if !slices.Contains(words, w) {
 			return false
 		}
@@ -121,8 +121,8 @@ func (s *shop) isPrintedIn(line string, card int) bool {
 // random is a card of the catalog.
 func (s *shop) random(r *rand.Rand) int { return r.IntN(s.View.Catalog.Cards.ID.Len()) }
 
-// tell describes a card for a message.
-func (s *shop) tell(card int) string {
+// describe describes a card for a message.
+func (s *shop) describe(card int) string {
 	if card < 0 {
 		return "no card"
 	}
@@ -136,11 +136,11 @@ func TestPrintedIsPriced(t *testing.T) {
 	for card := 0; card < s.View.Catalog.Cards.ID.Len(); card++ {
 		item := s.asPrinted(card)
 		if r := s.Value(item); r.Card != card {
-			t.Errorf("%s is %s %s: %s", s.tell(card), valuation.StatusNames[r.Status], s.tell(r.Card), r.Note)
+			t.Errorf("%s is %s %s: %s", s.describe(card), valuation.StatusNames[r.Status], s.describe(r.Card), r.Remark)
 		}
 		item.Game = ""
 		if r := s.Value(item); r.Card != card {
-			t.Errorf("%s without its game is %s: %s", s.tell(card), s.tell(r.Card), r.Note)
+			t.Errorf("%s without its game is %s: %s", s.describe(card), s.describe(r.Card), r.Remark)
 		}
 	}
 }
@@ -171,12 +171,12 @@ func TestHintsSettle(t *testing.T) {
 			continue
 		}
 		n++
-		if first.Ask == 0 || first.Fitting < 2 || len(first.Candidates) < 2 {
-			t.Errorf("%+v asks for %q of %d cards", item, first.Ask.Text(), first.Fitting)
+		if first.Needed == 0 || first.MatchCount < 2 || len(first.Candidates) < 2 {
+			t.Errorf("%+v asks for %q of %d cards", item, first.Needed.Text(), first.MatchCount)
 		}
-		if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
-			t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Ask.Text(), s.tell(card),
-				valuation.StatusNames[second.Status], s.tell(second.Card), second.Note)
+		if second := s.Value(s.follow(item, first.Needed, card)); second.Card != card {
+			t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Needed.Text(), s.describe(card),
+				valuation.StatusNames[second.Status], s.describe(second.Card), second.Remark)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestNeverWrong(t *testing.T) {
 			got := s.Value(item)
 			counts[got.Status]++
 			if got.Card >= 0 && got.Card != card && !s.isPrinted(item, got.Card) {
-				t.Errorf("%s: %+v of %s is taken for %s", kind.name, item, s.tell(card), s.tell(got.Card))
+				t.Errorf("%s: %+v of %s is taken for %s", kind.name, item, s.describe(card), s.describe(got.Card))
 			}
 		}
 		t.Logf("%s: %d priced, %d unpriced, %d ambiguous, %d unmatched", kind.name, counts[0], counts[1], counts[2],
@@ -213,7 +213,7 @@ func TestHintsSettleAnyCatalog(t *testing.T) {
 		s := newShop(t, w.Catalog())
 		twins := map[string]int{}
 		for card := range s.View.Catalog.Cards.ID.Len() {
-			twins[s.tell(card)]++
+			twins[s.describe(card)]++
 		}
 
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -221,7 +221,7 @@ func TestHintsSettleAnyCatalog(t *testing.T) {
 		for range 1500 {
 			card := s.random(r)
 			item := s.asPrinted(card)
-			if twins[s.tell(card)] > 1 || item.Set == "" {
+			if twins[s.describe(card)] > 1 || item.Set == "" {
 				continue
 			}
 			if r.IntN(2) == 0 {
@@ -236,9 +236,9 @@ func TestHintsSettleAnyCatalog(t *testing.T) {
 				continue
 			}
 			asked++
-			if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
-				t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Ask.Text(), s.tell(card),
-					valuation.StatusNames[second.Status], s.tell(second.Card), second.Note)
+			if second := s.Value(s.follow(item, first.Needed, card)); second.Card != card {
+				t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Needed.Text(), s.describe(card),
+					valuation.StatusNames[second.Status], s.describe(second.Card), second.Remark)
 			}
 		}
 		if asked < 50 {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot"
 )
 
 // readSetWords takes the longest run of told words that is a set's name, and where the name has a core,
 // a set that some card of this core is of.
-func (f *facts) readSetWords(a *Appraiser) {
+func (f *parsedLine) readSetWords(a *Appraiser) {
 	if f.item.Set != "" || f.hasSet() {
 		return
 	}
@@ -19,37 +19,38 @@ func (f *facts) readSetWords(a *Appraiser) {
 	for length := len(f.words) - 1; length > 0; length-- {
 		for i := 0; i+length <= len(f.words); i++ {
 			run := f.words[i : i+length]
-			if !isSetRun(run) && (length > 1 || !a.cards.isSetNumber(f, &run[0])) {
+			if !isSetRun(run) && (length > 1 || !a.lookup.isSetNumber(f, &run[0])) {
 				continue
 			}
 
-			sets := a.View.Index.SetNames().Spelt(a.joined(run))
-			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
-				sets = a.View.Index.SetNames().Named(run[0].raw)
+			sets := a.View.Index.SetNames().Exact(a.joinedText(run))
+			if len(sets) == 0 && length == 1 && run[0].role == numberWord {
+				sets = a.View.Index.SetNames().Resolve(run[0].raw)
 			}
 
 			// Where no name is known, a word alone tells no set.
-			if len(sets) == 0 || f.core != "" && !a.cards.anyIn(sets, f.core) || f.core == "" && length == 1 {
+			if len(sets) == 0 || f.baseName != "" && !a.lookup.anyIn(sets, f.baseName) ||
+				f.baseName == "" && length == 1 {
 				continue
 			}
 
-			sets = a.cards.orNumbered(sets, a.keyText(), run[len(run)-1].raw, f.item.amount)
-			f.takeSet(a.orRead(f, sets, i, length), run)
+			sets = a.lookup.addNumberedSets(sets, a.keyText(), run[len(run)-1].raw, f.item.amount)
+			f.takeSet(a.addAlternativeReading(f, sets, i, length), run)
 			return
 		}
 	}
 }
 
-// orRead adds to the sets that words name those that they name when the line's only number, which ends
-// them or follows them, is read otherwise, as the card's or the set's: "Blastoise Base Set 2" may be
-// number 2 of Base Set, and "Blastoise Base 2" one of Base Set 2.
-func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
+// addAlternativeReading adds to the sets that words name those that they name when the line's only
+// number, which ends them or follows them, is read otherwise, as the card's or the set's:
+// "Blastoise Base Set 2" may be number 2 of Base Set, and "Blastoise Base 2" one of Base Set 2.
+func (a *Appraiser) addAlternativeReading(f *parsedLine, sets []uint32, from, length int) []uint32 {
 	at := from + length - 1
-	ends := f.words[at].kind == asNumber
+	ends := f.words[at].role == numberWord
 	if !ends {
 		at++
 	}
-	if f.core == "" || f.hasNumber() || !f.isOnlyNumber(at) {
+	if f.baseName == "" || f.hasNumber() || !f.isOnlyNumber(at) {
 		return sets
 	}
 
@@ -57,13 +58,13 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 	run := f.words[from : from+length]
 	if ends {
 		run = run[:length-1]
-		shorter = a.View.Index.SetNames().Spelt(a.joined(run))
+		shorter = a.View.Index.SetNames().Exact(a.joinedText(run))
 	}
 
-	numbered := a.cards.numbered(f.words[at].raw)
-	for _, card := range a.View.Index.Facts().Cored(f.core) {
+	numbered := a.lookup.numbered(f.words[at].raw)
+	for _, card := range a.View.Index.Lookup().ByBaseName(f.baseName) {
 		set := a.View.Catalog.Cards.Set[card]
-		if !holds(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
+		if !contains(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
 			continue
 		}
 
@@ -77,9 +78,9 @@ func (a *Appraiser) orRead(f *facts, sets []uint32, from, length int) []uint32 {
 }
 
 // isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a set's.
-func (f *facts) isOnlyNumber(at int) bool {
-	isNumber := func(w word) bool { return w.kind == asNumber && !collector.IsYear(w.raw) }
-	return at < len(f.words) && f.words[at].kind == asNumber && f.words[at].isBare() && !f.words[at].suffix &&
+func (f *parsedLine) isOnlyNumber(at int) bool {
+	isNumber := func(w word) bool { return w.role == numberWord && !cardvocab.IsYear(w.raw) }
+	return at < len(f.words) && f.words[at].role == numberWord && f.words[at].isBare() && !f.words[at].suffix &&
 		!slices.ContainsFunc(f.words[:at], isNumber) && !slices.ContainsFunc(f.words[at+1:], isNumber)
 }
 
@@ -94,35 +95,37 @@ func endsSetName(name string, run []word, number string) bool {
 // isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
 // number alone. "#2" is the card's.
 func isSetRun(run []word) bool {
-	isOther := func(w word) bool { return w.kind != told && (w.kind != asNumber || !w.isBare() || w.suffix) }
-	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber) && !slices.ContainsFunc(run, isOther)
+	isOther := func(w word) bool { return w.role != required && (w.role != numberWord || !w.isBare() || w.suffix) }
+	return run[0].group == 0 && (len(run) > 1 || run[0].role != numberWord) && !slices.ContainsFunc(run, isOther)
 }
 
 // isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
 // 205/165", "pikachu ex SV08 238".
-func (cs cards) isSetNumber(f *facts, w *word) bool {
-	if w.kind != asNumber || w.group != 0 || collector.IsYear(w.raw) {
+func (cs catalogLookup) isSetNumber(f *parsedLine, w *word) bool {
+	if w.role != numberWord || w.group != 0 || cardvocab.IsYear(w.raw) {
 		return false
 	}
 	if !w.isBare() {
 		return cs.isSetCode(f, w)
 	}
 	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
-		return other.kind == asNumber && strings.Contains(other.raw, "/")
+		return other.role == numberWord && strings.Contains(other.raw, "/")
 	})
 }
 
 // isSetCode reports whether a number is spelt as the code of a set, is of no card with the line's name, and
 // stands beside another number.
-func (cs cards) isSetCode(f *facts, w *word) bool {
-	if len(cs.view.Index.SetNames().Spelt(w.text)) == 0 {
+func (cs catalogLookup) isSetCode(f *parsedLine, w *word) bool {
+	if len(cs.view.Index.SetNames().Exact(w.text)) == 0 {
 		return false
 	}
 	cards := cs.numbered(w.raw)
-	if slices.ContainsFunc(cs.view.Index.Facts().Cored(f.core), func(card uint32) bool { return holds(cards, card) }) {
+	if slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(f.baseName), func(card uint32) bool {
+		return contains(cards, card)
+	}) {
 		return false
 	}
 	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
-		return other.kind == asNumber && other.raw != w.raw
+		return other.role == numberWord && other.raw != w.raw
 	})
 }

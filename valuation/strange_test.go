@@ -27,14 +27,14 @@ func TestStrangeWords(t *testing.T) {
 		{"ratatta for sale free shipping collection authentic original vintage", true},
 	} {
 		r := s.Value(valuation.Item{Name: test.name})
-		if r.Status != valuation.Unmatched || len(r.Candidates) > 0 != test.candidates || r.Ask == 0 {
-			t.Errorf("%s is %s with %d candidates: %s", test.name, s.summary(&r), len(r.Candidates), r.Note)
+		if r.Status != valuation.Unmatched || len(r.Candidates) > 0 != test.candidates || r.Needed == 0 {
+			t.Errorf("%s is %s with %d candidates: %s", test.name, s.summary(&r), len(r.Candidates), r.Remark)
 		}
 
 		// Set and number still tell a card whose name is one of the few.
 		r = s.Value(valuation.Item{Name: test.name, Set: "151", Number: "19/165"})
 		if r.Status == valuation.Priced && !strings.HasPrefix(strings.ToLower(test.name), "ratatta") {
-			t.Errorf("%s is priced as %s", test.name, s.tell(r.Card))
+			t.Errorf("%s is priced as %s", test.name, s.describe(r.Card))
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestLinesAreAlone(t *testing.T) {
 
 	say := func(shop *shop, item valuation.Item) string {
 		got := shop.Value(item)
-		return fmt.Sprint(shop.summary(&got), got.Fitting, got.From, got.To)
+		return fmt.Sprint(shop.summary(&got), got.MatchCount, got.From, got.To)
 	}
 	var first []string
 	for _, item := range items {
@@ -91,7 +91,7 @@ func TestManyMisspelt(t *testing.T) {
 	guessed := 0
 	for i := range 60 {
 		r := s.Value(valuation.Item{Name: "Charzard"})
-		if r.Status != valuation.Unmatched || r.Ask == 0 {
+		if r.Status != valuation.Unmatched || r.Needed == 0 {
 			t.Fatalf("line %d is %s", i, s.summary(&r))
 		}
 		if len(r.Candidates) > 0 {

@@ -207,7 +207,7 @@ func TestLines(t *testing.T) {
 	} {
 		r := s.Value(test.item)
 		if got := s.summary(&r); got != test.want {
-			t.Errorf("%+v is %s, want %s (%s)", test.item, got, test.want, r.Note)
+			t.Errorf("%+v is %s, want %s (%s)", test.item, got, test.want, r.Remark)
 		}
 	}
 }
@@ -225,11 +225,11 @@ func (s *shop) summary(r *valuation.Result) string {
 	if r.Quantity > 1 && r.Total > 0 {
 		parts = append(parts, wire.Decimal(r.Total))
 	}
-	if r.Ask != 0 {
-		parts = append(parts, "ask", r.Ask.Text())
+	if r.Needed != 0 {
+		parts = append(parts, "ask", r.Needed.Text())
 	}
-	if r.Fitting > 0 {
-		parts = append(parts, "of", wire.Decimal(int64(r.Fitting)))
+	if r.MatchCount > 0 {
+		parts = append(parts, "of", wire.Decimal(int64(r.MatchCount)))
 	}
 	if r.Status == valuation.Unpriced && r.From >= 0 {
 		parts = append(parts, wire.Decimal(r.From)+"-"+wire.Decimal(r.To))
@@ -281,13 +281,13 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestNotes shows the sentences that a caller reads.
-func TestNotes(t *testing.T) {
+// TestRemarks shows the sentences that a caller reads.
+func TestRemarks(t *testing.T) {
 	s := smallShop(t)
 
 	for _, test := range []struct {
-		item valuation.Item
-		note string
+		item   valuation.Item
+		remark string
 	}{
 		{
 			valuation.Item{Name: "Charizard", Set: "Base Set", Number: "4/102"},
@@ -313,8 +313,8 @@ func TestNotes(t *testing.T) {
 		},
 	} {
 		// Each sentence is whole.
-		if r := s.Value(test.item); r.Note != test.note {
-			t.Errorf("%+v: %s, want %s", test.item, r.Note, test.note)
+		if r := s.Value(test.item); r.Remark != test.remark {
+			t.Errorf("%+v: %s, want %s", test.item, r.Remark, test.remark)
 		}
 	}
 }
@@ -327,8 +327,8 @@ func TestCandidatesAreInOrder(t *testing.T) {
 	for _, card := range r.Candidates {
 		ids = append(ids, s.View.Catalog.Cards.ID.At(int(card)))
 	}
-	if !slices.Equal(ids[2:], []string{"card_dot"}) || r.From != 43000 || r.To != 200000 || r.Fitting != 3 {
-		t.Errorf("%v of %d from %d to %d", ids, r.Fitting, r.From, r.To)
+	if !slices.Equal(ids[2:], []string{"card_dot"}) || r.From != 43000 || r.To != 200000 || r.MatchCount != 3 {
+		t.Errorf("%v of %d from %d to %d", ids, r.MatchCount, r.From, r.To)
 	}
 }
 
@@ -371,8 +371,10 @@ func TestGarbage(t *testing.T) {
 		priced := got.Status == valuation.Priced
 		open := got.Status > valuation.Unpriced
 		if priced != (got.Lane >= 0) || priced != (got.Cents >= 0) || open != (got.Card < 0) ||
-			len(got.Candidates) > valuation.MaxCandidates || got.Quantity < 1 || got.Ask != 0 && got.Ask.Text() == "" ||
-			!priced && len(got.Assumed) > 0 || got.Status == valuation.Ambiguous && (got.Fitting < 2 || got.Ask == 0) {
+			len(got.Candidates) > valuation.MaxCandidates || got.Quantity < 1 ||
+			got.Needed != 0 && got.Needed.Text() == "" ||
+			!priced && len(got.Assumed) > 0 ||
+			got.Status == valuation.Ambiguous && (got.MatchCount < 2 || got.Needed == 0) {
 			t.Fatalf("%+v is %+v", item, got)
 		}
 	}

@@ -6,38 +6,38 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // Bounds of a line's name: search reads as much (docs/SEARCH.md, Cost).
 const (
-	mostWords   = 24
-	mostLetters = 400
+	maxWords   = 24
+	maxLetters = 400
 )
 
-// wordKind says what a word of a line is.
-type wordKind uint8
+// wordRole says what a word of a line is.
+type wordRole uint8
 
 const (
-	told     wordKind = iota // the card must have it
-	inCore                   // of the card's name
-	asNumber                 // written as a number
-	ofSet                    // read as the set
-	wished                   // says a rarity, finish or edition
-	idle                     // the card is the same without it
-	ofCopy                   // says which copy it is: a grade, a language
-	ofState                  // says a condition
+	required      wordRole = iota // the card must have it
+	baseNameWord                  // of the card's name
+	numberWord                    // written as a number
+	setWord                       // read as the set
+	preferred                     // says a rarity, finish or edition
+	stopWord                      // the card is the same without it
+	copyWord                      // says which copy it is: a grade, a language
+	conditionWord                 // says a condition
 )
 
 // word is a word of a line's name.
 type word struct {
-	text  string // folded
-	id    uint32 // of the catalog's word, where that knows it
-	known bool
-	raw   string // as written
-	group int8   // the pair of brackets around it, 0 for none
-	kind  wordKind
-	wish  collector.Wish
+	text       string // folded
+	id         uint32 // of the catalog's word, where that knows it
+	known      bool
+	raw        string // as written
+	group      int8   // the pair of brackets around it, 0 for none
+	role       wordRole
+	preference cardvocab.Preference
 	// suffix says that it stands behind the name: the code and number of "(MEW 199)", "#4".
 	suffix bool
 	run    int8     // how many words the phrase has, on its first word
@@ -47,7 +47,7 @@ type word struct {
 // readWords takes a name apart. false says that it has signs or letters that only search reads, or
 // that it is too long to be a name.
 func readWords(dst []word, name string) (words []word, plain bool) {
-	name = collector.Unescape(name)
+	name = cardvocab.Unescape(name)
 	begins := len(dst)
 	defer func() { words = withoutGold(words, begins) }()
 	groups := int8(0)
@@ -67,7 +67,7 @@ func readWords(dst []word, name string) (words []word, plain bool) {
 
 			// "?/28" is a number of signs.
 			odd := strings.HasPrefix(strings.TrimLeft(chunk, "#?!"), "/")
-			if len(dst) > mostWords || letters > mostLetters || odd {
+			if len(dst) > maxWords || letters > maxLetters || odd {
 				return dst, false
 			}
 			continue
@@ -119,25 +119,25 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 	trimmed := strings.TrimRight(strings.TrimLeft(chunk, "#"), ".:!?")
 	if isNumberLike(trimmed) {
 		return append(dst, word{
-			text: collector.Fold(trimmed), raw: trimmed, group: group, kind: asNumber,
+			text: cardvocab.Fold(trimmed), raw: trimmed, group: group, role: numberWord,
 			suffix: strings.HasPrefix(chunk, "#"),
 		})
 	}
 
 	// Divided, "V.1" would be a letter and a number.
 	if isVersion(trimmed) {
-		return append(dst, word{text: collector.Fold(trimmed), raw: trimmed, group: group})
+		return append(dst, word{text: cardvocab.Fold(trimmed), raw: trimmed, group: group})
 	}
 
 	// So would a half grade be two numbers.
-	if head, ok := strings.CutSuffix(trimmed, ".5"); ok && isGlued(collector.Fold(head)) {
-		return append(dst, word{text: collector.Fold(head), raw: trimmed, group: group})
+	if head, ok := strings.CutSuffix(trimmed, ".5"); ok && isGlued(cardvocab.Fold(head)) {
+		return append(dst, word{text: cardvocab.Fold(head), raw: trimmed, group: group})
 	} else if ok && isGrade(head) {
 		return append(dst, word{text: trimmed, raw: trimmed, group: group})
 	}
 
 	for raw := range dividedText(chunk) {
-		switch text := collector.Fold(raw); {
+		switch text := cardvocab.Fold(raw); {
 		case text == "" && isPicture(raw):
 			// No card has it: it may be a flag in place of a language.
 			dst = append(dst, word{text: raw, raw: raw, group: group})
@@ -158,11 +158,11 @@ func isPicture(text string) bool {
 
 // divides reports whether a byte stands between two words.
 func divides(b byte) bool {
-	return b < utf8.RuneSelf && b != '\'' && !collector.IsWordByte(collector.Lower(b))
+	return b < utf8.RuneSelf && b != '\'' && !cardvocab.IsWordByte(cardvocab.Lower(b))
 }
 
-// longestPrefix is how many letters a number begins with at most: SWSH241, HGSS18, PRB02-006.
-const longestPrefix = 5
+// maxPrefixLen is how many letters a number begins with at most: SWSH241, HGSS18, PRB02-006.
+const maxPrefixLen = 5
 
 // isNumberLike reports whether a text may be a collector number: digits, perhaps with letters before
 // them, dashes and a total.
@@ -171,15 +171,15 @@ func isNumberLike(s string) bool {
 	letters := 0
 
 	for i := range len(s) {
-		switch b := collector.Lower(s[i]); {
-		case collector.IsDigit(b):
+		switch b := cardvocab.Lower(s[i]); {
+		case cardvocab.IsDigit(b):
 			digits++
 			letters = 0
 		case b == '/' || b == '-' || b == '_':
 			letters = 0
-		case collector.IsWordByte(b):
+		case cardvocab.IsWordByte(b):
 			letters++
-			if letters > longestPrefix {
+			if letters > maxPrefixLen {
 				return false
 			}
 		default:
@@ -187,12 +187,12 @@ func isNumberLike(s string) bool {
 		}
 	}
 
-	return digits > 0 && collector.IsWordByte(collector.Lower(s[0])) && !isOrdinal(s) && !isCopies(s)
+	return digits > 0 && cardvocab.IsWordByte(cardvocab.Lower(s[0])) && !isOrdinal(s) && !isCopies(s)
 }
 
 // isOrdinal reports whether a text is 1st, 2nd, 25th.
 func isOrdinal(s string) bool {
-	if len(s) < 3 || !collector.IsInteger(s[:len(s)-2]) {
+	if len(s) < 3 || !cardvocab.IsInteger(s[:len(s)-2]) {
 		return false
 	}
 
@@ -201,7 +201,7 @@ func isOrdinal(s string) bool {
 
 // isCopies reports whether a text is a number of copies: 2x, x4.
 func isCopies(s string) bool {
-	if s == "" || !collector.IsDigit(s[0]) && !collector.IsDigit(s[len(s)-1]) {
+	if s == "" || !cardvocab.IsDigit(s[0]) && !cardvocab.IsDigit(s[len(s)-1]) {
 		return false
 	}
 
@@ -211,18 +211,18 @@ func isCopies(s string) bool {
 		head, ok = strings.CutPrefix(s, "x")
 	}
 
-	return ok && collector.IsInteger(head) && len(head) <= 4
+	return ok && cardvocab.IsInteger(head) && len(head) <= 4
 }
 
 // isVersion reports whether a text is one of Cardmarket's versions: V.1, V2.
 func isVersion(s string) bool {
-	if len(s) < 2 || collector.Lower(s[0]) != 'v' {
+	if len(s) < 2 || cardvocab.Lower(s[0]) != 'v' {
 		return false
 	}
 
 	digits := strings.TrimPrefix(s[1:], ".")
-	return collector.IsInteger(digits) && len(digits) <= 2 && digits[0] != '0'
+	return cardvocab.IsInteger(digits) && len(digits) <= 2 && digits[0] != '0'
 }
 
 // isBare reports whether a number may as well be a word: an integer without a total.
-func (w *word) isBare() bool { return collector.IsInteger(w.raw) }
+func (w *word) isBare() bool { return cardvocab.IsInteger(w.raw) }

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/snapshot"
@@ -199,7 +199,7 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 		return " for its flags"
 	}
 
-	near := collector.Nearest(given, func(each func(string) bool) {
+	near := cardvocab.Nearest(given, func(each func(string) bool) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { each(f.Name) })
 	})
 	if near == "" {

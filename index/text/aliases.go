@@ -3,7 +3,7 @@ package text
 import (
 	"slices"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // An Alias is another phrase for what is meant: words that are looked for instead of it, or a card.
@@ -21,15 +21,15 @@ type alias struct {
 	games uint64 // in which it means that
 }
 
-// longestAlias is how many words of a query a phrase may cover.
-const longestAlias = 5
+// maxAliasWords is how many words of a query a phrase may cover.
+const maxAliasWords = 5
 
 // readPhrases notes which phrases are other names, so that whole names with one in them are kept.
 func (b *builder) readPhrases() {
 	b.phrases = map[string]bool{}
 	for _, given := range b.corpus.Aliases {
-		b.reader.norm.read(given.Phrase, 0)
-		b.phrases[string(b.reader.norm.text)] = true
+		b.parser.norm.read(given.Phrase, 0)
+		b.phrases[string(b.parser.norm.text)] = true
 	}
 }
 
@@ -38,13 +38,13 @@ func (b *builder) readPhrases() {
 func (b *builder) addAliases() {
 	b.index.aliases = map[string]alias{}
 	for _, given := range b.corpus.Aliases {
-		b.reader.norm.read(given.Phrase, 0)
-		tokens := b.reader.norm.tokens
-		if len(tokens) == 0 || len(tokens) > longestAlias {
+		b.parser.norm.read(given.Phrase, 0)
+		tokens := b.parser.norm.tokens
+		if len(tokens) == 0 || len(tokens) > maxAliasWords {
 			continue
 		}
 
-		folded := string(b.reader.norm.text)
+		folded := string(b.parser.norm.text)
 		if b.isName(tokens) || b.isCode[folded] {
 			continue
 		}
@@ -67,7 +67,7 @@ func (b *builder) isName(tokens []token) bool {
 	for game := range len(b.corpus.Games) + 1 {
 		key = append(key[:0], byte(game))
 		for _, tok := range tokens {
-			key = append(append(key, b.reader.norm.word(tok)...), ' ')
+			key = append(append(key, b.parser.norm.word(tok)...), ' ')
 		}
 		if _, ok := b.family[string(key)]; ok {
 			return true
@@ -80,10 +80,10 @@ func (b *builder) isName(tokens []token) bool {
 // readAliases puts what phrases stand for in their place, unless the words are taken as they were typed.
 func (q *query) readAliases(ix *Index, typed bool) {
 	q.card = none
-	q.rewrote = false
-	q.wholly = false
-	q.stands = q.stands[:0]
-	q.aliased = ^uint64(0)
+	q.rewritten = false
+	q.rewrittenWhole = false
+	q.rewrites = q.rewrites[:0]
+	q.aliasGames = ^uint64(0)
 	if typed || len(ix.aliases) == 0 {
 		return
 	}
@@ -92,21 +92,21 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	var text []byte
 	last := 0 // behind the last phrase
 	for i := 0; i < len(tokens); i++ {
-		for til := min(len(tokens), i+longestAlias); til > i; til-- {
+		for til := min(len(tokens), i+maxAliasWords); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
 			number := tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' '
-			trade := til == i+1 && noises[string(q.norm.word(tokens[i]))].isTrade()
+			trade := til == i+1 && stopWords[string(q.norm.word(tokens[i]))].isTradeTerm()
 			if !ok || number || trade || q.isInName(ix, i, til) {
 				continue
 			}
 
 			if til-i == len(tokens) {
 				q.card = alias.card
-				q.wholly = true
+				q.rewrittenWhole = true
 			}
-			q.aliased &= alias.games
-			q.stands = append(q.stands, alias.words)
-			text = append(append(q.respell(text, last, i), ' '), alias.words...)
+			q.aliasGames &= alias.games
+			q.rewrites = append(q.rewrites, alias.words)
+			text = append(append(q.appendTyped(text, last, i), ' '), alias.words...)
 			last = til
 			i = til - 1
 			break
@@ -117,8 +117,8 @@ func (q *query) readAliases(ix *Index, typed bool) {
 		return
 	}
 
-	q.rewrote = true
-	text = q.respell(text, last, len(tokens))
+	q.rewritten = true
+	text = q.appendTyped(text, last, len(tokens))
 	q.norm.read(string(text), maxTokens)
 }
 
@@ -132,9 +132,9 @@ func (q *query) isInName(ix *Index, i, til int) bool {
 		}
 	}
 
-	for first := max(0, til-longestWhole); first <= i; first++ {
-		for end := til; end <= min(n, first+longestWhole); end++ {
-			if end-first > til-i && ix.wholes.find(q.span(first, end)) != none {
+	for first := max(0, til-maxProtectedWords); first <= i; first++ {
+		for end := til; end <= min(n, first+maxProtectedWords); end++ {
+			if end-first > til-i && ix.protectedNames.find(q.span(first, end)) != none {
 				return true
 			}
 		}
@@ -143,12 +143,12 @@ func (q *query) isInName(ix *Index, i, til int) bool {
 	return false
 }
 
-// isTrade says whether a word is one of the trade: no other name stands for it, and it is no misspelt
-// word: "lot" is no set, and "mint" no Mina.
-func (kind noise) isTrade() bool { return kind >= quiet }
+// isTradeTerm says whether a word is one of the trade: no other name stands for it, and it is no
+// misspelt word: "lot" is no set, and "mint" no Mina.
+func (kind stopClass) isTradeTerm() bool { return kind >= stopWord }
 
-// respell appends the tokens from i to til as they would be typed.
-func (q *query) respell(text []byte, i, til int) []byte {
+// appendTyped appends the tokens from i to til as they would be typed.
+func (q *query) appendTyped(text []byte, i, til int) []byte {
 	for _, tok := range q.norm.tokens[i:til] {
 		switch {
 		case tok.hash:
@@ -193,12 +193,12 @@ func (q *query) separate(ix *Index) {
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
 		tok := q.norm.tokens[i]
 		word := q.norm.word(tok)
-		if !collector.IsDigit(word[len(word)-1]) {
+		if !cardvocab.IsDigit(word[len(word)-1]) {
 			continue
 		}
 
-		head := slices.IndexFunc(word, collector.IsDigit)
-		if head < 2 || !collector.IsInteger(word[head:]) || tok.hash ||
+		head := slices.IndexFunc(word, cardvocab.IsDigit)
+		if head < 2 || !cardvocab.IsInteger(word[head:]) || tok.hash ||
 			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||
 			!ix.isHead(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
 			continue

@@ -8,7 +8,7 @@ import "testing"
 // enough.
 func TestAlloc(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
-	keep := func(card uint32) bool { return card%2 == 0 }
+	accept := func(card uint32) bool { return card%2 == 0 }
 	for _, q := range []string{
 		"charizard", "Charizard EX", "charizrd", "charzrd ex", "char", "charizard 1/150", "charizardex", "Pokémon ♀",
 		"ex vmax", "full art charizard", "misty's charizard", "!!!",
@@ -17,7 +17,7 @@ func TestAlloc(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { dst = ix.Search(dst[:0], q, nil) }); n > 0 {
 			t.Errorf("%q allocates %v times", q, n)
 		}
-		if n := testing.AllocsPerRun(100, func() { dst = ix.Search(dst[:0], q, keep) }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { dst = ix.Search(dst[:0], q, accept) }); n > 0 {
 			t.Errorf("%q allocates %v times with a filter", q, n)
 		}
 	}

@@ -19,24 +19,24 @@ type automaton struct {
 // those of the row before it (two bits each, 3 for "more than 2"), the last byte, and the number of
 // bytes taken. Two states are special.
 const (
-	dead = -1
+	rejected = -1
 	// reached, with the distance added, is the state of a prefix automaton whose pattern is used
 	// up.
 	reached = 1 << 40
 
-	cellBits = 2
-	rowBits  = 5 * cellBits
-	rowMask  = 1<<rowBits - 1
-	far      = 3 // in a cell: too far
-	farRow   = rowMask
-	byteAt   = 2 * rowBits
-	countAt  = byteAt + 8
-	maxWord  = 40 // longest pattern, in bytes
+	cellBits  = 2
+	rowBits   = 5 * cellBits
+	rowMask   = 1<<rowBits - 1
+	tooFar    = 3 // in a cell: too far
+	tooFarRow = rowMask
+	byteAt    = 2 * rowBits
+	countAt   = byteAt + 8
+	maxWord   = 40 // longest pattern, in bytes
 )
 
 // Start returns the state before the first byte. Its row 0 has the cells -2, -1 (none), 0, 1, 2.
 func (a *automaton) Start() int {
-	return far | far<<2 | 0<<4 | 2<<6 | far<<8 | farRow<<rowBits
+	return tooFar | tooFar<<2 | 0<<4 | 2<<6 | tooFar<<8 | tooFarRow<<rowBits
 }
 
 // Accept returns the state after one more byte.
@@ -48,20 +48,20 @@ func (a *automaton) Accept(state int, b byte) int {
 	// The row to compute: the i-th byte of the word.
 	i := state>>countAt + 1
 	if i > len(a.pattern)+2 && !a.prefix || i > maxWord+2 {
-		return dead
+		return rejected
 	}
 
 	last := state & rowMask
 	before := state >> rowBits & rowMask
 	swapped := byte(state >> byteAt)
 	row := 0
-	best := far
-	left := far
+	best := tooFar
+	left := tooFar
 	begin := 0
 	end := 5
 	// The outer cells are two errors away.
 	if a.limit == 1 {
-		row = far | far<<(4*cellBits)
+		row = tooFar | tooFar<<(4*cellBits)
 		begin = 1
 		end = 4
 	}
@@ -69,7 +69,7 @@ func (a *automaton) Accept(state int, b byte) int {
 	// Cell k of row i is column i-2+k.
 	for k := begin; k < end; k++ {
 		j := i - 2 + k
-		cost := far
+		cost := tooFar
 		switch {
 		case j < 0 || j > len(a.pattern):
 		case j == 0:
@@ -81,9 +81,9 @@ func (a *automaton) Accept(state int, b byte) int {
 			}
 		}
 
-		cost = min(cost, far)
+		cost = min(cost, tooFar)
 		if cost > a.limit {
-			cost = far
+			cost = tooFar
 		}
 
 		best = min(best, cost)
@@ -93,7 +93,7 @@ func (a *automaton) Accept(state int, b byte) int {
 
 	// No cell of this row can lead to a match any more.
 	if best > a.limit && !a.maySwap(i, b, last) {
-		return dead
+		return rejected
 	}
 
 	if a.prefix {
@@ -132,9 +132,9 @@ func (a *automaton) cell(i, j int, b byte, diagonal, above, left int) int {
 // cell reads cell k of a row; beyond the band everything is far.
 func cell(row, k int) int {
 	if k > 4 {
-		return far
+		return tooFar
 	}
-	return row >> (k * cellBits) & far
+	return row >> (k * cellBits) & tooFar
 }
 
 // distance returns the distance that a matching state stands for.
@@ -145,7 +145,7 @@ func (a *automaton) distance(state int) int {
 
 	at := len(a.pattern) - state>>countAt + 2
 	if state < 0 || at < 0 || at > 4 {
-		return far
+		return tooFar
 	}
 
 	return cell(state&rowMask, at)

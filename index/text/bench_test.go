@@ -130,7 +130,7 @@ func BenchmarkSearch(b *testing.B) {
 					before := cpuTime(b)
 					for b.Loop() {
 						if !cached {
-							ix.expander.forget()
+							ix.expander.clearCache()
 						}
 						dst = ix.Search(dst[:0], q.text, nil)
 					}
@@ -153,11 +153,11 @@ func cpuTime(b *testing.B) int64 {
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }
 
-// forget empties the memory of expansions.
-func (ex *expander) forget() {
-	for i := range ex.memory {
-		if ex.memory[i].Load() != nil {
-			ex.memory[i].Store(nil)
+// clearCache empties the memory of expansions.
+func (ex *fuzzyExpander) clearCache() {
+	for i := range ex.cache {
+		if ex.cache[i].Load() != nil {
+			ex.cache[i].Store(nil)
 		}
 	}
 }

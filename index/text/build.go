@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
@@ -20,28 +20,28 @@ type builder struct {
 	corpus Corpus
 	step   func()
 	index  *Index
-	reader nameReader
+	parser nameParser
 
-	word   discovery
+	word   interner
 	single map[uint32]bool // by order of discovery: the word also stands alone, not only joined
 	names  []posting
 	sets   []posting
 	codes  []posting
 
 	plain      map[string]uint32 // game and display name → title, where no number or printing matters
-	title      map[string]uint32 // game and words → title
+	groups     map[string]uint32 // game and words → title
 	family     map[string]uint32 // game and name words → family, the printings of one name
 	familyOf   []uint32          // by title
 	familySize []int
 	key        []byte
 
-	number  discovery
+	number  interner
 	aliases map[string]uint32
 
-	wholes  []string
-	phrases map[string]bool // other names, folded
-	isCode  map[string]bool
-	traits  traitReader
+	protectedNames []string
+	phrases        map[string]bool // other names, folded
+	isCode         map[string]bool
+	traits         traitReader
 }
 
 // Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it
@@ -55,17 +55,17 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b := &builder{
 		corpus: corpus, step: step,
 		index: &Index{
-			titleOf: make([]uint32, corpus.Len), setOf: make([]int32, corpus.Len), gameOf: make([]uint8, corpus.Len),
+			groupOf: make([]uint32, corpus.Len), setOf: make([]int32, corpus.Len), gameOf: make([]uint8, corpus.Len),
 			numberOf: make([]uint32, corpus.Len), baseOf: make([]uint32, corpus.Len),
 			tailOf:  make([]uint32, corpus.Len),
 			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced,
 		},
-		word: newDiscovery(), single: map[uint32]bool{}, plain: map[string]uint32{}, title: map[string]uint32{},
-		family: map[string]uint32{}, number: newDiscovery(), aliases: map[string]uint32{}, isCode: map[string]bool{},
+		word: newInterner(), single: map[uint32]bool{}, plain: map[string]uint32{}, groups: map[string]uint32{},
+		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{},
 	}
-	b.index.traits = make([]collector.Traits, corpus.Len)
+	b.index.traits = make([]cardvocab.Traits, corpus.Len)
 	b.traits = newTraitReader(corpus)
-	b.index.phrases = newPhrasebook(corpus.Games)
+	b.index.phrases = newPhraseDict(corpus.Games)
 	b.readPhrases()
 
 	for i := range corpus.Len {
@@ -76,7 +76,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 			step()
 		}
 		b.index.gameOf[i] = corpus.Game(i)
-		b.index.titleOf[i] = b.addTitle(i)
+		b.index.groupOf[i] = b.addNameGroup(i)
 		b.index.traits[i] = b.traits.of(i)
 		b.addNumber(i)
 	}
@@ -91,14 +91,14 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	return ix, b.finishExpander()
 }
 
-// addTitle returns the title of card i, adding it when it is new.
-func (b *builder) addTitle(i int) uint32 {
+// addNameGroup returns the title of card i, adding it when it is new.
+func (b *builder) addNameGroup(i int) uint32 {
 	display := b.corpus.Name(i)
 	game := b.corpus.Game(i)
 	printing := b.corpus.Printing(i)
 
 	b.key = append(append(b.key[:0], game), display...)
-	isPlain := printing == "" || collector.Fold(printing) == "standard"
+	isPlain := printing == "" || cardvocab.Fold(printing) == "standard"
 	if isPlain {
 		if t, ok := b.plain[string(b.key)]; ok {
 			b.familySize[b.familyOf[t]]++
@@ -107,13 +107,13 @@ func (b *builder) addTitle(i int) uint32 {
 	}
 
 	plainKey := string(b.key)
-	parsed := b.reader.read(display, b.corpus.Number(i))
+	parsed := b.parser.read(display, b.corpus.Number(i))
 	bare := isPlain && len(parsed.words) == parsed.core && !parsed.numbered
 	if !isPlain {
-		parsed.qualify(b.reader.words(printing))
+		parsed.qualify(b.parser.words(printing))
 	}
 
-	t := b.intern(parsed, game)
+	t := b.internGroup(parsed, game)
 	if bare {
 		b.plain[plainKey] = t
 	}
@@ -122,8 +122,8 @@ func (b *builder) addTitle(i int) uint32 {
 	return t
 }
 
-// intern returns the number of the title with the words of a name.
-func (b *builder) intern(parsed name, game uint8) uint32 {
+// internGroup returns the number of the title with the words of a name.
+func (b *builder) internGroup(parsed name, game uint8) uint32 {
 	key := b.key[:0]
 	key = append(key, game)
 	for _, w := range parsed.words[:parsed.core] {
@@ -135,7 +135,7 @@ func (b *builder) intern(parsed name, game uint8) uint32 {
 		family = uint32(len(b.familySize))
 		b.family[string(key)] = family
 		b.familySize = append(b.familySize, 0)
-		b.addWhole(parsed.words[:parsed.core])
+		b.addProtectedName(parsed.words[:parsed.core])
 	}
 
 	key = append(key, '|')
@@ -144,66 +144,67 @@ func (b *builder) intern(parsed name, game uint8) uint32 {
 	}
 
 	b.key = key
-	if t, ok := b.title[string(key)]; ok {
+	if t, ok := b.groups[string(key)]; ok {
 		return t
 	}
 
 	t := uint32(len(b.familyOf))
-	b.title[string(key)] = t
+	b.groups[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
-	b.index.titles = append(b.index.titles, title{
-		wordCover: coverOf(len(parsed.words), parsed.core), soft: softWords(parsed),
-		slight: slightWords(parsed),
+	b.index.groups = append(b.index.groups, nameGroup{
+		termMask: newTermMask(len(parsed.words), parsed.core), traitBits: traitWordBits(parsed),
+		suffixBits: suffixWordBits(parsed),
 	})
 	b.names = b.addWords(b.names, t, parsed.words, parsed.core)
 	return t
 }
 
-// softWords are the bits of the qualifying words of a name that say a rarity, finish or edition.
-func softWords(parsed name) (soft uint32) {
+// traitWordBits are the bits of the qualifying words of a name that say a rarity, finish or
+// edition.
+func traitWordBits(parsed name) (mask uint32) {
 	for i := parsed.core; i < len(parsed.words); i++ {
-		if _, ok := collector.FindWish([]byte(parsed.words[i].text)); ok || parsed.words[i].text == "art" {
-			soft |= 1 << i
+		if _, ok := cardvocab.FindPreference([]byte(parsed.words[i].text)); ok || parsed.words[i].text == "art" {
+			mask |= 1 << i
 		}
 	}
-	return soft
+	return mask
 }
 
-// slightWords are the bits of the words of a name itself that are suffixes or single letters.
-func slightWords(parsed name) (slight uint32) {
+// suffixWordBits are the bits of the words of a name itself that are suffixes or single letters.
+func suffixWordBits(parsed name) (mask uint32) {
 	for i, w := range parsed.words[:parsed.core] {
 		if len(w.text) == 1 || slices.Contains(suffixes, w.text) {
-			slight |= 1 << i
+			mask |= 1 << i
 		}
 	}
-	return slight
+	return mask
 }
 
-func coverOf(words, core int) wordCover {
-	return wordCover{core: uint32(1<<core - 1), extra: uint8(words - core)}
+func newTermMask(words, core int) termMask {
+	return termMask{nameBits: uint32(1<<core - 1), qualifierCount: uint8(words - core)}
 }
 
 // addWords files a holder under its words, the stems of its possessives and the joined forms of
 // what is written without spaces (docs/SEARCH.md, Normalise).
-func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core int) []posting {
+func (b *builder) addWords(to []posting, doc uint32, words []nameWord, core int) []posting {
 	for i, w := range words {
 		mask := uint32(1) << i
 		if i >= core {
-			mask |= beside
+			mask |= qualifierBit
 		}
 
-		id := b.word.of(w.text)
+		id := b.word.intern(w.text)
 		b.single[id] = true
-		to = append(to, posting{id, holder, mask})
+		to = append(to, posting{id, doc, mask})
 		if w.stem > 0 {
-			to = append(to, posting{b.word.of(w.text[:w.stem]), holder, mask})
+			to = append(to, posting{b.word.intern(w.text[:w.stem]), doc, mask})
 		}
 
 		for j := i + 1; j < len(words) && j < i+maxJoined && words[j].tied; j++ {
 			joined := joinWords(words[i : j+1])
 			mask |= 1 << j
 			if len(joined) <= maxWord {
-				to = append(to, posting{b.word.of(joined), holder, mask})
+				to = append(to, posting{b.word.intern(joined), doc, mask})
 			}
 		}
 	}
@@ -212,14 +213,14 @@ func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core i
 }
 
 // A discovery numbers texts in the order in which they are found.
-type discovery struct {
+type interner struct {
 	ids   map[string]uint32
 	texts []string
 }
 
-func newDiscovery() discovery { return discovery{ids: map[string]uint32{}} }
+func newInterner() interner { return interner{ids: map[string]uint32{}} }
 
-func (d *discovery) of(text string) uint32 {
+func (d *interner) intern(text string) uint32 {
 	id, ok := d.ids[text]
 	if !ok {
 		id = uint32(len(d.texts))
@@ -230,7 +231,7 @@ func (d *discovery) of(text string) uint32 {
 }
 
 // sort makes a vocabulary of the texts, and of the order of discovery its numbers.
-func (d *discovery) sort(step func()) (v vocabulary, rank []uint32) {
+func (d *interner) sort(step func()) (v vocabulary, rank []uint32) {
 	v = newVocabulary(slices.Clone(d.texts), step)
 	rank = make([]uint32, len(d.texts))
 	for i, text := range d.texts {
@@ -250,8 +251,8 @@ func (b *builder) addSets() {
 		sets = max(sets, int(ix.setOf[i])+1)
 	}
 
-	ix.setCard = NewColumn(sets, b.corpus.Len, func(card int) uint32 { return uint32(ix.setOf[card]) }, Itself)
-	ix.setWords = make([]wordCover, sets)
+	ix.setCard = NewGrouping(sets, b.corpus.Len, func(card int) uint32 { return uint32(ix.setOf[card]) }, Identity)
+	ix.setWords = make([]termMask, sets)
 	ix.setYear = make([]uint16, sets)
 	for set := range sets {
 		cards := ix.setCard.Of(uint32(set))
@@ -261,26 +262,26 @@ func (b *builder) addSets() {
 
 		// Any card describes its set.
 		card := int(cards[0])
-		parsed := b.reader.readSet(b.corpus.SetName(card), b.corpus.SetCode(card))
-		ix.setWords[set] = coverOf(len(parsed.words), len(parsed.words))
-		ix.setWords[set].core &^= spareWords(parsed.words)
+		parsed := b.parser.readSet(b.corpus.SetName(card), b.corpus.SetCode(card))
+		ix.setWords[set] = newTermMask(len(parsed.words), len(parsed.words))
+		ix.setWords[set].nameBits &^= optionalSetWords(parsed.words)
 		ix.setYear[set] = uint16(max(0, b.corpus.Year(card)))
 		b.sets = b.addWords(b.sets, uint32(set), parsed.words, len(parsed.words))
-		b.addWhole(parsed.words)
+		b.addProtectedName(parsed.words)
 		for _, code := range parsed.codes {
 			b.addCode(uint32(set), code)
 		}
 		b.corpus.SetAliases(card, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
-		b.addSetWords(uint32(set), parsed, b.reader.words(b.corpus.Series(card)))
+		b.addSetWords(uint32(set), parsed, b.parser.words(b.corpus.Series(card)))
 	}
 }
 
 // addCode files a set under a code, and under its spelling without padding zeros: sv03, sv3.
 func (b *builder) addCode(set uint32, code string) {
-	for _, spelt := range slices.Compact([]string{code, collector.NumberKey(code)}) {
-		if spelt != "" && len(code) <= maxWord {
-			b.isCode[spelt] = true
-			b.codes = append(b.codes, posting{b.word.of(spelt), set, 0})
+	for _, variant := range slices.Compact([]string{code, cardvocab.NumberKey(code)}) {
+		if variant != "" && len(code) <= maxWord {
+			b.isCode[variant] = true
+			b.codes = append(b.codes, posting{b.word.intern(variant), set, 0})
 		}
 	}
 }
@@ -288,7 +289,7 @@ func (b *builder) addCode(set uint32, code string) {
 // addSetAlias files a set under another name: one word like a code, of several those that its name
 // does not have.
 func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
-	words := b.reader.readSet(alias, "")
+	words := b.parser.readSet(alias, "")
 	for _, code := range words.codes {
 		b.addCode(set, code)
 	}
@@ -298,7 +299,7 @@ func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
 		return
 	}
 
-	b.addWhole(words.words)
+	b.addProtectedName(words.words)
 	b.addSetWords(set, parsed, words.words)
 }
 
@@ -306,23 +307,24 @@ func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
 func (b *builder) addSetWords(set uint32, parsed setName, words []nameWord) {
 	for _, w := range words {
 		if !slices.ContainsFunc(parsed.words, func(have nameWord) bool { return have.text == w.text }) {
-			b.sets = append(b.sets, posting{b.word.of(w.text), set, 0})
+			b.sets = append(b.sets, posting{b.word.intern(w.text), set, 0})
 		}
 	}
 }
 
-// spareWords are the bits of "set" and "base set" at the end of a longer name: nobody says them.
-func spareWords(words []nameWord) (spare uint32) {
+// optionalSetWords are the bits of "set" and "base set" at the end of a longer name: nobody says
+// them.
+func optionalSetWords(words []nameWord) (optional uint32) {
 	n := len(words)
 	if n < 2 || words[n-1].text != "set" {
 		return 0
 	}
 
-	spare = 1 << (n - 1)
+	optional = 1 << (n - 1)
 	if n > 2 && words[n-2].text == "base" {
-		spare |= 1 << (n - 2)
+		optional |= 1 << (n - 2)
 	}
-	return spare
+	return optional
 }
 
 func joinWords(words []nameWord) string {
@@ -333,18 +335,19 @@ func joinWords(words []nameWord) string {
 	return joined.String()
 }
 
-// addWhole keeps a whole name that has a word which a query could leave out or read as another name.
-func (b *builder) addWhole(words []nameWord) {
-	if len(words) > longestWhole {
+// addProtectedName keeps a whole name that has a word which a query could leave out or read as
+// another name.
+func (b *builder) addProtectedName(words []nameWord) {
+	if len(words) > maxProtectedWords {
 		return
 	}
 
 	for i := range words {
 		var joined []byte
-		for k := i; k < min(len(words), i+max(collector.LongestWish, longestAlias)); k++ {
+		for k := i; k < min(len(words), i+max(cardvocab.MaxPreferenceWords, maxAliasWords)); k++ {
 			joined = append(joined, words[k].text...)
-			if b.index.phrases[string(joined)].kind != markPlain || b.phrases[string(joined)] {
-				b.wholes = append(b.wholes, joinWords(words))
+			if b.index.phrases[string(joined)].kind != roleTerm || b.phrases[string(joined)] {
+				b.protectedNames = append(b.protectedNames, joinWords(words))
 				return
 			}
 		}
@@ -356,7 +359,7 @@ func (b *builder) addWhole(words []nameWord) {
 func (b *builder) addNumber(i int) {
 	ix := b.index
 	printed := b.corpus.Number(i)
-	key := collector.NumberKey(printed)
+	key := cardvocab.NumberKey(printed)
 	if key == "" {
 		ix.numberOf[i] = none
 		ix.baseOf[i] = none
@@ -364,19 +367,19 @@ func (b *builder) addNumber(i int) {
 		return
 	}
 
-	base := collector.NumberBase(printed)
-	ix.numberOf[i] = b.number.of(key)
-	ix.baseOf[i] = b.number.of(base)
+	base := cardvocab.NumberBase(printed)
+	ix.numberOf[i] = b.number.intern(key)
+	ix.baseOf[i] = b.number.intern(base)
 	ix.tailOf[i] = none
-	if tail := collector.NumberTail(base); tail != "" {
-		ix.tailOf[i] = b.number.of(tailMark + tail)
+	if tail := cardvocab.NumberTail(base); tail != "" {
+		ix.tailOf[i] = b.number.intern(tailMark + tail)
 	}
 
-	if joined := collector.NumberKey(string(appendNumberWord(nil, collector.TrimParallel(printed)))); joined != base {
+	if joined := cardvocab.NumberKey(string(appendNumberWord(nil, cardvocab.TrimParallel(printed)))); joined != base {
 		b.aliases[joined] = ix.baseOf[i]
 	}
 
-	ix.totalOf[i] = trailingInt(collector.NumberTotal(printed))
+	ix.totalOf[i] = trailingInt(cardvocab.NumberTotal(printed))
 	if ix.totalOf[i] == 0 {
 		ix.totalOf[i] = uint16(min(max(0, b.corpus.Total(i)), 1<<16-1))
 	}
@@ -399,10 +402,10 @@ func trailingInt(text string) uint16 {
 func (b *builder) finish() *Index {
 	ix := b.index
 	for _, suffix := range suffixes {
-		b.word.of(suffix)
+		b.word.intern(suffix)
 	}
 
-	b.word.of("set")
+	b.word.intern("set")
 	words, rank := b.word.sort(b.step)
 	ix.words = words
 
@@ -418,21 +421,21 @@ func (b *builder) finish() *Index {
 	b.step()
 	ix.names = newPostings(ix.words.len(), b.names, number)
 	b.step()
-	ix.held = ix.names.turn(len(ix.titles))
+	ix.docTerms = ix.names.invert(len(ix.groups))
 	ix.sets = newPostings(ix.words.len(), b.sets, number)
 	ix.codes = newPostings(ix.words.len(), b.codes, number)
 	ix.setWord = ix.words.findString("set")
 	ix.findOwnWords()
-	ix.wholes = newVocabulary(b.wholes, b.step)
+	ix.protectedNames = newVocabulary(b.protectedNames, b.step)
 	ix.weighWords(b.step)
-	ix.sounds = newSounds(ix, b.step)
-	for t := range ix.titles {
-		ix.titles[t].fame = fame(b.familySize[b.familyOf[t]])
+	ix.phonetic = newPhoneticIndex(ix, b.step)
+	for t := range ix.groups {
+		ix.groups[t].popularity = popularity(b.familySize[b.familyOf[t]])
 	}
 
 	b.step()
-	cards := len(ix.titleOf)
-	ix.titleCard = NewColumn(len(ix.titles), cards, func(card int) uint32 { return ix.titleOf[card] }, Itself)
+	cards := len(ix.groupOf)
+	ix.groupCards = NewGrouping(len(ix.groups), cards, func(card int) uint32 { return ix.groupOf[card] }, Identity)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number
@@ -450,16 +453,16 @@ func (b *builder) finish() *Index {
 }
 
 // highest returns the highest plain number of the cards whose total is not known.
-func (b *builder) highest(cards []uint32) (most uint16) {
+func (b *builder) highest(cards []uint32) (highest uint16) {
 	for _, card := range cards {
 		if id := b.index.numberOf[card]; id != none && b.index.totalOf[card] == 0 {
 			if n, err := strconv.ParseUint(b.number.texts[id], 10, 16); err == nil {
-				most = max(most, uint16(n))
+				highest = max(highest, uint16(n))
 			}
 		}
 	}
 
-	return most
+	return highest
 }
 
 // majority returns the value that more than half the cards have, 0 if none has.
@@ -479,7 +482,7 @@ func (b *builder) finishNumbers() {
 	// Other spellings get numbers of their own behind those that cards have.
 	own := len(b.number.texts)
 	for joined := range b.aliases {
-		b.number.of(joined)
+		b.number.intern(joined)
 	}
 
 	numbers, rank := b.number.sort(b.step)
@@ -501,11 +504,11 @@ func (b *builder) finishNumbers() {
 	}
 
 	b.step()
-	ix.numberCard = newNumberColumn(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
+	ix.numberCard = newNumberGrouping(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
 }
 
-// newNumberColumn files every card under each of its numbers once.
-func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) Column {
+// newNumberGrouping files every card under each of its numbers once.
+func newNumberGrouping(keys int, numberOf, baseOf, tailOf []uint32) Grouping {
 	// Three entries a card, of which the second is none where it would be the first again.
 	key := func(i int) uint32 {
 		card := i / 3
@@ -519,7 +522,7 @@ func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) Column {
 		}
 		return none
 	}
-	return NewColumn(keys, 3*len(numberOf), key, func(i int) uint32 { return uint32(i / 3) })
+	return NewGrouping(keys, 3*len(numberOf), key, func(i int) uint32 { return uint32(i / 3) })
 }
 
 func (b *builder) finishExpander() error {
@@ -535,7 +538,7 @@ func (b *builder) finishExpander() error {
 	ex.near = near
 	ex.seed = maphash.MakeSeed()
 	for _, suffix := range suffixes {
-		if id := ix.words.findString(suffix); len(ix.names.holders(id)) > 0 {
+		if id := ix.words.findString(suffix); len(ix.names.docs(id)) > 0 {
 			ex.suffixes = append(ex.suffixes, id)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 	"ninepocket/internal/depth"
 )
 
@@ -138,15 +138,15 @@ var shippedAliases = sync.OnceValue(func() (all []Alias) {
 // search returns the cards that q means in the order of relevance, no price being known (decision
 // 22).
 func (c *testCatalog) search(q, game string) []*testCard {
-	var keep func(uint32) bool
+	var accept func(uint32) bool
 	switch game {
 	case "pokemon":
-		keep = func(card uint32) bool { return c.cards[card].game == pokemon }
+		accept = func(card uint32) bool { return c.cards[card].game == pokemon }
 	case "one-piece":
-		keep = func(card uint32) bool { return c.cards[card].game == onePiece }
+		accept = func(card uint32) bool { return c.cards[card].game == onePiece }
 	}
 
-	hits := c.index.Search(nil, q, keep)
+	hits := c.index.Search(nil, q, accept)
 	slices.SortFunc(hits, func(a, b Hit) int {
 		x := &c.cards[a.Card]
 		y := &c.cards[b.Card]
@@ -154,7 +154,7 @@ func (c *testCatalog) search(q, game string) []*testCard {
 			cmp.Compare(a.Score, b.Score),
 			-cmp.Compare(x.released, y.released),
 			cmp.Compare(x.set, y.set),
-			collector.CompareNumbers(x.number, y.number),
+			cardvocab.CompareNumbers(x.number, y.number),
 			cmp.Compare(x.id, y.id),
 		)
 	})
@@ -282,19 +282,19 @@ func mentioned(body []byte) []byte {
 		return body
 	}
 
-	few := []byte("[")
+	out := []byte("[")
 	for line := range bytes.Lines(body) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		switch {
 		case bytes.Equal(line, []byte("  {")):
-			few = append(few, '{')
+			out = append(out, '{')
 		case bytes.HasPrefix(line, []byte("  }")):
-			few = append(bytes.TrimSuffix(few, []byte(",")), "},"...)
+			out = append(bytes.TrimSuffix(out, []byte(",")), "},"...)
 		case slices.ContainsFunc(cardFields, func(field []byte) bool { return bytes.HasPrefix(line, field) }):
-			few = append(append(few, bytes.TrimSuffix(line, []byte(","))...), ',')
+			out = append(append(out, bytes.TrimSuffix(line, []byte(","))...), ',')
 		}
 	}
-	return append(bytes.TrimSuffix(few, []byte(",")), ']')
+	return append(bytes.TrimSuffix(out, []byte(",")), ']')
 }
 
 // cardFields begin the lines of a card that are read; what is inside a field is set in further.

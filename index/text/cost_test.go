@@ -9,7 +9,7 @@ import (
 // the words of all names, and that queries with one rare word do not pay for their common ones.
 func TestWorstCost(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
-	all := len(ix.names.holder) + len(ix.titleOf)
+	all := len(ix.names.doc) + len(ix.groupOf)
 	cost := func(q string) int { return stepsOf(newSearch(ix), q) }
 
 	for _, q := range []string{
@@ -43,25 +43,25 @@ func TestWorstCost(t *testing.T) {
 // cards with all words are found, then for cards that lack some.
 func stepsOf(s *search, q string) (steps int) {
 	s.query.parse(s.ix, q, false)
-	if len(s.query.units) == 0 {
+	if len(s.query.terms) == 0 {
 		return 0
 	}
 
-	s.keep = func(uint32) bool {
+	s.accept = func(uint32) bool {
 		steps++
 		return true
 	}
-	for e := asTyped; e <= sounded; e++ {
-		if !s.round(e, 0, 0) {
+	for e := passExact; e <= passPhonetic; e++ {
+		if !s.runRound(e, 0, 0) {
 			continue
 		}
 		steps += s.lookedAt(0)
-		if s.least == 0 {
+		if s.bestMissing == 0 {
 			return steps
 		}
 	}
-	for e := asTyped; e <= guessed && len(s.query.units) > 1; e++ {
-		if s.round(e, s.query.total/2, 0) {
+	for e := passExact; e <= passFuzzyPrefix && len(s.query.terms) > 1; e++ {
+		if s.runRound(e, s.query.total/2, 0) {
 			steps += s.lookedAt(s.query.total / 2)
 		}
 	}
@@ -70,13 +70,13 @@ func stepsOf(s *search, q string) (steps int) {
 
 // lookedAt is how many postings and titles the round at hand looked at.
 func (s *search) lookedAt(limit int) int {
-	rare, _ := s.rarest(limit)
-	steps := 3 * len(s.touched)
-	for i := range s.readings.list {
-		r := &s.readings.list[i]
+	rare, _ := s.rarestTerms(limit)
+	steps := 3 * len(s.candidates)
+	for i := range s.expansions.list {
+		r := &s.expansions.list[i]
 		size := s.ix.names.size(r.lo, r.hi)
-		steps += min(size, 2*len(s.touched))
-		if s.thinned || r.bits&rare != 0 {
+		steps += min(size, 2*len(s.candidates))
+		if s.prefiltered || r.bits&rare != 0 {
 			steps += size
 		}
 	}
@@ -89,11 +89,11 @@ func TestBoundedExpansion(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
 	var q query
 	q.parse(ix, longQuery+" one two three four five six seven eight nine ten eleven twelve", false)
-	if len(q.units) > maxUnits {
-		t.Errorf("%d units", len(q.units))
+	if len(q.terms) > maxQueryTerms {
+		t.Errorf("%d units", len(q.terms))
 	}
 
-	for _, u := range q.units {
+	for _, u := range q.terms {
 		if len(u.text) > maxWord {
 			t.Errorf("a unit has %d bytes", len(u.text))
 		}

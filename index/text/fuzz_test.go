@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // smallIndex is an index with something of everything.
@@ -62,18 +62,19 @@ func FuzzSearch(f *testing.F) {
 		s := newSearch(ix)
 		s.query.parse(ix, q, false)
 		for _, h := range ix.Search(nil, q, nil) {
-			if int(h.Card) >= len(ix.titleOf) || seen[h.Card] {
+			if int(h.Card) >= len(ix.groupOf) || seen[h.Card] {
 				t.Fatalf("%q: card %d is unknown, or twice there", q, h.Card)
 			}
 			seen[h.Card] = true
-			fit := FitOf(h.Score)
-			if fit.Missing > s.query.total/2 || fit.Typos > 3*maxUnits || fit.Borrowed > 2*maxUnits {
-				t.Fatalf("%q: %+v", q, fit)
+			quality := QualityOf(h.Score)
+			if quality.Missing > s.query.total/2 || quality.Typos > 3*maxQueryTerms ||
+				quality.OutsideName > 2*maxQueryTerms {
+				t.Fatalf("%q: %+v", q, quality)
 			}
 		}
 
-		if len(s.query.units) > 0 {
-			s.keep = func(card uint32) bool { return card%3 == 0 }
+		if len(s.query.terms) > 0 {
+			s.accept = func(card uint32) bool { return card%3 == 0 }
 			s.answer()
 		}
 
@@ -99,7 +100,7 @@ func FuzzNormalise(f *testing.F) {
 			w := norm.word(tok)
 			for i := 0; i < len(w); {
 				r, size := utf8.DecodeRune(w[i:])
-				if !collector.IsWordRune(r) {
+				if !cardvocab.IsWordRune(r) {
 					t.Fatalf("%q has the word %q", s, w)
 				}
 				i += size
@@ -122,11 +123,11 @@ func FuzzNormalise(f *testing.F) {
 			}
 		}
 
-		if once := collector.Fold(s); collector.Fold(once) != once {
-			t.Fatalf("%q folds to %q, that to %q", s, once, collector.Fold(once))
+		if once := cardvocab.Fold(s); cardvocab.Fold(once) != once {
+			t.Fatalf("%q folds to %q, that to %q", s, once, cardvocab.Fold(once))
 		}
 
-		reader := nameReader{}
+		reader := nameParser{}
 		if got := reader.read(s, "4/102"); got.core > len(got.words) || len(got.words) > maxNameWords {
 			t.Fatalf("%q has %d words, %d in its name", s, len(got.words), got.core)
 		}

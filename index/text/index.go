@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // A Corpus is what the text index needs to know of the catalog. Cards are numbered densely from 0
@@ -47,34 +47,34 @@ type Index struct {
 	sets  postings // by word: the sets that hold it
 	codes postings // by word: the sets that are called so
 
-	held      postings // by title: the words it holds, the names turned round
-	titles    []title
-	titleCard Column // by title: its cards
-	titleOf   []uint32
+	docTerms   postings // by title: the words it holds, the names turned round
+	groups     []nameGroup
+	groupCards Grouping // by title: its cards
+	groupOf    []uint32
 
-	setWords []wordCover // by set
-	setOwn   []uint32    // by set: the bits of words that no other set's name has
-	setYear  []uint16    // by set
-	setTotal []uint16    // by set: the total behind the numbers of most of its cards, else their highest number
-	setCard  Column
+	setWords []termMask // by set
+	setOwn   []uint32   // by set: the bits of words that no other set's name has
+	setYear  []uint16   // by set
+	setTotal []uint16   // by set: the total behind the numbers of most of its cards, else their highest number
+	setCard  Grouping
 	setOf    []int32
 
-	numbers    vocabulary
-	numberCard Column // by number: the cards filed under it
-	numberOf   []uint32
-	baseOf     []uint32 // the number of which the card's is a parallel
-	tailOf     []uint32 // the number within its set, of a number that names the set too
-	aliasOf    []uint32 // by number: the number that another spelling means, mostly itself
-	totalOf    []uint16
-	gameOf     []uint8
-	traits     []collector.Traits // by card
-	phrases    phrasebook
-	wholes     vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
-	aliases    map[string]alias // by folded phrase
-	weights    []uint8          // by word: what it costs where it is missing
-	sounds     sounds
+	numbers        vocabulary
+	numberCard     Grouping // by number: the cards filed under it
+	numberOf       []uint32
+	baseOf         []uint32 // the number of which the card's is a parallel
+	tailOf         []uint32 // the number within its set, of a number that names the set too
+	aliasOf        []uint32 // by number: the number that another spelling means, mostly itself
+	totalOf        []uint16
+	gameOf         []uint8
+	traits         []cardvocab.Traits // by card
+	phrases        phraseDict
+	protectedNames vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
+	aliases        map[string]alias // by folded phrase
+	weights        []uint8          // by word: what it costs where it is missing
+	phonetic       phoneticIndex
 
-	expander expander
+	expander fuzzyExpander
 	setWord  uint32 // the word "set"
 	unpriced bool   // no card has a price
 	scratch  sync.Pool
@@ -87,47 +87,48 @@ const (
 	onlyJoined use = 1 << iota // it is only the joined form of several
 	ofPhrase                   // the phrasebook has it
 	inName                     // it is part of a name itself
-	asNote                     // it qualifies names, and is part of few
+	minorTerm                  // it qualifies names, and is part of few
 )
 
 func (ix *Index) isUsed(word uint32, as use) bool { return ix.uses[word]&as != 0 }
 
 // A title is what the cards of one name share.
-type title struct {
-	wordCover
-	// soft are the bits of qualifying words that say a rarity, finish or edition.
-	soft uint32
-	// slight are the bits of suffixes and single letters.
-	slight uint32
-	// fame is 0.6·log2(printings+1) of the order in docs/SEARCH.md, in fitUnits. Printings count
-	// all cards of the game with these name words, however qualified.
-	fame uint16
+type nameGroup struct {
+	termMask
+	// traitBits are the bits of qualifying words that say a rarity, finish or edition.
+	traitBits uint32
+	// suffixBits are the bits of suffixes and single letters.
+	suffixBits uint32
+	// popularity is 0.6·log2(printings+1) of the order in docs/SEARCH.md, in fitStep. Printings
+	// count all cards of the game with these name words, however qualified.
+	popularity uint16
 }
 
-// A wordCover says which bits the words of a name or set have in the masks of its postings.
-type wordCover struct {
-	core  uint32 // the bits of the name itself
-	extra uint8  // how many more bits qualify it
+// A termMask says which bits the words of a name or set have in the masks of its postings.
+type termMask struct {
+	nameBits       uint32 // the bits of the name itself
+	qualifierCount uint8  // how many more bits qualify it
 }
 
-// fitUnits is how many steps of the score one extra name word takes.
-const fitUnits = 32
+// fitStep is how many steps of the score one extra name word takes.
+const fitStep = 32
 
-func fame(printings int) uint16 {
-	return uint16(math.Round(0.6 * math.Log2(float64(printings)+1) * fitUnits))
+func popularity(printings int) uint16 {
+	return uint16(math.Round(0.6 * math.Log2(float64(printings)+1) * fitStep))
 }
 
-// A Column is a list of rows for each key, in one piece of memory. It never changes.
-type Column struct {
+// A Grouping is a list of rows for each key, in one piece of memory. It never changes.
+type Grouping struct {
 	start []uint32 // len = keys + 1
 	rows  []uint32
 }
 
 // Of are the rows of a key, in the order in which they were given. Do not change them.
-func (col *Column) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
+func (col *Grouping) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
 
-// NewColumn groups n entries by key: entry i files rowOf(i) under keyOf(i), or nowhere where that is ^uint32(0).
-func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
+// NewGrouping groups n entries by key: entry i files rowOf(i) under keyOf(i), or nowhere where that
+// is ^uint32(0).
+func NewGrouping(keys, n int, keyOf, rowOf func(i int) uint32) Grouping {
 	start := make([]uint32, keys+1)
 	for i := range n {
 		if k := keyOf(i); k != none {
@@ -141,7 +142,7 @@ func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
 
 	// Where the next row of each key goes.
 	next := slices.Clone(start[:keys])
-	col := Column{start: start, rows: make([]uint32, start[keys])}
+	col := Grouping{start: start, rows: make([]uint32, start[keys])}
 	for i := range n {
 		if k := keyOf(i); k != none {
 			col.rows[next[k]] = rowOf(i)
@@ -152,49 +153,49 @@ func NewColumn(keys, n int, keyOf, rowOf func(i int) uint32) Column {
 	return col
 }
 
-// Itself is the row of an entry where entry i is row i.
-func Itself(i int) uint32 { return uint32(i) }
+// Identity is the row of an entry where entry i is row i.
+func Identity(i int) uint32 { return uint32(i) }
 
-// beside is the bit in a posting's mask that marks a word which does not belong to the name but
-// only qualifies it.
-const beside = 1 << 31
+// qualifierBit is the bit in a posting's mask that marks a word which does not belong to the name
+// but only qualifies it.
+const qualifierBit = 1 << 31
 
 // postings are, for each word, the holders (titles or sets) that hold it, in ascending order, and
 // which of their words it stands for.
 type postings struct {
-	start  []uint32
-	holder []uint32
-	mask   []uint32
+	start []uint32
+	doc   []uint32
+	mask  []uint32
 }
 
 func (ps *postings) of(word uint32) (lo, hi uint32) { return ps.start[word], ps.start[word+1] }
 
-// holders are those of one word.
-func (ps *postings) holders(word uint32) []uint32 { return ps.holder[ps.start[word]:ps.start[word+1]] }
+// docs are those of one word.
+func (ps *postings) docs(word uint32) []uint32 { return ps.doc[ps.start[word]:ps.start[word+1]] }
 
 // size returns how many holders the words from lo up to hi have, those that hold several counted
 // for each.
 func (ps *postings) size(lo, hi uint32) int { return int(ps.start[hi] - ps.start[lo]) }
 
 // adjacent calls found with the holders that hold word b right behind word a, and the mask of both.
-func (ps *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
+func (ps *postings) adjacent(a, b uint32, found func(doc, mask uint32)) {
 	i, iEnd := ps.of(a)
 	j, jEnd := ps.of(b)
 
 	// Both lists ascend by holder, so that one walk over them meets all that they share.
 	for i < iEnd && j < jEnd {
 		switch {
-		case ps.holder[i] < ps.holder[j]:
+		case ps.doc[i] < ps.doc[j]:
 			i++
-		case ps.holder[i] > ps.holder[j]:
+		case ps.doc[i] > ps.doc[j]:
 			j++
 		default:
 			// Both hold it, perhaps several times: some pair of the bits must be neighbours.
-			holder := ps.holder[i]
-			for ; i < iEnd && ps.holder[i] == holder; i++ {
-				for k := j; k < jEnd && ps.holder[k] == holder; k++ {
-					if (ps.mask[i]&^beside)<<1&ps.mask[k]&^beside != 0 {
-						found(holder, ps.mask[i]|ps.mask[k])
+			doc := ps.doc[i]
+			for ; i < iEnd && ps.doc[i] == doc; i++ {
+				for k := j; k < jEnd && ps.doc[k] == doc; k++ {
+					if (ps.mask[i]&^qualifierBit)<<1&ps.mask[k]&^qualifierBit != 0 {
+						found(doc, ps.mask[i]|ps.mask[k])
 					}
 				}
 			}
@@ -202,26 +203,26 @@ func (ps *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 	}
 }
 
-// turn is postings turned round: for each holder its words, in ascending order, and their masks.
-func (ps *postings) turn(holders int) postings {
-	entries := make([]posting, len(ps.holder))
+// invert is postings turned round: for each holder its words, in ascending order, and their masks.
+func (ps *postings) invert(docs int) postings {
+	entries := make([]posting, len(ps.doc))
 	for w := range uint32(len(ps.start) - 1) {
 		for i := ps.start[w]; i < ps.start[w+1]; i++ {
-			entries[i] = posting{ps.holder[i], w, ps.mask[i]}
+			entries[i] = posting{ps.doc[i], w, ps.mask[i]}
 		}
 	}
-	return newPostings(holders, entries, func(holder uint32) uint32 { return holder })
+	return newPostings(docs, entries, func(doc uint32) uint32 { return doc })
 }
 
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
-type posting struct{ word, holder, mask uint32 }
+type posting struct{ word, doc, mask uint32 }
 
 // newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word
 // numbers. A holder that has a word twice ("Muk & Alolan Muk") is listed twice.
 func newPostings(words int, entries []posting, rank func(word uint32) uint32) postings {
 	// Holders come in ascending order, and stay so.
 	word := func(i int) uint32 { return rank(entries[i].word) }
-	col := NewColumn(words, len(entries), word, func(i int) uint32 { return entries[i].holder })
-	masks := NewColumn(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
+	col := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].doc })
+	masks := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
 	return postings{col.start, col.rows, masks.rows}
 }

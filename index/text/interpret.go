@@ -7,15 +7,15 @@ type NoteKind uint8
 
 // The kinds of notes.
 const (
-	LeftOut   NoteKind = iota // the words were not looked for
-	ReadAs                    // another name was read as what it stands for
-	Respelt                   // a word was taken for another
-	Missing                   // the card does not have the word
-	AsSet                     // the words are of the card's set
-	AsNumber                  // the words are the card's number
-	Preferred                 // cards that have this rarity, finish, edition or year come first
-	InGame                    // the game that was meant
-	asName                    // the word is the card's name; never told
+	Dropped       NoteKind = iota // the words were not looked for
+	Replaced                      // another name was read as what it stands for
+	Corrected                     // a word was taken for another
+	Missing                       // the card does not have the word
+	MatchedSet                    // the words are of the card's set
+	MatchedNumber                 // the words are the card's number
+	Preferred                     // cards that have this rarity, finish, edition or year come first
+	InGame                        // the game that was meant
+	matchedName                   // the word is the card's name; never told
 )
 
 // A Note tells what was done to words of a query.
@@ -30,23 +30,23 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	s := ix.take()
 	defer ix.scratch.Put(s)
 	q := &s.query
-	q.parse(ix, query, hit.by.asTyped)
+	q.parse(ix, query, hit.by.noAliases)
 
-	if q.rewrote {
-		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.spaced(0, len(q.norm.tokens))})
+	if q.rewritten {
+		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spaced(0, len(q.norm.tokens))})
 	}
-	dst = ix.noteMarks(dst, q, hit.Card)
+	dst = ix.explainRoles(dst, q, hit.Card)
 	if hit.isPlain() && q.optional == 0 {
 		return dst
 	}
-	return s.noteUnits(dst, hit)
+	return s.explainTerms(dst, hit)
 }
 
 // isPlain says whether the score tells that all words were found in the name as they were typed.
 func (hit Hit) isPlain() bool {
-	fit := FitOf(hit.Score)
-	exact := hit.Score>>inexactAt&(1<<(setAt-inexactAt)-1) == 0 || hit.by.effort == asTyped
-	return fit.Missing+fit.Typos+fit.Borrowed == 0 && exact && hit.Score>>numberAt&noNumber == noNumber
+	quality := QualityOf(hit.Score)
+	exact := hit.Score>>inexactAt&(1<<(setAt-inexactAt)-1) == 0 || hit.by.pass == passExact
+	return quality.Missing+quality.Typos+quality.OutsideName == 0 && exact && hit.Score>>numberAt&noNumber == noNumber
 }
 
 // spaced are the words of some tokens, with spaces.
@@ -61,27 +61,28 @@ func (q *query) spaced(from, til int) string {
 	return string(text)
 }
 
-// noteMarks tells what was left out, preferred and taken for a game; neighbours are told together.
-func (ix *Index) noteMarks(dst []Note, q *query, card uint32) []Note {
-	for i := 0; i < len(q.marks); {
+// collectRoles tells what was left out, preferred and taken for a game; neighbours are told
+// together.
+func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
+	for i := 0; i < len(q.roles); {
 		til := i + 1
-		for til < len(q.marks) && q.marks[til].kind == q.marks[i].kind && q.marks[til].wish.Have == 0 {
+		for til < len(q.roles) && q.roles[til].kind == q.roles[i].kind && q.roles[til].preference.Exact == 0 {
 			til++
 		}
 
-		switch q.marks[i].kind {
-		case markQuiet, markGrade:
-			dst = append(dst, Note{Kind: LeftOut, From: q.spaced(i, til)})
-		case markWish:
+		switch q.roles[i].kind {
+		case roleStop, roleGrade:
+			dst = append(dst, Note{Kind: Dropped, From: q.spaced(i, til)})
+		case rolePreference:
 			// Where the first hit does not come near it, none does.
 			kind := Preferred
-			if wish := q.marks[i].wish; !ix.comesNear(card, wish) {
+			if preference := q.roles[i].preference; !ix.comesNear(card, preference) {
 				kind = Missing
 			}
 			dst = append(dst, Note{Kind: kind, From: q.spaced(i, til)})
-		case markGame:
+		case roleGame:
 			dst = append(dst, Note{Kind: InGame, From: q.spaced(i, til)})
-		case markPlain, markYear:
+		case roleTerm, roleYear:
 		}
 
 		i = til
@@ -90,26 +91,26 @@ func (ix *Index) noteMarks(dst []Note, q *query, card uint32) []Note {
 	return dst
 }
 
-// noteUnits makes the round again that found a hit, for this card alone, and tells what each unit was
-// found as, unless it is a word of the card's name.
-func (s *search) noteUnits(dst []Note, hit Hit) []Note {
-	s.expand(hit.by.effort, hit.by.lacking)
+// explainTerms makes the round again that found a hit, for this card alone, and tells what each
+// unit was found as, unless it is a word of the card's name.
+func (s *search) explainTerms(dst []Note, hit Hit) []Note {
+	s.expand(hit.by.pass, hit.by.partial)
 	s.begin()
 	s.collectSets()
-	t := s.ix.titleOf[hit.Card]
-	s.title(t)
-	s.hitTitles()
-	name := &s.titles[t]
+	t := s.ix.groupOf[hit.Card]
+	s.addGroup(t)
+	s.hitGroups()
+	name := &s.groups[t]
 	var ev evidence
-	ev.weigh(s, hit.Card, name)
+	ev.collect(s, hit.Card, name)
 
 	number := uint8(0) // the units of the number that was told last
-	for i := range s.query.units {
-		text := s.query.units[i].text
+	for i := range s.query.terms {
+		text := s.query.terms[i].text
 		note := Note{}
 		c := ev.all.at(i)
 		switch {
-		case name.costs.at(i) <= exactBeside:
+		case name.classes.at(i) <= exactQualifier:
 			continue
 		case ev.numbers>>i&1 != 0:
 			// Words that are one number together are told together: "swsh 039".
@@ -117,10 +118,10 @@ func (s *search) noteUnits(dst []Note, hit Hit) []Note {
 				dst[len(dst)-1].From += " " + string(text)
 				continue
 			}
-			note.Kind = AsNumber
+			note.Kind = MatchedNumber
 			number = s.numberOf(hit.Card, i)
-		case ev.set != nil && ev.set.costs.at(i) <= exactBeside && c != missing:
-			note.Kind = AsSet
+		case ev.set != nil && ev.set.classes.at(i) <= exactQualifier && c != missing:
+			note.Kind = MatchedSet
 		case c == missing:
 			note.Kind = Missing
 		case s.query.optional>>i&1 != 0:
@@ -128,7 +129,7 @@ func (s *search) noteUnits(dst []Note, hit Hit) []Note {
 		default:
 			note.Kind, note.To = s.foundAs(hit.Card, i, ev.all)
 		}
-		if note.Kind == asName {
+		if note.Kind == matchedName {
 			continue
 		}
 		note.From = string(text)
@@ -139,61 +140,61 @@ func (s *search) noteUnits(dst []Note, hit Hit) []Note {
 }
 
 // numberOf are the units of the numbers that a card has, as which unit i was read.
-func (s *search) numberOf(card uint32, i int) (units uint8) {
+func (s *search) numberOf(card uint32, i int) (terms uint8) {
 	for k := range s.query.numbers {
 		number := &s.query.numbers[k]
 		if number.bits>>i&1 != 0 && s.numberLevel(card, number) != noNumber {
-			units |= number.bits
+			terms |= number.bits
 		}
 	}
-	return units
+	return terms
 }
 
 // foundAs says what unit i was found as that no card has as it was typed, and as which word. What was heard
 // together with a word that is found by itself is missing: "monkey ld" sounds like Monkey.
-func (s *search) foundAs(card uint32, i int, all costs) (NoteKind, string) {
-	begins := all.at(i) <= prefixBeside
-	for k := range s.readings.list {
-		r := &s.readings.list[k]
+func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string) {
+	begins := all.at(i) <= prefixQualifier
+	for k := range s.expansions.list {
+		r := &s.expansions.list[k]
 		alone := r.bits == 1<<i
 		switch {
-		case r.bits>>i&1 == 0 || !s.ix.Names(card, r.lo) && !s.ix.IsOfSet(card, r.lo):
+		case r.bits>>i&1 == 0 || !s.ix.NameHasTerm(card, r.lo) && !s.ix.SetHasTerm(card, r.lo):
 		case begins && !alone && r.class == prefixName:
-			return AsSet, "" // a code that stands apart: "swsh 07"
+			return MatchedSet, "" // a code that stands apart: "swsh 07"
 
 		// A beginning is told where it may as well be a misspelling, but at the end, where it may go on.
-		case begins && (r.class != typoName && r.class != typosName || i == len(s.query.units)-1):
-		case r.class >= typoName && (alone || r.bits&^all.heard() == 0):
-			return Respelt, string(s.ix.words.word(r.lo))
+		case begins && (r.class != typoName && r.class != twoTyposName || i == len(s.query.terms)-1):
+		case r.class >= typoName && (alone || r.bits&^all.phonetic() == 0):
+			return Corrected, string(s.ix.words.word(r.lo))
 		}
 	}
 
 	if begins {
-		return asName, ""
+		return matchedName, ""
 	}
 	return Missing, ""
 }
 
-// heard are the words that were found by their sound.
-func (cs costs) heard() (units uint8) {
-	for word := range maxUnits {
-		if c := cs.at(word); c == soundName || c == soundBeside {
-			units |= 1 << word
+// matches are the words that were found by their sound.
+func (cs matchClasses) phonetic() (terms uint8) {
+	for word := range maxQueryTerms {
+		if c := cs.at(word); c == phoneticName || c == phoneticQualifier {
+			terms |= 1 << word
 		}
 	}
-	return units
+	return terms
 }
 
-// Names says whether a card's name, or what qualifies it, has a word.
-func (ix *Index) Names(card, word uint32) bool {
-	return word != none && slices.Contains(ix.held.holders(ix.titleOf[card]), word)
+// NameHasTerm says whether a card's name, or what qualifies it, has a word.
+func (ix *Index) NameHasTerm(card, word uint32) bool {
+	return word != none && slices.Contains(ix.docTerms.docs(ix.groupOf[card]), word)
 }
 
-// IsOfSet says whether a card's set is called by a word, among others: of its name, or a code.
-func (ix *Index) IsOfSet(card, word uint32) bool {
+// SetHasTerm says whether a card's set is called by a word, among others: of its name, or a code.
+func (ix *Index) SetHasTerm(card, word uint32) bool {
 	set := ix.setOf[card]
-	return word != none && set >= 0 && (slices.Contains(ix.sets.holders(word), uint32(set)) ||
-		slices.Contains(ix.codes.holders(word), uint32(set)))
+	return word != none && set >= 0 && (slices.Contains(ix.sets.docs(word), uint32(set)) ||
+		slices.Contains(ix.codes.docs(word), uint32(set)))
 }
 
 // NumberGroup is a number that cards of one collector number, parallels included, have in common;
@@ -202,8 +203,8 @@ func (ix *Index) NumberGroup(card uint32) (group uint32, ok bool) {
 	return ix.baseOf[card], ix.baseOf[card] != none
 }
 
-// Word is the number of a folded word; false for one that no name, number or set has.
-func (ix *Index) Word(folded string) (word uint32, ok bool) {
+// TermID is the number of a folded word; false for one that no name, number or set has.
+func (ix *Index) TermID(folded string) (word uint32, ok bool) {
 	word = ix.words.findString(folded)
 	return word, word != none
 }

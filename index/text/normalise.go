@@ -3,7 +3,7 @@ package text
 import (
 	"unicode/utf8"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // A token is one normalised word of a name or of a query: where it stands in the normaliser's text,
@@ -51,7 +51,7 @@ func (norm *normaliser) read(text string, limit int) {
 	norm.text = norm.text[:0]
 	norm.tokens = norm.tokens[:0]
 	sc := scanner{norm: norm, limit: limit, before: ' ', start: -1}
-	text = collector.Unescape(text)
+	text = cardvocab.Unescape(text)
 	for i := 0; i < len(text) && !sc.full(); {
 		char := rune(text[i])
 		size := 1
@@ -71,14 +71,14 @@ type scanner struct {
 	limit int
 	// start of the open word in norm.text, -1 when none is open; mark is the word's length at its last
 	// apostrophe, 0 when it has none.
-	start, mark     int
-	before          byte
-	hash            bool
-	depth, brackets int
-	dash            bool
-	spaced          bool // the last sign was a space
-	slashed         bool // a slash stands somewhere behind the last word
-	pending         bool // a dash after a space: " - " when a space follows
+	start, apostropheAt int
+	before              byte
+	hash                bool
+	depth, brackets     int
+	dash                bool
+	spaced              bool // the last sign was a space
+	slashed             bool // a slash stands somewhere behind the last word
+	pending             bool // a dash after a space: " - " when a space follows
 }
 
 func (sc *scanner) full() bool {
@@ -87,22 +87,22 @@ func (sc *scanner) full() bool {
 
 func (sc *scanner) rune(c string, char rune) {
 	// Most characters are plain letters and digits, and are themselves in lower case.
-	plain := collector.Lower(byte(char))
-	if char < utf8.RuneSelf && collector.IsWordByte(plain) {
+	plain := cardvocab.Lower(byte(char))
+	if char < utf8.RuneSelf && cardvocab.IsWordByte(plain) {
 		sc.beginWord()
 		sc.norm.text = append(sc.norm.text, plain)
 		return
 	}
 
-	if collector.IsApostrophe(char) {
+	if cardvocab.IsApostrophe(char) {
 		sc.apostrophe()
 		return
 	}
 
 	// Feed what comes of the character sign by sign: a ligature or a fraction is several.
-	sc.norm.signs = collector.AppendPlain(sc.norm.signs[:0], c, char)
+	sc.norm.signs = cardvocab.AppendPlain(sc.norm.signs[:0], c, char)
 	for i := 0; i < len(sc.norm.signs); {
-		char, size := collector.DecodeRune(sc.norm.signs[i:])
+		char, size := cardvocab.DecodeRune(sc.norm.signs[i:])
 		words := ""
 		isSymbol := false
 		if char >= utf8.RuneSelf {
@@ -112,7 +112,7 @@ func (sc *scanner) rune(c string, char rune) {
 		switch {
 		case isSymbol:
 			sc.symbol(words)
-		case collector.IsApostrophe(char):
+		case cardvocab.IsApostrophe(char):
 			sc.apostrophe()
 		default:
 			sc.plain(sc.norm.signs[i:i+size], char)
@@ -125,7 +125,7 @@ func (sc *scanner) rune(c string, char rune) {
 // apostrophe leaves out an apostrophe, remembering where the open word had it.
 func (sc *scanner) apostrophe() {
 	if sc.start >= 0 {
-		sc.mark = len(sc.norm.text) - sc.start
+		sc.apostropheAt = len(sc.norm.text) - sc.start
 	}
 }
 
@@ -140,7 +140,7 @@ func (sc *scanner) symbol(words string) {
 
 // plain takes one sign of plain text.
 func (sc *scanner) plain(c []byte, char rune) {
-	if collector.IsWordRune(char) {
+	if cardvocab.IsWordRune(char) {
 		sc.beginWord()
 		sc.norm.text = append(sc.norm.text, c...)
 		return
@@ -182,7 +182,7 @@ func (sc *scanner) plain(c []byte, char rune) {
 func (sc *scanner) beginWord() {
 	if sc.start < 0 {
 		sc.start = len(sc.norm.text)
-		sc.mark = 0
+		sc.apostropheAt = 0
 	}
 	sc.spaced = false
 	sc.pending = false
@@ -216,7 +216,7 @@ func (sc *scanner) endWord() {
 
 	w := sc.norm.text[tok.start:]
 	// "misty's" is mistys and misty.
-	if a := sc.mark; a > 0 && a == len(w)-1 && w[a] == 's' {
+	if a := sc.apostropheAt; a > 0 && a == len(w)-1 && w[a] == 's' {
 		tok.stem = a
 	}
 

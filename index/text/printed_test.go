@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// holdFirst holds that a query finds a card of a shelf first, and no other card as well.
-func holdFirst(t *testing.T, ix *Index, q string, want uint32) {
+// checkFirst holds that a query finds a card of a shelf first, and no other card as well.
+func checkFirst(t *testing.T, ix *Index, q string, want uint32) {
 	t.Helper()
 	hits := ix.Search(nil, q, nil)
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
@@ -19,7 +19,7 @@ func holdFirst(t *testing.T, ix *Index, q string, want uint32) {
 // TestPrinted holds that what is printed on a card finds it, however many words that are.
 func TestPrinted(t *testing.T) {
 	const warlords = "Starter Deck 3: The Seven Warlords of The Sea"
-	ix := shelf(t, nil, [][4]string{
+	ix := buildSmall(t, nil, [][4]string{
 		{"Trafalgar Law (CS 2023 Top Players Pack)", "ST03-008", "One Piece Promotion Cards", "C"},
 		{"Trafalgar Law (CS 2023 Top Players Pack) [Winner]", "ST03-008", "One Piece Promotion Cards", "C"},
 		{"Jinbe", "ST03-006", warlords, "C"},
@@ -52,14 +52,14 @@ func TestPrinted(t *testing.T) {
 		"Unown W Unseen Forces",
 		"V Unown Unseen Forces",
 	} {
-		holdFirst(t, ix, q, uint32(card))
+		checkFirst(t, ix, q, uint32(card))
 	}
 }
 
 // TestSetsAlone holds that the whole name of a set means its cards, products of it left out, and
 // that none of them is better for its name.
 func TestSetsAlone(t *testing.T) {
-	ix := shelf(t, nil, [][4]string{
+	ix := buildSmall(t, nil, [][4]string{
 		{"Perilous Jungle", "156/162", "Temporal Forces", "Uncommon"},
 		{"Snorlax", "11/64", "Jungle", "Holo Rare"},
 		{"Mr. Mime (Prerelease)", "6/64", "Jungle", "Holo Rare"},
@@ -74,28 +74,28 @@ func TestSetsAlone(t *testing.T) {
 
 // TestTotalsApart holds that a total may stand behind a slash with spaces, and behind "of".
 func TestTotalsApart(t *testing.T) {
-	ix := shelf(t, nil, shelved...)
+	ix := buildSmall(t, nil, smallCards...)
 	for _, q := range []string{"4 / 102", "4/ 102", "4 of 102", "charizard 4 / 102", "charizard number 4 of 102"} {
-		holdFirst(t, ix, q, 0)
+		checkFirst(t, ix, q, 0)
 	}
-	holdFirst(t, ix, "199 / 165", 2)
+	checkFirst(t, ix, "199 / 165", 2)
 }
 
 // TestTagTeam holds that Tag Team is a wish, and a word that a set's code is stays a name's.
 func TestTagTeam(t *testing.T) {
-	ix := shelf(t, nil, [][4]string{
+	ix := buildSmall(t, nil, [][4]string{
 		{"Mewtwo", "150/165", "MEW: 151", "Rare"},
 		{"Mewtwo & Mew GX", "71/236", "Unified Minds", "Ultra Rare"},
 		{"Team Rocket's Mewtwo ex", "81/182", "Destined Rivals", "Double Rare"},
 	}...)
-	holdFirst(t, ix, "mewtwo & mew tag team", 1)
-	holdFirst(t, ix, "tag team mewtwo mew gx", 1)
+	checkFirst(t, ix, "mewtwo & mew tag team", 1)
+	checkFirst(t, ix, "tag team mewtwo mew gx", 1)
 }
 
 // TestOtherGames holds that a query of another game finds nothing, although cards have some of its
 // words, and that a name beside one more word is kept.
 func TestOtherGames(t *testing.T) {
-	ix := shelf(t, nil, [][4]string{
+	ix := buildSmall(t, nil, [][4]string{
 		{"Blue Dragon Seal Water Stream", "OP06-019", "Wings of the Captain", "UC"},
 		{"White Kyurem GX", "48/70", "Dragon Majesty", "Ultra Rare"},
 		{"Monkey.D.Dragon", "OP13-017", "RED/BLACK Sabo", "R"},
@@ -106,27 +106,27 @@ func TestOtherGames(t *testing.T) {
 			t.Errorf("%q finds %v", q, hits)
 		}
 	}
-	holdFirst(t, ix, "fun charizard shirt", 3)
-	holdFirst(t, ix, "white kyurem poster", 1)
+	checkFirst(t, ix, "fun charizard shirt", 3)
+	checkFirst(t, ix, "white kyurem poster", 1)
 }
 
 // TestNoiseInBrackets holds that a language in brackets is a name's where one has it.
 func TestNoiseInBrackets(t *testing.T) {
-	ix := shelf(t, nil, [][4]string{
+	ix := buildSmall(t, nil, [][4]string{
 		{"Pikachu", "58/102", "Base Set", "Common"},
 		{"Pikachu (Portuguese)", "PW 9", "Pikachu World Collection", "Promo"},
 	}...)
-	holdFirst(t, ix, "pikachu (portuguese)", 1)
-	holdFirst(t, ix, "portuguese pikachu", 0)
-	holdFirst(t, ix, "pikachu (english)", 0)
+	checkFirst(t, ix, "pikachu (portuguese)", 1)
+	checkFirst(t, ix, "portuguese pikachu", 0)
+	checkFirst(t, ix, "pikachu (english)", 0)
 }
 
 // TestApartIsNoCode holds that a set and a number behind a space are no code, where a card fits them.
 func TestApartIsNoCode(t *testing.T) {
-	ix := shelf(t, nil, [][4]string{
+	ix := buildSmall(t, nil, [][4]string{
 		{"Charizard", "4", "Base", "Rare Holo"},
 		{"Charizard", "4", "Base4: Base Set 2", "Rare Holo"},
 	}...)
-	holdFirst(t, ix, "charizard base 4", 0)
-	holdFirst(t, ix, "charizard base4", 1)
+	checkFirst(t, ix, "charizard base 4", 0)
+	checkFirst(t, ix, "charizard base4", 1)
 }

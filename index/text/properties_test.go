@@ -155,38 +155,38 @@ func sorted(hits []Hit) []Hit {
 	return hits
 }
 
-// TestKeep holds that a filter narrows the answer: Search with keep is Search filtered afterwards,
-// as long as that leaves anything.
-func TestKeep(t *testing.T) {
+// TestFilter holds that a filter narrows the answer: Search with keep is Search filtered
+// afterwards, as long as that leaves anything.
+func TestFilter(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(5, 5))
-	var all, kept []Hit
+	var all, accepted []Hit
 	narrowed := 0
 	widened := 0
 	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
 		set := c.cards[rng.IntN(len(c.cards))].setNumber
 		game := uint8(rng.IntN(2))
-		keep := func(card uint32) bool { return c.cards[card].game == game }
+		accept := func(card uint32) bool { return c.cards[card].game == game }
 		if rng.IntN(2) == 0 {
-			keep = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }
+			accept = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }
 		}
 
 		all = sorted(c.index.Search(all[:0], q, nil))
-		kept = sorted(c.index.Search(kept[:0], q, keep))
+		accepted = sorted(c.index.Search(accepted[:0], q, accept))
 		seen := map[uint32]bool{}
-		for _, h := range kept {
-			if seen[h.Card] || !keep(h.Card) {
+		for _, h := range accepted {
+			if seen[h.Card] || !accept(h.Card) {
 				t.Fatalf("%q: card %d is twice among the hits, or not kept", q, h.Card)
 			}
 			seen[h.Card] = true
 		}
 
-		want := slices.DeleteFunc(all, func(h Hit) bool { return !keep(h.Card) })
+		want := slices.DeleteFunc(all, func(h Hit) bool { return !accept(h.Card) })
 		switch {
 		case len(want) == 0:
 			widened++
-		case !slices.Equal(kept, want):
-			t.Fatalf("%q: %d hits kept, %d filtered", q, len(kept), len(want))
+		case !slices.Equal(accepted, want):
+			t.Fatalf("%q: %d hits kept, %d filtered", q, len(accepted), len(want))
 		default:
 			narrowed++
 		}
@@ -229,47 +229,47 @@ func TestNarrow(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(11, 11))
 	s := newSearch(c.index)
-	thinned := 0
+	nonEmpty := 0
 
 	for _, q := range someQueries(rng, c, 1500/depth.Every(10)) {
-		if s.query.parse(c.index, q, false); len(s.query.units) == 0 {
+		if s.query.parse(c.index, q, false); len(s.query.terms) == 0 {
 			continue
 		}
-		for e := asTyped; e <= sounded; e++ {
+		for e := passExact; e <= passPhonetic; e++ {
 			for _, limit := range []int{0, s.query.total / 2} {
 				if !s.expand(e, limit > 0) {
 					continue
 				}
 
-				all := s.hitsIn(limit, func(uint8) { s.touch(^uint8(0)) })
-				if narrow := s.hitsIn(limit, s.touch); !slices.Equal(narrow, all) {
+				all := s.hitsIn(limit, func(uint8) { s.addGroups(^uint8(0)) })
+				if narrow := s.hitsIn(limit, s.addGroups); !slices.Equal(narrow, all) {
 					t.Fatalf("%q, effort %d, limit %d: %d hits, %d the wide way", q, e, limit, len(narrow), len(all))
 				}
-				thin := s.hitsIn(limit, func(rare uint8) { s.thin(rare, limit) })
-				if !slices.Equal(thin, all) {
-					t.Fatalf("%q, effort %d, limit %d: %d hits thinned, %d else", q, e, limit, len(thin), len(all))
+				filtered := s.hitsIn(limit, func(rare uint8) { s.prefilter(rare, limit) })
+				if !slices.Equal(filtered, all) {
+					t.Fatalf("%q, effort %d, limit %d: %d hits thinned, %d else", q, e, limit, len(filtered), len(all))
 				}
-				if len(thin) > 0 {
-					thinned++
+				if len(filtered) > 0 {
+					nonEmpty++
 				}
 			}
 		}
 	}
-	if thinned < 50 {
-		t.Errorf("only %d rounds find anything", thinned)
+	if nonEmpty < 50 {
+		t.Errorf("only %d rounds find anything", nonEmpty)
 	}
 }
 
 // hitsIn are the hits of the round at hand among the titles that a function finds.
-func (s *search) hitsIn(limit int, titles func(rare uint8)) []Hit {
+func (s *search) hitsIn(limit int, addGroups func(rare uint8)) []Hit {
 	s.only = ^uint64(0)
 	s.dst = nil
 	s.base = 0
 	s.begin()
 	s.collectSets()
-	rare, _ := s.rarest(limit)
-	titles(rare)
-	s.hitTitles()
+	rare, _ := s.rarestTerms(limit)
+	addGroups(rare)
+	s.hitGroups()
 	s.gather(limit)
 	return sorted(s.dst)
 }

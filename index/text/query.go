@@ -5,21 +5,21 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // Bounds of a query (docs/SEARCH.md, Cost): what comes behind them is not read.
 const (
-	maxUnits   = 8
-	maxTokens  = 24
-	maxFurther = maxTokens - maxUnits
-	maxFolded  = 400 // of the folded text
-	maxCode    = 8   // longest code of a set that a number may follow
+	maxQueryTerms = 8
+	maxTokens     = 24
+	maxTieTerms   = maxTokens - maxQueryTerms
+	maxFolded     = 400 // of the folded text
+	maxCode       = 8   // longest code of a set that a number may follow
 )
 
 // A unit is one word of a query as far as counting goes: a word, or a collector number written as
 // one ("4/102", "OP05-119_p1"). Units are distinct.
-type unit struct {
+type queryTerm struct {
 	text       []byte
 	start, end int // of text among the normalised query; joined neighbours are contiguous
 	stem       int
@@ -28,15 +28,15 @@ type unit struct {
 	id         uint32 // the word that it is, or none
 	number     bool   // written as a number: never misspelled
 	inside     bool   // the total is among its tokens: "199-165"
-	again      bool   // typed more than once
-	noise      noise
+	repeated   bool   // typed more than once
+	stopClass  stopClass
 	year       bool
 }
 
-// A numberReading takes some units of a query for a collector number.
-type numberReading struct {
+// A numberCandidate takes some units of a query for a collector number.
+type numberCandidate struct {
 	bits  uint8
-	class class
+	class matchClass
 	exact uint32 // the number asked for, or none
 	tail  uint32 // the same as a number within a set, or none
 	total uint16
@@ -44,37 +44,37 @@ type numberReading struct {
 
 // A query is a text taken apart: its units, and the numbers among them (docs/SEARCH.md, Numbers).
 type query struct {
-	norm    normaliser
-	units   []unit
-	numbers []numberReading
-	again   uint8 // the units that were typed more than once
+	norm     normaliser
+	terms    []queryTerm
+	numbers  []numberCandidate
+	repeated uint8 // the units that were typed more than once
 	// further are known words that are no units, and tell apart what fits equally: those beyond the
 	// eight, of which there are counted, then those of wishes.
-	further []uint32
-	counted int
-	key     []byte
+	tieTerms []uint32
+	overflow int
+	key      []byte
 
 	// What the words say beside what is looked for: marks.go.
-	marks    []mark
-	wishes   []collector.Wish // the preferences that it tells
-	games    uint64           // the games that are meant
-	card     uint32           // the card that the whole query is another name of, or none
-	aliased  uint64           // the games in which other names mean what they were read as
-	stands   []string         // what other names were read as, each by itself
-	rewrote  bool             // another name was read as what it stands for
-	wholly   bool             // it was all there is
-	leftOut  bool             // words were left out that say which copy is meant
-	optional uint8            // the units that may be missing for nothing
-	unpriced bool             // prices do not say which of several cards is meant
+	roles          []role
+	preferences    []cardvocab.Preference // the preferences that it tells
+	games          uint64                 // the games that are meant
+	card           uint32                 // the card that the whole query is another name of, or none
+	aliasGames     uint64                 // the games in which other names mean what they were read as
+	rewrites       []string               // what other names were read as, each by itself
+	rewritten      bool                   // another name was read as what it stands for
+	rewrittenWhole bool                   // it was all there is
+	leftOut        bool                   // words were left out that say which copy is meant
+	optional       uint8                  // the units that may be missing for nothing
+	unpriced       bool                   // prices do not say which of several cards is meant
 
 	// What a missing word costs: weigh.
-	weight   [maxUnits]uint8
-	total    int
-	lightest int   // the least weight that a unit has, beside none
-	telling  costs // the units of which one must be found
-	heavy    costs // those that weigh as much as words of names
-	everyday costs // those of everyday, all bits of each
-	known    uint8 // the units that are words of the catalog
+	weight    [maxQueryTerms]uint8
+	total     int
+	minWeight int          // the least weight that a unit has, beside none
+	keyTerms  matchClasses // the units of which one must be found
+	heavy     matchClasses // those that weigh as much as words of names
+	stopTerms matchClasses // those of everyday, all bits of each
+	known     uint8        // the units that are words of the catalog
 }
 
 // parse takes a text apart; typed with the words that it has, and no others.
@@ -82,36 +82,36 @@ func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
 	q.separate(ix)
 	q.readAliases(ix, typed)
-	q.readUnits(ix)
+	q.readTerms(ix)
 }
 
-// readUnits makes the units of the tokens.
-func (q *query) readUnits(ix *Index) {
-	q.readMarks(ix)
+// readTerms makes the units of the tokens.
+func (q *query) readTerms(ix *Index) {
+	q.classifyTokens(ix)
 	q.unpriced = ix.unpriced
-	q.units = q.units[:0]
+	q.terms = q.terms[:0]
 	q.numbers = q.numbers[:0]
-	q.again = 0
+	q.repeated = 0
 	q.optional = 0
-	q.further = q.further[:0]
-	q.counted = 0
+	q.tieTerms = q.tieTerms[:0]
+	q.overflow = 0
 
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens); {
-		if kind := q.marks[i].kind; kind != markPlain && kind != markYear {
+		if kind := q.roles[i].kind; kind != roleTerm && kind != roleYear {
 			i++
 			continue
 		}
 
 		// A number that is written as one is one unit, its total included.
-		u := q.unitAt(ix, i)
-		u.id = q.marks[i].id
+		u := q.termAt(ix, i)
+		u.id = q.roles[i].id
 		if !bytes.Equal(u.text, q.norm.word(tokens[i])) {
 			u.id = ix.words.find(u.text)
 		}
-		u.year = q.marks[i].kind == markYear
+		u.year = q.roles[i].kind == roleYear
 		if u.id == none || ix.isUsed(u.id, ofPhrase) || ix.weights[u.id] == 0 {
-			u.noise = noises[string(u.text)]
+			u.stopClass = stopWords[string(u.text)]
 		}
 
 		// A total goes with its number and is no word of its own.
@@ -122,57 +122,57 @@ func (q *query) readUnits(ix *Index) {
 
 		// A word that is typed twice is looked for once, and may cover two words of a name.
 		if have := q.index(u.text); have >= 0 {
-			q.units[have].repeat(&u)
+			q.terms[have].repeat(&u)
 		} else {
-			q.units = append(q.units, u)
+			q.terms = append(q.terms, u)
 		}
 	}
 
-	q.choose(ix)
+	q.selectTerms(ix)
 	q.weigh(ix)
 	q.findNumbers(ix)
 }
 
 // repeat notes that a unit was typed again. A number that also stands as a bare integer is that number,
 // typed once: "Darkrai (3) 3/106".
-func (u *unit) repeat(other *unit) {
+func (u *queryTerm) repeat(other *queryTerm) {
 	switch {
 	case other.number && !u.number:
 		*u = *other
 	case other.number == u.number:
-		u.again = true
+		u.repeated = true
 	}
 }
 
-// choose keeps the eight units that tell most, in their order: numbers, words of names, words of
-// sets, then the rest.
-func (q *query) choose(ix *Index) {
-	for len(q.units) > maxUnits {
+// selectTerms keeps the eight units that tell most, in their order: numbers, words of names, words
+// of sets, then the rest.
+func (q *query) selectTerms(ix *Index) {
+	for len(q.terms) > maxQueryTerms {
 		worst := 0
-		for i := range q.units {
+		for i := range q.terms {
 			// Of equals the last one goes: what is typed first tells more.
-			if q.rankOf(ix, &q.units[i]) >= q.rankOf(ix, &q.units[worst]) {
+			if q.rankOf(ix, &q.terms[i]) >= q.rankOf(ix, &q.terms[worst]) {
 				worst = i
 			}
 		}
-		if id := q.units[worst].id; id != none && len(q.further) < maxFurther {
-			q.further = append(q.further, id)
-			q.counted++
+		if id := q.terms[worst].id; id != none && len(q.tieTerms) < maxTieTerms {
+			q.tieTerms = append(q.tieTerms, id)
+			q.overflow++
 		}
-		q.units = slices.Delete(q.units, worst, worst+1)
+		q.terms = slices.Delete(q.terms, worst, worst+1)
 	}
 
-	for i := range q.marks {
-		if m := &q.marks[i]; m.kind == markWish && m.id != none && len(q.further) < maxFurther {
-			q.further = append(q.further, m.id)
+	for i := range q.roles {
+		if m := &q.roles[i]; m.kind == rolePreference && m.id != none && len(q.tieTerms) < maxTieTerms {
+			q.tieTerms = append(q.tieTerms, m.id)
 		}
 	}
 
-	for i := range q.units {
-		if q.units[i].again {
-			q.again |= 1 << i
+	for i := range q.terms {
+		if q.terms[i].repeated {
+			q.repeated |= 1 << i
 		}
-		if q.units[i].year && len(q.units) > 1 {
+		if q.terms[i].year && len(q.terms) > 1 {
 			q.optional |= 1 << i
 		}
 	}
@@ -180,18 +180,18 @@ func (q *query) choose(ix *Index) {
 
 // index returns the place of the unit with this text, or -1.
 func (q *query) index(text []byte) int {
-	for i := range q.units {
-		if bytes.Equal(q.units[i].text, text) {
+	for i := range q.terms {
+		if bytes.Equal(q.terms[i].text, text) {
 			return i
 		}
 	}
 	return -1
 }
 
-// unitAt reads the unit that begins at token i.
-func (q *query) unitAt(ix *Index, i int) unit {
+// termAt reads the unit that begins at token i.
+func (q *query) termAt(ix *Index, i int) queryTerm {
 	tokens := q.norm.tokens
-	u := unit{first: i, til: q.numberEnd(ix, i), start: tokens[i].start, stem: tokens[i].stem}
+	u := queryTerm{first: i, til: q.numberEnd(ix, i), start: tokens[i].start, stem: tokens[i].stem}
 	u.number = u.til > i+1 || tokens[i].hash
 	if u.til < len(tokens) && tokens[u.til].before == '/' {
 		// What stands behind a slash is the total, if the number before it is one.
@@ -215,7 +215,7 @@ func (q *query) unitAt(ix *Index, i int) unit {
 	u.text = q.norm.text[u.start:u.end]
 
 	// Keyboards have no ♂ and ♀: "nidoran m" is what people write.
-	if len(u.text) == 1 && len(q.units) > 0 && string(q.units[len(q.units)-1].text) == "nidoran" {
+	if len(u.text) == 1 && len(q.terms) > 0 && string(q.terms[len(q.terms)-1].text) == "nidoran" {
 		u.text = genderOf(u.text)
 	}
 
@@ -239,7 +239,7 @@ func clipWord(w []byte) []byte {
 
 // isRange says whether two tokens are both plain integers.
 func (q *query) isRange(i, k int) bool {
-	return collector.IsInteger(q.norm.word(q.norm.tokens[i])) && collector.IsInteger(q.norm.word(q.norm.tokens[k]))
+	return cardvocab.IsInteger(q.norm.word(q.norm.tokens[i])) && cardvocab.IsInteger(q.norm.word(q.norm.tokens[k]))
 }
 
 // numberEnd returns the end of the tokens that are one number: those tied by dashes and low lines,
@@ -277,8 +277,8 @@ func (q *query) numberKey(i, til int) []byte {
 		for at, b := range word {
 			q.key = append(q.key, b)
 			// The key grows as NumberKey would make it of the whole.
-			mark := len(q.key) - 1
-			q.key = collector.ExtendKey(q.key, mark, at == 0 && k > i)
+			last := len(q.key) - 1
+			q.key = cardvocab.NormaliseLastDigit(q.key, last, at == 0 && k > i)
 		}
 	}
 
@@ -287,32 +287,32 @@ func (q *query) numberKey(i, til int) []byte {
 
 // isNumberWord says whether the word has a digit.
 func isNumberWord(w []byte) bool {
-	return slices.ContainsFunc(w, collector.IsDigit)
+	return slices.ContainsFunc(w, cardvocab.IsDigit)
 }
 
 // findNumbers lists the numbers that the units may mean: each that has a digit, and up to three
 // neighbours that are a known number together ("op05 119", "tg 23").
 func (q *query) findNumbers(ix *Index) {
-	for i := range q.units {
+	for i := range q.terms {
 		q.readNumber(ix, i)
-		for til := i + 2; til <= min(i+3, len(q.units)); til++ {
+		for til := i + 2; til <= min(i+3, len(q.terms)); til++ {
 			q.joinNumber(ix, i, til)
 		}
 	}
 }
 
 func (q *query) readNumber(ix *Index, i int) {
-	u := &q.units[i]
-	number := numberReading{bits: 1 << i, exact: none, tail: none, total: u.total}
+	u := &q.terms[i]
+	number := numberCandidate{bits: 1 << i, exact: none, tail: none, total: u.total}
 	switch {
-	case collector.IsInteger(u.text):
+	case cardvocab.IsInteger(u.text):
 		if !u.number {
 			number.class = bareNumber
 		}
 	case !isNumberWord(u.text) && u.total == 0:
 		// A number of letters alone (Unown's) only counts behind the name, more than one letter at the end.
-		alone := len(u.text) == 1 && len(q.units) > 1
-		if !alone && (i == 0 || i != len(q.units)-1 || len(u.text) > 5) {
+		alone := len(u.text) == 1 && len(q.terms) > 1
+		if !alone && (i == 0 || i != len(q.terms)-1 || len(u.text) > 5) {
 			return
 		}
 		number.class = bareNumber
@@ -329,7 +329,7 @@ func (q *query) readNumber(ix *Index, i int) {
 		number.exact = ix.findNumber(q.numberKey(u.first, u.til-1))
 	}
 
-	if collector.IsInteger(u.text) && u.total == 0 {
+	if cardvocab.IsInteger(u.text) && u.total == 0 {
 		q.key = slices.Insert(q.key, 0, tailMark[0])
 		number.tail = ix.findNumber(q.key)
 	}
@@ -345,21 +345,22 @@ func (q *query) joinNumber(ix *Index, i, til int) {
 	// A set's code and a number may stand apart: "op05 119".
 	integers := true
 	for k := i; k < til; k++ {
-		u := &q.units[k]
-		if k > i && (!isNumberWord(u.text) || u.first != q.units[k-1].til || q.units[k-1].total > 0) {
+		u := &q.terms[k]
+		if k > i && (!isNumberWord(u.text) || u.first != q.terms[k-1].til || q.terms[k-1].total > 0) {
 			return
 		}
-		integers = integers && collector.IsInteger(u.text)
+		integers = integers && cardvocab.IsInteger(u.text)
 	}
 
 	if integers {
 		return
 	}
 
-	key := q.numberKey(q.units[i].first, q.units[til-1].til)
+	key := q.numberKey(q.terms[i].first, q.terms[til-1].til)
 	if exact := ix.findNumber(key); exact != none {
 		bits := uint8(1<<til - 1<<i)
-		q.numbers = append(q.numbers, numberReading{bits: bits, exact: exact, tail: none, total: q.units[til-1].total})
+		q.numbers = append(q.numbers,
+			numberCandidate{bits: bits, exact: exact, tail: none, total: q.terms[til-1].total})
 	}
 }
 

@@ -3,75 +3,78 @@ package text
 import "math/bits"
 
 // A class says how well a word of the query was found, best first. Four bits a word.
-type class = uint8
+type matchClass = uint8
 
 const (
-	exactName    class = iota // a word of the name, its joined form or stem; or a number written as one
-	exactBeside               // a word of what qualifies the name, of the set's name, or its code
-	bareNumber                // an integer that is the card's number
-	prefixName                // the beginning of a word of the name
-	prefixBeside              //
-	typoName                  // a word of the name with one error
-	typoBeside                //
-	startName                 // the beginning of a word of the name with one error
-	startBeside               //
-	typosName                 // a word of the name with two errors
-	typosBeside               //
-	soundName                 // a word of the name that sounds like it
-	soundBeside               //
-	missing      class = 15   // not at all
+	exactName            matchClass = iota // a word of the name, its joined form or stem; or a number written as one
+	exactQualifier                         // a word of what qualifies the name, of the set's name, or its code
+	bareNumber                             // an integer that is the card's number
+	prefixName                             // the beginning of a word of the name
+	prefixQualifier                        //
+	typoName                               // a word of the name with one error
+	typoQualifier                          //
+	fuzzyPrefixName                        // the beginning of a word of the name with one error
+	fuzzyPrefixQualifier                   //
+	twoTyposName                           // a word of the name with two errors
+	twoTyposQualifier                      //
+	phoneticName                           // a word of the name that sounds like it
+	phoneticQualifier                      //
+	missing              matchClass = 15   // not at all
 )
 
-// asideOf turns a class of a name word into that of a word beside the name, which counts slightly
-// less.
-func asideOf(c class) class { return c + 1 }
+// qualifierClass turns a class of a name word into that of a word beside the name, which counts
+// slightly less.
+func qualifierClass(c matchClass) matchClass { return c + 1 }
 
 // What a class counts for in the levels of the score.
 var (
 	classTypos = [16]uint64{
-		typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2,
-		soundName: 3, soundBeside: 3,
+		typoName: 1, typoQualifier: 1, fuzzyPrefixName: 1, fuzzyPrefixQualifier: 1, twoTyposName: 2,
+		twoTyposQualifier: 2,
+		phoneticName:      3, phoneticQualifier: 3,
 	}
-	classBorrowed = [16]uint64{
-		exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
-		typosBeside: 1, soundBeside: 1,
+	classOutsideName = [16]uint64{
+		exactQualifier: 1, bareNumber: 1, prefixQualifier: 1, typoQualifier: 1, fuzzyPrefixQualifier: 1,
+		twoTyposQualifier: 1, phoneticQualifier: 1,
 	}
-	classInexact = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
+	classInexact = [16]uint64{prefixName: 1, prefixQualifier: 1, fuzzyPrefixName: 1, fuzzyPrefixQualifier: 1}
 )
 
-// costs are the classes of all words of a query, four bits each, the first word lowest. Words
+// classes are the classes of all words of a query, four bits each, the first word lowest. Words
 // beyond the query's last count as found.
-type costs uint32
+type matchClasses uint32
 
 // allMissing returns the costs of n words none of which was found.
-func allMissing(n int) costs { return costs(1<<(4*n) - 1) }
+func allMissing(n int) matchClasses { return matchClasses(1<<(4*n) - 1) }
 
-func (cs costs) at(word int) class { return class(cs>>(4*word)) & 15 }
+func (cs matchClasses) at(word int) matchClass { return matchClass(cs>>(4*word)) & 15 }
 
-// away are the words that are missing, the lowest bit of each.
-func (cs costs) away() costs { return cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111 }
+// unmatched are the words that are missing, the lowest bit of each.
+func (cs matchClasses) unmatched() matchClasses {
+	return cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111
+}
 
-// units are the words whose lowest bit is set.
-func (cs costs) units() (units uint8) {
-	for word := range maxUnits {
-		units |= uint8(cs>>(4*word)&1) << word
+// terms are the words whose lowest bit is set.
+func (cs matchClasses) terms() (terms uint8) {
+	for word := range maxQueryTerms {
+		terms |= uint8(cs>>(4*word)&1) << word
 	}
-	return units
+	return terms
 }
 
 // improve lowers the classes of the words in set to at most to.
-func (cs costs) improve(set uint8, to class) costs {
+func (cs matchClasses) improve(set uint8, to matchClass) matchClasses {
 	for ; set != 0; set &= set - 1 {
 		shift := 4 * bits.TrailingZeros8(set)
-		if class(cs>>shift)&15 > to {
-			cs = cs&^(15<<shift) | costs(to)<<shift
+		if matchClass(cs>>shift)&15 > to {
+			cs = cs&^(15<<shift) | matchClasses(to)<<shift
 		}
 	}
 	return cs
 }
 
 // best takes the better class of each word.
-func (cs costs) best(other costs) costs {
+func (cs matchClasses) best(other matchClasses) matchClasses {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
 		if better := other >> shift & 15; better < cs>>shift&15 {
 			cs = cs&^(15<<shift) | better<<shift
@@ -81,39 +84,39 @@ func (cs costs) best(other costs) costs {
 }
 
 // A finding is what a search found out about one title or set.
-type finding struct {
-	stamp uint32 // of the search; of an older one, all else is void
-	costs costs
-	cover uint32 // the words of the name that the query covers
+type candidate struct {
+	stamp   uint32 // of the search; of an older one, all else is void
+	classes matchClasses
+	covered uint32 // the words of the name that the query covers
 	// further are the words beyond the units that it has, and twice the units that it has twice.
-	further  uint16
-	twice    uint8
-	named    bool  // the query is the whole name of the set and nothing else
-	byNumber bool  // of a title: its cards come by their numbers
-	last     int8  // the last of the words covered
-	swaps    uint8 // how often the query's order left the name's
-	lost     uint8 // the weight of the words that it does not have, once all are noted
+	tieTerms      uint16
+	repeated      uint8
+	named         bool  // the query is the whole name of the set and nothing else
+	byNumber      bool  // of a title: its cards come by their numbers
+	last          int8  // the last of the words covered
+	swaps         uint8 // how often the query's order left the name's
+	missingWeight uint8 // the weight of the words that it does not have, once all are noted
 }
 
 // hit notes that the words in set were found as class c in the words of the name in mask. One word
 // of the query covers one word of the name, unless it was typed repeatedly: then set is in again.
-func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
-	if mask&beside != 0 {
-		c = asideOf(c)
+func (f *candidate) hit(set uint8, c matchClass, mask uint32, repeated uint8) {
+	if mask&qualifierBit != 0 {
+		c = qualifierClass(c)
 	}
 
 	// Only a better class counts; the same one again says nothing new, unless it was typed again.
-	better := f.costs.improve(set, c)
-	mask &^= beside
-	if better == f.costs {
-		if set&again != 0 {
-			f.hitAgain(set&again, c, mask)
+	better := f.classes.improve(set, c)
+	mask &^= qualifierBit
+	if better == f.classes {
+		if set&repeated != 0 {
+			f.hitRepeated(set&repeated, c, mask)
 		}
 		return
 	}
 
-	f.costs = better
-	f.cover |= mask
+	f.classes = better
+	f.covered |= mask
 	if mask == 0 {
 		return
 	}
@@ -128,17 +131,18 @@ func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 	f.last = int8(bits.TrailingZeros32(ahead))
 }
 
-// hitAgain notes that words that were typed repeatedly were found in other words of the name, too.
-func (f *finding) hitAgain(set uint8, c class, mask uint32) {
-	have := f.costs.at(bits.TrailingZeros8(set))
-	if c != have && c > exactBeside {
+// hitRepeated notes that words that were typed repeatedly were found in other words of the name,
+// too.
+func (f *candidate) hitRepeated(set uint8, c matchClass, mask uint32) {
+	have := f.classes.at(bits.TrailingZeros8(set))
+	if c != have && c > exactQualifier {
 		return
 	}
 
-	if mask&^f.cover != 0 && c <= exactBeside {
-		f.twice |= set
+	if mask&^f.covered != 0 && c <= exactQualifier {
+		f.repeated |= set
 	}
-	f.cover |= mask
+	f.covered |= mask
 }
 
 // How well a number hit fits.
@@ -152,68 +156,68 @@ const (
 
 // Places of the levels of the order in docs/SEARCH.md in a score, from the highest down.
 const (
-	missingAt = 50 // the weight of the words that are missing
-	dropAt    = 42 // which: those on the right are dropped first
-	typosAt   = 37
-	furtherAt = 33 // words beyond the eight, and repeated ones, that the card does not have
-	partAt    = 32 // not the exact full name
-	unmetAt   = 28 // preferences that the card does not have
-	borrowAt  = 23 // words found beside the name or as a bare number ("slightly less than name words")
-	numberAt  = 21
-	setAt     = 20 // not the whole set name
-	inexactAt = 16
-	fitAt     = 4 // fame less extra name words
-	swapsAt   = 0
+	missingAt     = 50 // the weight of the words that are missing
+	dropAt        = 42 // which: those on the right are dropped first
+	typosAt       = 37
+	tieTermsAt    = 33 // words beyond the eight, and repeated ones, that the card does not have
+	partAt        = 32 // not the exact full name
+	unmetAt       = 28 // preferences that the card does not have
+	outsideNameAt = 23 // words found beside the name or as a bare number ("slightly less than name words")
+	numberAt      = 21
+	setAt         = 20 // not the whole set name
+	inexactAt     = 16
+	fitAt         = 4 // fame less extra name words
+	swapsAt       = 0
 
 	fitZero = 1 << 11
 )
 
-// furtherMissing is how many of the words beyond the units, and of the words typed repeatedly, a card
-// does not have, whose title and set were found so.
-func (q *query) furtherMissing(f, set *finding) uint64 {
-	if q.again == 0 && q.counted == 0 {
+// missingTieTerms is how many of the words beyond the units, and of the words typed repeatedly, a
+// card does not have, whose title and set were found so.
+func (q *query) missingTieTerms(f, set *candidate) uint64 {
+	if q.repeated == 0 && q.overflow == 0 {
 		return 0
 	}
 
 	var have uint16
-	var once, twice uint8
-	for _, one := range [...]*finding{f, set} {
+	var once, repeated uint8
+	for _, one := range [...]*candidate{f, set} {
 		if one == nil {
 			continue
 		}
-		have |= one.further
-		exact := one.costs.exact(q.again)
-		twice |= one.twice | once&exact
+		have |= one.tieTerms
+		exact := one.classes.exact(q.repeated)
+		repeated |= one.repeated | once&exact
 		once |= exact
 	}
 
-	have &= 1<<q.counted - 1
-	return uint64(q.counted - bits.OnesCount16(have) + bits.OnesCount8(q.again&^twice))
+	have &= 1<<q.overflow - 1
+	return uint64(q.overflow - bits.OnesCount16(have) + bits.OnesCount8(q.repeated&^repeated))
 }
 
 // exact are those of some units that were found as they were typed.
-func (cs costs) exact(units uint8) (exact uint8) {
-	for rest := units; rest != 0; rest &= rest - 1 {
-		if word := bits.TrailingZeros8(rest); cs.at(word) <= exactBeside {
+func (cs matchClasses) exact(terms uint8) (exact uint8) {
+	for rest := terms; rest != 0; rest &= rest - 1 {
+		if word := bits.TrailingZeros8(rest); cs.at(word) <= exactQualifier {
 			exact |= 1 << word
 		}
 	}
 	return exact
 }
 
-// extraBits are the bits of the words that qualify a name.
-func (t *title) extraBits() uint32 {
-	n := bits.OnesCount32(t.core)
-	return 1<<(n+int(t.extra)) - 1<<n
+// qualifierMask are the bits of the words that qualify a name.
+func (t *nameGroup) qualifierMask() uint32 {
+	n := bits.OnesCount32(t.nameBits)
+	return 1<<(n+int(t.qualifierCount)) - 1<<n
 }
 
 // score packs the levels for a card of title t found as f (nil: not found). unmet is what it lacks of
 // the preferences.
-func (q *query) score(ev *evidence, unmet uint64, t *title, f *finding) uint64 {
-	further := q.furtherMissing(f, ev.set)
+func (q *query) score(ev *evidence, unmet uint64, t *nameGroup, f *candidate) uint64 {
+	tieTerms := q.missingTieTerms(f, ev.set)
 	var drop, typos, borrowed, inexact, worst uint64
-	aside := false // a word stands beside the name as it was typed
-	for word := range q.units {
+	hasQualifier := false // a word stands beside the name as it was typed
+	for word := range q.terms {
 		c := ev.all.at(word)
 		if q.optional>>word&1 != 0 {
 			if c == missing {
@@ -229,30 +233,30 @@ func (q *query) score(ev *evidence, unmet uint64, t *title, f *finding) uint64 {
 		}
 
 		typos += classTypos[c]
-		borrowed += classBorrowed[c]
+		borrowed += classOutsideName[c]
 		inexact += classInexact[c]
-		aside = aside || c == exactBeside
+		hasQualifier = hasQualifier || c == exactQualifier
 		worst = max(worst, uint64(c))
 	}
 
-	score := uint64(min(ev.lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt |
-		min(further, 15)<<furtherAt | min(unmet, 15)<<unmetAt |
-		borrowed<<borrowAt | ev.number<<numberAt | inexact<<inexactAt
-	full := ev.lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
+	score := uint64(min(ev.missingWeight, 255))<<missingAt | drop<<dropAt | typos<<typosAt |
+		min(tieTerms, 15)<<tieTermsAt | min(unmet, 15)<<unmetAt |
+		borrowed<<outsideNameAt | ev.number<<numberAt | inexact<<inexactAt
+	full := ev.missingWeight == 0 && worst <= uint64(bareNumber) && f != nil && f.covered&t.nameBits == t.nameBits
 	if ev.wholeSet && ev.set.named {
 		full = true
 	}
-	if full && aside {
+	if full && hasQualifier {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
-		full = ev.wholeSet || ev.set == nil && (f.cover|t.soft)&^t.core == t.extraBits()
+		full = ev.wholeSet || ev.set == nil && (f.covered|t.traitBits)&^t.nameBits == t.qualifierMask()
 	}
 
 	if !full {
 		score |= 1 << partAt
 	}
 
-	if !ev.wholeSet || !aside {
+	if !ev.wholeSet || !hasQualifier {
 		score |= 1 << setAt
 	}
 
@@ -261,11 +265,11 @@ func (q *query) score(ev *evidence, unmet uint64, t *title, f *finding) uint64 {
 	worse := 0
 	switch {
 	case f != nil:
-		worse = fitUnits*bits.OnesCount32(t.core&^f.cover) - int(t.fame)
-		worse += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(f.cover&^t.core))
+		worse = fitStep*bits.OnesCount32(t.nameBits&^f.covered) - int(t.popularity)
+		worse += fitStep / 4 * (int(t.qualifierCount) - bits.OnesCount32(f.covered&^t.nameBits))
 		score |= uint64(min(f.swaps, 15)) << swapsAt
 	case q.unpriced:
-		worse = -int(t.fame)
+		worse = -int(t.popularity)
 	}
 	return score | uint64(fitZero+worse)<<fitAt
 }

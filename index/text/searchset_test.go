@@ -35,8 +35,8 @@ func readRows(t *testing.T, file string) (rows []row) {
 		}
 
 		r := row{query: cells[0], game: cells[1], name: cells[2]}
-		for note := range strings.SplitSeq(cells[3], "; ") {
-			key, value, _ := strings.Cut(note, "=")
+		for setting := range strings.SplitSeq(cells[3], "; ") {
+			key, value, _ := strings.Cut(setting, "=")
 			switch key {
 			case "tier":
 				r.tier = value
@@ -79,8 +79,8 @@ func (r row) misses(found []*testCard) string {
 	return "found " + first.name + " | " + first.number + " | " + first.set
 }
 
-// pass runs a search set, logs the rows that fail and returns the share that pass, by tier.
-func pass(t *testing.T, c *testCatalog, rows []row) map[string]float64 {
+// runSearchSet runs a search set, logs the rows that fail and returns the share that pass, by tier.
+func runSearchSet(t *testing.T, c *testCatalog, rows []row) map[string]float64 {
 	t.Helper()
 	good := map[string]int{}
 	all := map[string]int{}
@@ -119,7 +119,7 @@ func mapKeys(m map[string]int) func(func(string) bool) {
 func TestSearchSet(t *testing.T) {
 	c := officialCatalog(t)
 	rows := readRows(t, filepath.Join(dataFolder(t), "search-queries.tsv"))
-	share := pass(t, c, rows)
+	share := runSearchSet(t, c, rows)
 	if share["1"] < 1 || share["2"] < 0.9 {
 		t.Errorf("tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
 	}
@@ -131,7 +131,7 @@ func TestSearchSet(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	share = pass(t, &testCatalog{cards: c.cards, index: index}, rows)
+	share = runSearchSet(t, &testCatalog{cards: c.cards, index: index}, rows)
 	if share["1"] < 1 || share["2"] < 0.9 {
 		t.Errorf("without totals, tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
 	}
@@ -146,7 +146,7 @@ func TestSearchSetInTCGCSV(t *testing.T) {
 	for _, file := range []string{
 		filepath.Join(dataFolder(t), "search-queries.tsv"), filepath.Join("testdata", "queries.tsv"),
 	} {
-		share := pass(t, plain, readRows(t, file))
+		share := runSearchSet(t, plain, readRows(t, file))
 		if share["1"] < 0.95 || share["2"] < 0.9 {
 			t.Errorf("%s: tier 1 passes %.3f, tier 2 %.3f", filepath.Base(file), share["1"], share["2"])
 		}
@@ -174,16 +174,16 @@ func spelledPlainly(c *testCatalog) *testCatalog {
 	return &plain
 }
 
-// respell writes a card of TCGCSV the way the expectations of the search sets are written.
+// appendTyped writes a card of TCGCSV the way the expectations of the search sets are written.
 func (c *testCard) respell() {
 	delta := strings.Contains(c.name, "(Delta Species)") || strings.Contains(c.name, " Delta)")
 	c.name = brackets.Replace(c.name)
-	c.name = asides.ReplaceAllStringFunc(c.name, func(aside string) string {
+	c.name = asides.ReplaceAllStringFunc(c.name, func(qualifier string) string {
 		switch {
-		case strings.HasPrefix(c.name, "Unown [") && len(strings.TrimSpace(aside)) == 3:
-			return " " + strings.TrimSpace(aside)
-		case strings.Contains(aside, "Bonez"), strings.Contains(aside, "Galdino"):
-			return "(" + strings.Trim(aside, " []") + ")"
+		case strings.HasPrefix(c.name, "Unown [") && len(strings.TrimSpace(qualifier)) == 3:
+			return " " + strings.TrimSpace(qualifier)
+		case strings.Contains(qualifier, "Bonez"), strings.Contains(qualifier, "Galdino"):
+			return "(" + strings.Trim(qualifier, " []") + ")"
 		}
 		return ""
 	})
@@ -202,7 +202,7 @@ func (c *testCard) respell() {
 
 func TestOwnSearchSet(t *testing.T) {
 	c := officialCatalog(t)
-	share := pass(t, c, readRows(t, filepath.Join("testdata", "queries.tsv")))
+	share := runSearchSet(t, c, readRows(t, filepath.Join("testdata", "queries.tsv")))
 	if share["1"] < 1 || share["2"] < 0.9 {
 		t.Errorf("tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
 	}

@@ -3,7 +3,7 @@ package text
 import (
 	"strings"
 
-	"ninepocket/collector"
+	"ninepocket/cardvocab"
 )
 
 // A traitReader finds the traits of cards: what their rarities, printings, names' qualifiers, sets
@@ -11,39 +11,40 @@ import (
 type traitReader struct {
 	corpus Corpus
 	norm   normaliser
-	known  map[string]collector.Traits
+	known  map[string]cardvocab.Traits
 	// rarities are apart: "L" says more as a rarity than elsewhere.
-	rarities map[string]collector.Traits
+	rarities map[string]cardvocab.Traits
 	// current is what the finishes of the card at hand say; finish adds one to it.
-	current collector.Traits
+	current cardvocab.Traits
 	finish  func(string)
 }
 
 func newTraitReader(corpus Corpus) traitReader {
-	return traitReader{corpus: corpus, known: map[string]collector.Traits{}, rarities: map[string]collector.Traits{}}
+	return traitReader{corpus: corpus, known: map[string]cardvocab.Traits{}, rarities: map[string]cardvocab.Traits{}}
 }
 
-// of returns the traits of card i.
-func (tr *traitReader) of(i int) collector.Traits {
+// entries returns the traits of card i.
+func (tr *traitReader) of(i int) cardvocab.Traits {
 	name := tr.corpus.Name(i)
-	all := tr.recall(tr.rarities, tr.corpus.Rarity(i), collector.RarityTraits) | tr.say(tr.corpus.Printing(i))
+	all := tr.cached(tr.rarities, tr.corpus.Rarity(i), cardvocab.RarityTraits) | tr.traitsOf(tr.corpus.Printing(i))
 
 	// What stands in brackets behind a name qualifies it.
 	if at := strings.IndexAny(name, "(["); at >= 0 {
-		all |= tr.say(name[at:])
+		all |= tr.traitsOf(name[at:])
 	}
 	if isTagTeam(name) {
-		all |= collector.TagTeam
+		all |= cardvocab.TagTeam
 	}
-	all |= tr.say(tr.corpus.SetName(i)) & (collector.Shadowless | collector.Promo | collector.AltArt | collector.Shiny)
+	ofSets := cardvocab.Shadowless | cardvocab.Promo | cardvocab.AltArt | cardvocab.Shiny
+	all |= tr.traitsOf(tr.corpus.SetName(i)) & ofSets
 
 	// Without finishes, rarity says whether a card shines: "Rare Holo", "Rare".
 	tr.current = 0
 	if tr.finish == nil {
 		tr.finish = func(finish string) {
-			tr.current |= tr.say(finish)
-			if tr.say(finish)&(collector.Holo|collector.Reverse) == 0 && finish != "" {
-				tr.current |= collector.NonHolo
+			tr.current |= tr.traitsOf(finish)
+			if tr.traitsOf(finish)&(cardvocab.Holo|cardvocab.Reverse) == 0 && finish != "" {
+				tr.current |= cardvocab.NonHolo
 			}
 		}
 	}
@@ -51,9 +52,9 @@ func (tr *traitReader) of(i int) collector.Traits {
 
 	switch {
 	case tr.current != 0:
-		all = all&^(collector.Holo|collector.NonHolo) | tr.current
-	case all&(collector.Common|collector.Uncommon|collector.AnyRare) != 0 && all&collector.Holo == 0:
-		all |= collector.NonHolo
+		all = all&^(cardvocab.Holo|cardvocab.NonHolo) | tr.current
+	case all&(cardvocab.Common|cardvocab.Uncommon|cardvocab.AnyRare) != 0 && all&cardvocab.Holo == 0:
+		all |= cardvocab.NonHolo
 	}
 
 	return all
@@ -65,15 +66,15 @@ func isTagTeam(name string) bool {
 	return several && strings.Contains(behind, "GX")
 }
 
-// say returns the traits that a text says.
-func (tr *traitReader) say(text string) collector.Traits {
-	return tr.recall(tr.known, text, collector.TraitsOf)
+// traitsOf returns the traits that a text says.
+func (tr *traitReader) traitsOf(text string) cardvocab.Traits {
+	return tr.cached(tr.known, text, cardvocab.TraitsOf)
 }
 
-// recall returns the traits of a text by its words, if they are not known yet.
-func (tr *traitReader) recall(
-	known map[string]collector.Traits, text string, of func([]string) collector.Traits,
-) collector.Traits {
+// cached returns the traits of a text by its words, if they are not known yet.
+func (tr *traitReader) cached(
+	known map[string]cardvocab.Traits, text string, of func([]string) cardvocab.Traits,
+) cardvocab.Traits {
 	traits, ok := known[text]
 	if !ok {
 		traits = of(tr.norm.words(text))
@@ -89,10 +90,10 @@ const lastFirstEdition = 2001
 // unmet says how far a card is from the preferences of a query: 0 for one that it has, 1 for one
 // that it comes near, 2 for one that it has not.
 func (s *search) unmet(card uint32) (sum uint64) {
-	for _, wish := range s.query.wishes {
+	for _, preference := range s.query.preferences {
 		switch {
-		case s.ix.traits[card]&wish.Have != 0:
-		case s.ix.comesNear(card, wish):
+		case s.ix.traits[card]&preference.Exact != 0:
+		case s.ix.comesNear(card, preference):
 			sum++
 		default:
 			sum += 2
@@ -103,20 +104,21 @@ func (s *search) unmet(card uint32) (sum uint64) {
 }
 
 // Traits are what card says beside its name: its rarity, its finishes, its edition.
-func (ix *Index) Traits(card uint32) collector.Traits { return ix.traits[card] }
+func (ix *Index) Traits(card uint32) cardvocab.Traits { return ix.traits[card] }
 
-// OnlyNear reports whether a card has not what words wish for, but comes near it.
-func (ix *Index) OnlyNear(card uint32, words string) bool {
-	wish, ok := collector.FindWish([]byte(strings.ReplaceAll(words, " ", "")))
-	return ok && ix.traits[card]&wish.Have == 0 && ix.comesNear(card, wish)
+// NearlyMatches reports whether a card has not what words wish for, but comes near it.
+func (ix *Index) NearlyMatches(card uint32, words string) bool {
+	preference, ok := cardvocab.FindPreference([]byte(strings.ReplaceAll(words, " ", "")))
+	return ok && ix.traits[card]&preference.Exact == 0 && ix.comesNear(card, preference)
 }
 
 // comesNear says whether a card has what is wished for, or comes near it.
-func (ix *Index) comesNear(card uint32, wish collector.Wish) bool {
-	if ix.traits[card]&(wish.Have|wish.Near) != 0 {
+func (ix *Index) comesNear(card uint32, preference cardvocab.Preference) bool {
+	if ix.traits[card]&(preference.Exact|preference.Near) != 0 {
 		return true
 	}
 
 	set := ix.setOf[card]
-	return wish.Have&collector.First != 0 && set >= 0 && ix.setYear[set] > 0 && ix.setYear[set] <= lastFirstEdition
+	return preference.Exact&cardvocab.First != 0 && set >= 0 && ix.setYear[set] > 0 &&
+		ix.setYear[set] <= lastFirstEdition
 }

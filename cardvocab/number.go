@@ -1,0 +1,104 @@
+package cardvocab
+
+import (
+	"bytes"
+	"strings"
+)
+
+// NumberKey returns the canonical form of a collector number, the form in which numbers are
+// compared for the number filter (decision 23): Lower case, without spaces, signs, padding zeros
+// and the "/total". "004/102" and "#4" give "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16"
+// give "op1-16", "OP05-119_p1" gives "op5-119p1". A number without a letter or digit (Unown's "!"
+// and "?") is its own key; an empty number has an empty key.
+func NumberKey(number string) string {
+	var buf [48]byte
+	return string(appendNumberKey(buf[:0], number))
+}
+
+// NumberBase returns the key of the number that a parallel belongs to: "op5-119" for "OP05-119_p1"
+// and for "OP05-119" itself. Filing a card under both its NumberKey and its NumberBase makes a base
+// number match its parallels (decision 23).
+func NumberBase(number string) string { return NumberKey(TrimParallel(number)) }
+
+// NumberTotal returns the canonical form of what stands behind the slash of a number, "" when
+// nothing does: "102" for "4/102", "tg30" for "TG23/TG30".
+func NumberTotal(number string) string {
+	_, total, _ := strings.Cut(number, "/")
+	return NumberKey(total)
+}
+
+// TrimParallel cuts the "_p1" or "_r2" by which One Piece numbers tell their parallels apart.
+func TrimParallel(number string) string {
+	number = strings.TrimSpace(number)
+	i := strings.LastIndexByte(number, '_')
+	// The kind and a number of its own, to the end.
+	if i >= 0 && i+2 < len(number) && strings.IndexByte("pPrR", number[i+1]) >= 0 && IsInteger(number[i+2:]) {
+		return number[:i]
+	}
+	return number
+}
+
+// appendNumberKey appends NumberKey(number) to an empty key. A "-" is kept between two runs of digits,
+// and only there.
+func appendNumberKey(key []byte, number string) []byte {
+	// The total is compared by itself.
+	printed, _, _ := strings.Cut(number, "/")
+	var buf [48]byte
+
+	plain := appendPlainText(buf[:0], printed)
+	// A sign since the last letter or digit.
+	split := false
+	for i := 0; i < len(plain); {
+		r, size := DecodeRune(plain[i:])
+		if IsWordRune(r) {
+			mark := len(key)
+			key = NormaliseLastDigit(append(key, plain[i:i+size]...), mark, split)
+		}
+		split = !IsWordRune(r)
+		i += size
+	}
+
+	if len(key) == 0 {
+		return append(key, bytes.TrimSpace(plain)...)
+	}
+	return key
+}
+
+// NormaliseLastDigit looks at the sign that was appended at mark: a digit that follows digits
+// across a sign gets a "-" before it, and a digit that follows a leading zero replaces it.
+func NormaliseLastDigit(dst []byte, mark int, split bool) []byte {
+	c := dst[mark]
+	if !IsDigit(c) || mark == 0 || len(dst) != mark+1 || !IsDigit(dst[mark-1]) {
+		return dst
+	}
+	if split {
+		return append(dst[:mark], '-', c)
+	}
+
+	if dst[mark-1] == '0' && (mark == 1 || !IsDigit(dst[mark-2])) {
+		dst[mark-1] = c
+		return dst[:mark]
+	}
+
+	return dst
+}
+
+// NumberTail returns the number within its set of a key like "op5-119" ("119"), or "" for a key of
+// another form.
+func NumberTail(key string) string {
+	head, tail, ok := strings.Cut(key, "-")
+	if !ok {
+		// Letters and a single number behind a dash, like P-001, are written "p1" as a key.
+		head = strings.TrimRight(key, "0123456789")
+		if len(head) != 1 || head == key {
+			return ""
+		}
+		return key[len(head):]
+	}
+
+	if head == "" || IsDigit(head[0]) {
+		return ""
+	}
+
+	return tail[:len(tail)-len(strings.TrimLeft(tail, "0123456789"))]
+}

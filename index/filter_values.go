@@ -1,0 +1,215 @@
+package index
+
+import (
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+
+	"ninepocket/cardvocab"
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// buildValueFilters makes what the filters by variant and by time look at.
+func (ix *Index) buildValueFilters(step func()) {
+	c := ix.c
+	n := c.Cards.ID.Len()
+	// NameHasTerm of one variant share a list. A catalog has few variants, and every lane has one
+	// of them.
+	ix.sameAs = firstOfSame(&c.Variants)
+	ix.variants = newTerms(step, n, func(card int, add func(string)) {
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
+			if c.Lanes.Cents[lane] >= 0 {
+				add(c.Variants.At(ix.sameAs[c.Lanes.Variant[lane]]))
+			}
+		}
+	})
+
+	ix.updated = make([]int64, n)
+	for card := range n {
+		text.Every(step, card)
+		at := c.Cards.UpdatedAt[card]
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
+			if c.Lanes.Cents[lane] >= 0 {
+				at = max(at, c.UpdatedAt(lane))
+			}
+		}
+		ix.updated[card] = at
+	}
+}
+
+// firstOfSame has for each variant the first one that means the same.
+func firstOfSame(variants *snapshot.Strings) []int {
+	first := make([]int, variants.Len())
+	for k := range first {
+		name := variants.At(k)
+		for first[k] < k && !cardvocab.SameVariant(variants.At(first[k]), name) {
+			first[k]++
+		}
+	}
+	return first
+}
+
+// cardsPriced are the cards that have a price in a variant, ascending; variants are told apart as in
+// histories and statistics (decision 2019).
+func (ix *Index) cardsPriced(variant string) []uint32 {
+	for k, first := range ix.sameAs {
+		if name := ix.c.Variants.At(k); name != "" && cardvocab.SameVariant(name, variant) {
+			return ix.variants.find(ix.c.Variants.At(first))
+		}
+	}
+	return nil
+}
+
+// noSets is the range of sets of a selection that looks at no set.
+const noSets = int32(-1)
+
+// released are the sets of a range of dates, both inclusive, as a range of numbers: sets are numbered
+// from the newest on, and those without a date come last.
+func (ix *Index) released(after, before snapshot.Day) (from, to int32) {
+	release := ix.c.Sets.Release
+	if before == snapshot.NoDay {
+		before = 1<<31 - 1
+	}
+	after = max(after, snapshot.NoDay+1)
+
+	first := sort.Search(len(release), func(set int) bool { return release[set] <= before })
+	end := sort.Search(len(release), func(set int) bool { return release[set] < after })
+	return int32(first), int32(max(first, end))
+}
+
+// isRestricted reports whether a selection leaves out any card.
+func (ix *Index) isRestricted(filter *compiledFilter) bool {
+	return filter.game >= 0 || len(filter.lists) > 0 || filter.from > 0 ||
+		int(filter.to) < ix.c.Cards.ID.Len() ||
+		filter.firstSet != noSets || filter.since != snapshot.NoTime
+}
+
+// Kind is a kind of value that a filter takes.
+type Kind uint8
+
+// The kinds whose values the catalog lists.
+const (
+	GameKind Kind = iota
+	SetKind
+	RarityKind
+	VariantKind
+	SeriesKind
+	NamespaceKind
+)
+
+// HasValue reports whether a filter's value is one that anything in the catalog has; where it is
+// none, nearest is the value that it is most like, "" when it is like none (decision 2006).
+func (ix *Index) HasValue(kind Kind, value string) (nearest string, known bool) {
+	c := ix.c
+	folded := cardvocab.Fold(value)
+	var all iter.Seq[string]
+
+	switch kind {
+	case GameKind:
+		_, known = ix.games.find(value)
+		all = c.Games.Slug.All()
+	case SetKind:
+		known = len(ix.setNames.Resolve(value)) > 0
+		all = func(yield func(string) bool) {
+			nearest := ix.setNames.Nearest(value)
+			for len(nearest) > 0 && yield(c.Sets.Name.At(int(nearest[0]))) {
+				nearest = nearest[1:]
+			}
+		}
+	case RarityKind:
+		known = len(ix.rarities.find(folded)) > 0
+		all = ix.rarities.displayTexts(&c.Cards.Rarity)
+	case VariantKind:
+		known = len(ix.cardsPriced(value)) > 0
+		all = c.Variants.All()
+	case SeriesKind:
+		known = len(ix.series.find(folded)) > 0
+		all = ix.series.displayTexts(&c.Sets.Series)
+	case NamespaceKind:
+		known = slices.Contains(ix.namespaces, value)
+		all = slices.Values(ix.namespaces)
+	}
+
+	if known {
+		return "", true
+	}
+	if kind == RarityKind {
+		if meant, is := sameRarity(folded, all); is {
+			return meant, false
+		}
+	}
+
+	nearest = cardvocab.Nearest(value, all)
+	if kind == GameKind && nearest == "" {
+		nearest = expandShortName(folded, all)
+	}
+	return nearest, false
+}
+
+// sameRarity is the first of all rarities that says what a value says in other words: "Holo Rare" for
+// "rare holo", "Special Illustration Rare" for "SIR". It is "" where no rarity says so, and false for
+// a value that is no name of a rarity.
+func sameRarity(folded string, all iter.Seq[string]) (meant string, is bool) {
+	want, is := cardvocab.FindPreference([]byte(folded))
+	if !is {
+		return "", false
+	}
+
+	for rarity := range all {
+		if w, ok := cardvocab.FindPreference([]byte(cardvocab.Fold(rarity))); ok && w == want {
+			return rarity, true
+		}
+	}
+	return "", true
+}
+
+// expandShortName is the one value that a short name stands for, "" for none or several: the
+// letters of "op" and "pkmn" begin as its letters do and follow each other in it. The trade's "tcg"
+// does not count.
+func expandShortName(folded string, all iter.Seq[string]) string {
+	short := strings.TrimSuffix(folded, "tcg")
+	if len(short) < minShortName {
+		return ""
+	}
+
+	meant := ""
+	times := 0
+	for value := range all {
+		if isAbbreviation(short, cardvocab.Fold(value)) {
+			meant = value
+			times++
+		}
+	}
+	if times != 1 {
+		return ""
+	}
+	return meant
+}
+
+// minShortName is how many letters a short name has at least: one letter begins many names.
+const minShortName = 2
+
+func isAbbreviation(short, long string) bool {
+	if long == "" || short[0] != long[0] {
+		return false
+	}
+	for i := range len(short) {
+		at := strings.IndexByte(long, short[i])
+		if at < 0 {
+			return false
+		}
+		long = long[at+1:]
+	}
+	return true
+}
+
+// byKey yields every term, as the first row that has it spells it.
+func (t *terms) displayTexts(texts *snapshot.Strings) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for k := 0; k < t.keys.Len() && yield(texts.At(int(t.Of(uint32(k))[0]))); {
+			k++
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ninepocket/cardvocab"
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// Lookup tells what a valuation asks beside a query (docs/MCP.md, How a list is valued).
+type Lookup struct{ ix *Index }
+
+// Lookup are the facts of the catalog.
+func (ix *Index) Lookup() Lookup { return Lookup{ix} }
+
+// BaseName is a card's name without what only qualifies it: brackets after a space and what stands
+// behind a dash between spaces, up to the end, and the card's own number.
+func BaseName(name, number string) string {
+	base := PlainName(name)
+	if at := strings.Index(base, " - "); at > 0 {
+		return base[:at]
+	}
+
+	at := strings.LastIndexByte(base, ' ')
+	if at <= 0 || number == "" || !strings.ContainsRune(base[at:], '/') {
+		return base
+	}
+	if cardvocab.NumberKey(base[at:]) == cardvocab.NumberKey(number) {
+		return strings.TrimRight(base[:at], "- ")
+	}
+	return base
+}
+
+// baseNameKey is a core as it is looked up: its words without "and", joined.
+func baseNameKey(base string) string { return strings.Join(setWords(base), "") }
+
+// ByBaseName are the cards whose core, its brackets or not, has a key: folded words without "and",
+// joined. They ascend.
+func (f Lookup) ByBaseName(key string) []uint32 { return f.ix.baseNames.find(key) }
+
+// MaxBaseNameLen is how many bytes the longest of these keys has.
+func (f Lookup) MaxBaseNameLen() int { return f.ix.baseNames.maxLen }
+
+// Game is the number of a game by its slug, in which only letters and digits count; -1 for none.
+func (f Lookup) Game(slug string) int {
+	game, ok := f.ix.games.find(slug)
+	if !ok {
+		return -1
+	}
+	return game
+}
+
+// GameHasPrefix reports whether a game's slug begins with some folded letters.
+func (f Lookup) GameHasPrefix(head string) bool {
+	return slices.ContainsFunc(f.ix.games.folded, func(game string) bool { return strings.HasPrefix(game, head) })
+}
+
+// ByNumber are the cards whose number is the one asked for, ascending (decision 23).
+func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(number) }
+
+// InSet are the cards of a set, ascending.
+func (f Lookup) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
+
+// Traits are the traits of a card (docs/SEARCH.md, Preferences).
+func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
+
+// NumberGroup tells numbers apart: cards have the same one when they have the same number, or are
+// parallels of it. False without a number.
+func (f Lookup) NumberGroup(card uint32) (group uint32, ok bool) { return f.ix.words.NumberGroup(card) }
+
+// TermID is the number of a folded word; false for one that nothing has.
+func (f Lookup) TermID(folded string) (word uint32, ok bool) { return f.ix.words.TermID(folded) }
+
+// NameHasTerm reports whether a card's name, or what qualifies it, has a word.
+func (f Lookup) NameHasTerm(card, word uint32) bool { return f.ix.words.NameHasTerm(card, word) }
+
+// SetHasTerm reports whether a card's set is called by a word, among others.
+func (f Lookup) SetHasTerm(card, word uint32) bool { return f.ix.words.SetHasTerm(card, word) }
+
+// ComparePrior is negative where a is likelier to be meant than b (docs/SEARCH.md, Order).
+func (f Lookup) ComparePrior(a, b uint32) int {
+	return cmp.Compare(f.ix.orders.priorRank[a], f.ix.orders.priorRank[b])
+}
+
+// NumberNamesSet reports whether a card is of the set that its number names, as OP05-119 does; of
+// cards whose number names none it is false.
+func (f Lookup) NumberNamesSet(card uint32) bool {
+	number := f.ix.c.Cards.Number.At(int(card))
+	set := f.ix.c.Cards.Set[card]
+	if set == snapshot.NoSet || !namesItsSet(number) {
+		return false
+	}
+	prefix, _, _ := strings.Cut(number, "-")
+	code := f.ix.c.Sets.Code.At(int(set))
+	if letters, digits, ok := strings.Cut(code, "-"); ok {
+		at := min(len(letters), len(prefix))
+		return strings.EqualFold(prefix[:at], letters) && prefix[at:] == digits
+	}
+	return strings.EqualFold(prefix, code)
+}
+
+// IsStopPhrase says whether a card is the same without some folded words, divided by spaces
+// (docs/SEARCH.md, Noise).
+func IsStopPhrase(phrase string) bool { return text.IsStopPhrase(phrase) }
+
+// StopPhrases calls each with the phrases of IsStopPhrase and IsCopyPhrase, among others.
+func StopPhrases(each func(phrase string)) { text.StopPhrases(each) }
+
+// IsCopyPhrase says whether folded words, divided by spaces, tell of another copy: a grade, a
+// language.
+func IsCopyPhrase(phrase string) bool { return text.IsCopyPhrase(phrase) }

@@ -1,0 +1,308 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"ninepocket/index/text"
+)
+
+// Sort is an order of cards (docs/API.md, GET /v1/cards).
+type Sort uint8
+
+// The orders. Relevance without words is PriceDesc (decision 22).
+const (
+	Relevance Sort = iota
+	PriceDesc
+	PriceAsc
+	Newest
+)
+
+// SortNames are the values of a sort parameter, the usual one first.
+var SortNames = []string{"relevance", "price_desc", "price_asc", "newest"}
+
+// ParseSort reads a sort parameter.
+func ParseSort(s string) (Sort, bool) {
+	k := slices.Index(SortNames, s)
+	return Sort(max(k, 0)), k >= 0
+}
+
+// Query asks for cards.
+type Query struct {
+	Filter
+	Words    string // free text; only meaningful with HasWords
+	HasWords bool
+	Sort     Sort
+}
+
+// ranked is a card with its place in an order: smaller (major, minor) comes first.
+type ranked struct {
+	major uint64
+	minor uint32
+	card  uint32
+}
+
+func (a ranked) compare(b ranked) int {
+	if major := cmp.Compare(a.major, b.major); major != 0 {
+		return major
+	}
+	return cmp.Compare(a.minor, b.minor)
+}
+
+// interpret tells what was done to the words that found some hits, of which card is the first of a page.
+func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.Note {
+	if ix.cardNamed(words) >= 0 {
+		return nil
+	}
+
+	at := slices.IndexFunc(hits, func(hit text.Hit) bool { return hit.Card == card })
+	notes := ix.words.Interpret(nil, words, hits[at])
+	for i := range notes {
+		// What comes near a wish is told by its rarity: "gold" may be a Secret Rare.
+		if note := &notes[i]; note.Kind == text.Preferred && ix.words.NearlyMatches(card, note.From) {
+			note.To = ix.c.Cards.Rarity.At(int(card))
+		}
+	}
+	return notes
+}
+
+// cardNamed is the card whose id the words are, -1 for none.
+func (ix *Index) cardNamed(words string) int {
+	words = strings.TrimSpace(words)
+	if strings.HasPrefix(words, cardPrefix) {
+		if card, ok := ix.cards.id(words); ok {
+			return card
+		}
+	}
+	return -1
+}
+
+// HasTerms reports whether words have anything to look for; a search without finds no card.
+func (ix *Index) HasTerms(words string) bool { return ix.words.HasTerms(words) }
+
+// Page is one page of cards in order.
+type Page struct {
+	Cards []uint32
+	More  bool     // whether a next page has anything
+	Last  Position // of the last card, to continue from; only meaningful with More
+}
+
+// scratch is what one query needs and gives back.
+type scratch struct {
+	hits []text.Hit
+	best []ranked
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func getScratch() *scratch {
+	s, _ := scratches.Get().(*scratch)
+	s.best = s.best[:0]
+	return s
+}
+
+func (s *scratch) release() {
+	if cap(s.hits) <= maxPooledHits {
+		scratches.Put(s)
+	}
+}
+
+// maxPooledHits is the largest scratch that goes back to the pool, in hits; larger ones are
+// garbage.
+const maxPooledHits = 1 << 16
+
+// Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
+func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
+	s := getScratch()
+	defer s.release()
+	return ix.page(s, dst, q, after, limit)
+}
+
+// CardsInterpreted is Cards for the first page of a query by words, with what was done to the words
+// for its first card.
+func (ix *Index) CardsInterpreted(dst []uint32, q Query, limit int) (page Page, notes []Note) {
+	s := getScratch()
+	defer s.release()
+	page = ix.page(s, dst, q, nil, limit)
+	if len(page.Cards) > len(dst) {
+		notes = ix.interpret(s.hits, q.Words, page.Cards[len(dst)])
+	}
+	return page, notes
+}
+
+func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit int) Page {
+	page := Page{Cards: dst}
+	filter, ok := ix.compile(q.Filter)
+	if !ok {
+		return page
+	}
+
+	bound := ranked{}
+	if after != nil {
+		bound = ix.seek(q, after)
+	}
+
+	// One card more than the page holds says whether another page follows.
+	switch {
+	case q.HasWords:
+		s.topByWords(ix, q, &filter, bound, limit+1, ix.words.Search)
+	case len(filter.lists) > 0:
+		s.topFromList(ix, q, &filter, bound, limit+1)
+	default:
+		s.topFromOrder(ix, q, &filter, bound, limit+1)
+	}
+
+	page.More = len(s.best) > limit
+	if page.More {
+		s.best = s.best[:limit]
+		page.Last = ix.position(s.best[limit-1], q)
+	}
+
+	for _, r := range s.best {
+		page.Cards = append(page.Cards, r.card)
+	}
+
+	return page
+}
+
+// topByWords leaves the best n cards that match the words and the selection, from bound on.
+func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound ranked, n int, search searcher) {
+	var accept func(uint32) bool
+	if ix.isRestricted(filter) {
+		accept = func(card uint32) bool { return ix.has(filter, card, 0) }
+	}
+
+	// Meaning does not depend on the filter: words look at the whole catalog, keep at the rest.
+	s.hits = s.hits[:0]
+	if card := ix.cardNamed(q.Words); card < 0 {
+		s.hits = search(s.hits, q.Words, accept)
+	} else if accept == nil || accept(uint32(card)) {
+		s.hits = append(s.hits, text.Hit{Card: uint32(card)})
+	}
+
+	for _, hit := range s.hits {
+		r := ranked{major: hit.Score, minor: ix.orders.priorRank[hit.Card], card: hit.Card}
+		if q.Sort != Relevance {
+			r = ranked{major: uint64(ix.orders.rank(q.Sort, hit.Card)), card: hit.Card}
+		}
+		s.offerTop(r, bound, n)
+	}
+}
+
+// topFromList leaves the best n cards of the shortest list that are in the whole selection, from
+// bound on. Lists ascend by card number, which is the rank by price, so that both price orders stop
+// at n cards.
+func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound ranked, n int) {
+	list := filter.lists[0]
+	switch q.Sort {
+	case Relevance, PriceDesc:
+		for _, card := range cut(list, uint32(bound.major), filter.to) {
+			if !s.addFromList(ix, filter, card, uint64(card), n) {
+				return
+			}
+		}
+
+	case PriceAsc:
+		s.topCheapest(ix, list, filter, bound.major, n)
+	case Newest:
+		for _, card := range list {
+			if ix.has(filter, card, 1) {
+				s.offerTop(ranked{major: uint64(ix.orders.rank(q.Sort, card)), card: card}, bound, n)
+			}
+		}
+	}
+}
+
+// topCheapest takes a list from its end: prices ascend that way, but cards of one price are in
+// catalog order both ways, and cards without a price come last.
+func (s *scratch) topCheapest(ix *Index, list []uint32, filter *compiledFilter, from uint64, n int) {
+	priced := cut(list, 0, uint32(ix.orders.priced))
+	end := 0
+	// Else the page is among the unpriced.
+	if from < uint64(ix.orders.priced) {
+		minPrice := ix.orders.price(ix.orders.byPriceAsc[from])
+		end = sort.Search(len(priced), func(i int) bool { return ix.orders.price(priced[i]) < minPrice })
+	}
+
+	for end > 0 {
+		begin := end - 1
+		for begin > 0 && ix.orders.price(priced[begin-1]) == ix.orders.price(priced[end-1]) {
+			begin--
+		}
+
+		for _, card := range priced[begin:end] {
+			if rank := uint64(ix.orders.priceAscRank[card]); rank >= from && !s.addFromList(ix, filter, card, rank, n) {
+				return
+			}
+		}
+
+		end = begin
+	}
+
+	for _, card := range list[len(priced):] {
+		if rank := uint64(ix.orders.priceAscRank[card]); rank >= from && !s.addFromList(ix, filter, card, rank, n) {
+			return
+		}
+	}
+}
+
+// addFromList adds a card of the first list if it is in the whole selection; false when that makes
+// n.
+func (s *scratch) addFromList(ix *Index, filter *compiledFilter, card uint32, rank uint64, n int) bool {
+	if ix.has(filter, card, 1) {
+		s.best = append(s.best, ranked{major: rank, card: card})
+	}
+	return len(s.best) < n
+}
+
+// topFromOrder walks the order itself from bound on and stops after n cards: without posting lists
+// most cards pass.
+func (s *scratch) topFromOrder(ix *Index, q Query, filter *compiledFilter, bound ranked, n int) {
+	from := uint64(0)
+	to := uint64(ix.c.Cards.ID.Len())
+	switch q.Sort {
+	case Relevance, PriceDesc:
+		// A price range is a range of this order.
+		from = uint64(filter.from)
+		to = uint64(filter.to)
+	case PriceAsc:
+		// A price range is a range of this order too, but its ends are where the range of numbers
+		// begins.
+		if int(filter.to) <= ix.orders.priced && filter.from < filter.to {
+			from = uint64(ix.orders.firstOfPrice(filter.to - 1))
+		}
+
+	case Newest:
+	}
+
+	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
+		card := ix.orders.at(q.Sort, uint32(rank))
+		if ix.has(filter, card, 0) {
+			s.best = append(s.best, ranked{major: rank, card: card})
+		}
+	}
+}
+
+// offerTop keeps r among the n smallest that are not before bound, in order.
+func (s *scratch) offerTop(r, bound ranked, n int) {
+	// Of a common word's cards nearly all follow those of the page.
+	if r.compare(bound) >= 0 && (len(s.best) < n || r.compare(s.best[n-1]) < 0) {
+		s.best = insertTop(s.best, r, n, ranked.compare)
+	}
+}
+
+// insertTop is the best n, which are in order, with one more in its place; the last goes where they
+// are more.
+func insertTop[T any](best []T, one T, n int, compare func(x, y T) int) []T {
+	at, _ := slices.BinarySearchFunc(best, one, compare)
+	return slices.Insert(best[:min(len(best), n-1)], at, one)
+}
+
+// Top appends the n dearest cards of a set, priced ones only (decision 22).
+func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
+	list := cut(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
+	return append(dst, list[:min(n, len(list))]...)
+}

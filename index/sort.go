@@ -1,0 +1,143 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// sortOrders are the cards of one catalog in each order that a walk may ask for. Cards are numbered
+// by price, the dearest first, so that this order needs no list.
+type sortOrders struct {
+	c *snapshot.Catalog
+
+	byPriceAsc   []uint32 // cards in price_asc order
+	priceAscRank []uint32 // the rank in asc of each card
+	byPrior      []uint32 // cards by fit, the likeliest first, equal ones in catalog order
+	priorRank    []uint32 // the rank in likely of each card
+	newest       []uint32 // cards in catalog order, which is newest
+	priced       int      // cards below this number have a display price
+}
+
+// newOrders makes the permutations of the sort orders and checks that the catalog is numbered as it
+// says.
+func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
+	n := c.Cards.ID.Len()
+	o := sortOrders{c: c, newest: inverse(c.Cards.Order)}
+
+	// A rank that two cards share leaves another one out.
+	for rank, card := range o.newest {
+		if c.Cards.Order[card] != uint32(rank) {
+			return sortOrders{}, fmt.Errorf("cards share rank %d of the catalog order", rank)
+		}
+	}
+
+	o.orderByPrior(step)
+
+	// Prices must fall with the numbers, and cards without one come last.
+	o.priced = n
+	for card := range n {
+		text.Every(step, card)
+		if c.Cards.Display[card] < 0 {
+			o.priced = min(o.priced, card)
+		} else if card > o.priced || card > 0 && o.price(uint32(card-1)) < o.price(uint32(card)) {
+			return sortOrders{}, fmt.Errorf("card %d is not in price order", card)
+		}
+	}
+
+	// Prices ascend as the numbers descend, but equal prices stay in catalog order.
+	o.byPriceAsc = make([]uint32, n)
+	for card := range o.byPriceAsc {
+		o.byPriceAsc[card] = uint32(card)
+	}
+	text.Sort(step, o.byPriceAsc[:o.priced], func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(o.price(a), o.price(b)), cmp.Compare(a, b))
+	})
+
+	o.priceAscRank = inverse(o.byPriceAsc)
+	return o, nil
+}
+
+// inverse has for each card of some in order its rank.
+func inverse(cards []uint32) []uint32 {
+	ranks := make([]uint32, len(cards))
+	for rank, card := range cards {
+		ranks[card] = uint32(rank)
+	}
+	return ranks
+}
+
+// orderByPrior orders the cards by how likely each is to be meant; without that column in the order
+// of the catalog.
+func (o *sortOrders) orderByPrior(step func()) {
+	o.byPrior = o.newest
+	o.priorRank = o.c.Cards.Order
+	prior := o.c.Fit
+	if len(prior) == 0 {
+		return
+	}
+
+	o.byPrior = slices.Clone(o.newest)
+	text.Sort(step, o.byPrior, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(prior[b], prior[a]), cmp.Compare(o.c.Cards.Order[a], o.c.Cards.Order[b]))
+	})
+
+	o.priorRank = inverse(o.byPrior)
+}
+
+// prior is how likely a card is to be meant, 0 when the catalog does not say.
+func (o *sortOrders) prior(card uint32) uint32 {
+	if len(o.c.Fit) == 0 {
+		return 0
+	}
+	return o.c.Fit[card]
+}
+
+// price is a card's display price, NoCents without one.
+func (o *sortOrders) price(card uint32) int64 { return o.c.DisplayCents(int(card)) }
+
+// priceRange is the range of numbers of cards with lo <= price <= hi.
+func (o *sortOrders) priceRange(lo, hi int64) (from, to int) {
+	from = sort.Search(o.priced, func(card int) bool { return o.price(uint32(card)) <= hi })
+	to = sort.Search(o.priced, func(card int) bool { return o.price(uint32(card)) < lo })
+	return from, max(from, to)
+}
+
+// firstOfPrice is the rank in price_asc of the first card with the same price as card.
+func (o *sortOrders) firstOfPrice(card uint32) uint32 {
+	rank := o.priceAscRank[card]
+	for rank > 0 && o.price(o.byPriceAsc[rank-1]) == o.price(card) {
+		rank--
+	}
+	return rank
+}
+
+// rank is a card's place in an order.
+func (o *sortOrders) rank(order Sort, card uint32) uint32 {
+	switch order {
+	case PriceAsc:
+		return o.priceAscRank[card]
+	case Newest:
+		return o.c.Cards.Order[card]
+	case Relevance, PriceDesc:
+	}
+
+	return card
+}
+
+// at is the card at a place in an order.
+func (o *sortOrders) at(order Sort, rank uint32) uint32 {
+	switch order {
+	case PriceAsc:
+		return o.byPriceAsc[rank]
+	case Newest:
+		return o.newest[rank]
+	case Relevance, PriceDesc:
+	}
+
+	return rank
+}

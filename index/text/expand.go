@@ -1,0 +1,202 @@
+package text
+
+import (
+	"bytes"
+
+	"ninepocket/cardvocab"
+)
+
+// A reading takes some words of a query for known words: all those from lo up to hi, found as
+// class. A split reading takes one word for two that stand next to each other.
+type termExpansion struct {
+	bits     uint8
+	class    matchClass
+	tieTerms uint16 // of the words beyond the units: the one that this is, and bits are none
+	lo, hi   uint32
+	second   uint32 // of a split; else none
+}
+
+// An effort is how far a search goes. Each goes on only where the one before left words missing.
+type pass uint8
+
+const (
+	// noAliases takes words as they are: exact, the last one also as a beginning, neighbours
+	// joined, unknown words split; sets count by their whole names.
+	passExact pass = iota
+	// passFuzzy takes every word as a beginning or misspelled, and sets by any word of their names,
+	// and by codes.
+	passFuzzy
+	// passFuzzyPrefix takes the last word as the misspelled beginning of a word.
+	passFuzzyPrefix
+	// passPhonetic takes words for those that sound like them.
+	passPhonetic
+)
+
+// Longest list of splits tried for one word.
+const maxSplits = 4
+
+// A reader takes the units of a query for known words. It keeps its memory for later queries.
+type termExpander struct {
+	ix    *Index
+	query *query
+	list  []termExpansion
+	phoneticScratch
+}
+
+// expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, Expand).
+// It says whether the effort can find more than the one before.
+func (rd *termExpander) expand(by round) bool {
+	e := by.pass
+	rd.list = rd.list[:0]
+	terms := rd.query.terms
+	if e == passFuzzyPrefix && !rd.query.allowFuzzyPrefix() || e == passPhonetic && !rd.query.allowPhonetic() {
+		return false
+	}
+
+	for i := range terms {
+		u := &terms[i]
+		bit := uint8(1) << i
+		// Words that were typed apart may be one: "pika chu".
+		rd.expandJoined(i)
+		id := u.id
+		if id != none {
+			rd.add(bit, exactName, id)
+		}
+
+		// And what was typed as one may be two: "darkcharizard".
+		if id == none || rd.ix.isUsed(id, onlyJoined) {
+			rd.expandSplit(bit, u.text)
+		}
+
+		// The name may have no possessive.
+		if u.stem > 0 {
+			if stem := rd.ix.words.find(u.text[:u.stem]); stem != none {
+				rd.add(bit, prefixQualifier, stem)
+			}
+		}
+
+		// Where words may be missing besides, three letters are too few to guess by.
+		if i == len(terms)-1 || e >= passFuzzy && (!by.partial || len(u.text) > 3) {
+			rd.expandPrefix(bit, u.text, id)
+		}
+
+		if e >= passFuzzy && !u.number && !u.stopClass.isTradeTerm() {
+			rd.expandTypos(bit, u.text, e == passFuzzyPrefix && i == len(terms)-1)
+		}
+
+		rd.expandCode(bit, u)
+	}
+
+	if e == passPhonetic {
+		rd.expandPhonetic()
+	}
+
+	return true
+}
+
+// allowFuzzyPrefix says whether the last word is long enough to be the misspelled beginning of
+// another.
+func (q *query) allowFuzzyPrefix() bool {
+	last := &q.terms[len(q.terms)-1]
+	return !last.number && len(last.text) >= 5 && allowedTypos(last.text) > 0
+}
+
+// expandCode takes a word for a set's code whose padding zeros it has, or has not: sv03, sv3.
+func (rd *termExpander) expandCode(bit uint8, u *queryTerm) {
+	if u.number || !isNumberWord(u.text) || cardvocab.IsDigit(u.text[0]) {
+		return
+	}
+
+	short := rd.query.numberKey(u.first, u.til)
+	if id := rd.ix.words.find(short); id != none && !bytes.Equal(short, u.text) {
+		rd.add(bit, exactName, id)
+	}
+}
+
+func (rd *termExpander) add(bits uint8, c matchClass, id uint32) {
+	rd.list = append(rd.list, termExpansion{bits: bits, class: c, lo: id, hi: id + 1, second: none})
+}
+
+// expandJoined takes unit i and the next for one word, when that is known.
+func (rd *termExpander) expandJoined(i int) {
+	if i+1 >= len(rd.query.terms) {
+		return
+	}
+
+	u := &rd.query.terms[i]
+	next := &rd.query.terms[i+1]
+	if u.end != next.start || next.end-u.start > maxWord {
+		return
+	}
+
+	id := rd.ix.words.find(rd.query.norm.text[u.start:next.end])
+	switch {
+	case id == none:
+	case rd.query.norm.tokens[next.first].before == ' ' && cardvocab.IsInteger(next.text) && !rd.ix.isUsed(id, inName):
+		// A set and a number behind a space are rather these than a code: "charizard base 4".
+		rd.add(3<<i, prefixName, id)
+	default:
+		rd.add(3<<i, exactName, id)
+	}
+}
+
+// expandSplit takes a word of five letters or more that stands nowhere alone for two known ones.
+func (rd *termExpander) expandSplit(bit uint8, w []byte) {
+	found := 0
+	for at := 1; len(w) >= 5 && at < len(w) && found < maxSplits; at++ {
+		a := rd.ix.words.find(w[:at])
+		if a == none {
+			continue
+		}
+		if b := rd.ix.words.find(w[at:]); b != none {
+			rd.list = append(rd.list, termExpansion{bits: bit, class: exactName, lo: a, hi: a + 1, second: b})
+			found++
+		}
+	}
+}
+
+// expandPrefix takes a word of two letters or more for the beginning of others. id is the word
+// itself, or none.
+func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
+	if len(w) < 2 || cardvocab.IsInteger(w) {
+		return
+	}
+
+	// The words with one beginning are neighbours; the word itself is the first of them.
+	words := &rd.ix.words
+	var lo, hi uint32
+	if id == none {
+		lo, hi = words.prefix(w)
+	} else {
+		lo = id + 1
+		hi = words.prefixEnd(lo, w)
+	}
+
+	if lo < hi {
+		rd.list = append(rd.list, termExpansion{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
+	}
+}
+
+// expandTypos takes a word for those that it may be a misspelling of.
+func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
+	if allowedTypos(w) == 0 && len(w) != 3 {
+		return
+	}
+
+	// Words with one error come before guesses at a beginning, and those before two errors.
+	near := rd.ix.expander.expand(w, typos)
+	i := 0
+	for ; i < len(near) && near[i].distance == 1; i++ {
+		rd.add(bit, typoName, near[i].id)
+	}
+
+	if starts {
+		for _, near := range rd.ix.expander.expand(w, typoPrefix) {
+			rd.add(bit, fuzzyPrefixName, near.id)
+		}
+	}
+
+	for ; i < len(near); i++ {
+		rd.add(bit, twoTyposName, near[i].id)
+	}
+}

@@ -1,0 +1,387 @@
+package text
+
+import "math/bits"
+
+// gather appends the hits among the cards of the titles, sets and numbers found: those that lack
+// the least, and at most limit.
+func (s *search) gather(limit int) {
+	n := s.query.total + 1
+	s.maxMissing = limit
+	s.bestMissing = n
+	s.games = 0
+	s.byNumber = s.numberCards() < len(s.candidates)
+	// The titles that may be best go first, so that the others are soon out of the question.
+	own := n
+	first := 0 // the titles that lack own
+	known := s.start
+	weight := s.query.missingWeight(known)
+	for _, t := range s.candidates {
+		f := &s.groups[t]
+		// Many titles of few words are found alike.
+		if f.classes != known {
+			known = f.classes
+			weight = s.query.missingWeight(known)
+		}
+
+		f.missingWeight = uint8(weight)
+		switch {
+		case weight < own:
+			own = weight
+			first = 1
+		case weight == own:
+			first++
+		}
+	}
+
+	for _, t := range s.candidates {
+		if int(s.groups[t].missingWeight) == own {
+			s.gatherGroup(t)
+		}
+	}
+	if first < len(s.candidates) {
+		for _, t := range s.candidates {
+			if int(s.groups[t].missingWeight) != own {
+				s.gatherGroup(t)
+			}
+		}
+	}
+
+	// Sets and numbers bring cards whose titles have none of the words.
+	numbers := s.numberBits()
+	for _, set := range s.candidateSets {
+		if s.query.missingWeight(s.sets[set].classes.improve(numbers, exactName)) > s.maxMissing {
+			continue
+		}
+		for _, card := range s.ix.setCard.Of(set) {
+			if s.groups[s.ix.groupOf[card]].stamp != s.stamp {
+				s.gatherCard(card, nil)
+			}
+		}
+	}
+
+	// Of most queries, a number without a name or a set is not enough.
+	if s.byNumber || s.query.missingWeight(s.start.improve(numbers|s.query.optional, exactName)) <= s.maxMissing {
+		for i, number := range s.query.numbers {
+			s.gatherNumber(i, number.exact)
+			s.gatherNumber(i, number.tail)
+		}
+	}
+}
+
+// numberCards is how many cards have the numbers of the query.
+func (s *search) numberCards() (n int) {
+	for _, number := range s.query.numbers {
+		n += len(s.ix.cardsOf(number.exact)) + len(s.ix.cardsOf(number.tail))
+	}
+	return n
+}
+
+// cardsOf are the cards filed under a number, none for no number.
+func (ix *Index) cardsOf(number uint32) []uint32 {
+	if number == none {
+		return nil
+	}
+	return ix.numberCard.Of(number)
+}
+
+func (s *search) gatherGroup(t uint32) {
+	f := &s.groups[t]
+	if s.suppliable == 0 && s.query.optional == 0 {
+		weight := int(f.missingWeight)
+		group := &s.ix.groups[t]
+		if weight > s.maxMissing ||
+			weight > 0 && (matchesTooLittle(group, f) || s.query.missesKeyTerm(f.classes, group, f)) {
+			return
+		}
+
+		// Nothing but the name speaks for these cards, so that all of them score alike, but for
+		// preferences.
+		score := s.query.score(&evidence{all: f.classes, missingWeight: weight, number: noNumber}, 0, group, f)
+		hasPreferences := len(s.query.preferences) > 0
+		for _, card := range s.ix.groupCards.Of(t) {
+			unmet := uint64(0)
+			if hasPreferences {
+				unmet = min(s.unmet(card), 15)
+			}
+			s.collectHit(card, weight, score|unmet<<unmetAt)
+		}
+
+		return
+	}
+
+	if f.missingWeight > 0 {
+		if s.minMissing(t, s.suppliable, s.numberBits()) > s.maxMissing {
+			return
+		}
+		// Where a set cannot bring enough, a number must.
+		if s.byNumber && s.minMissing(t, s.suppliableBySet, 0) > s.maxMissing {
+			f.byNumber = true
+			return
+		}
+	}
+
+	for _, card := range s.ix.groupCards.Of(t) {
+		s.gatherCard(card, f)
+	}
+}
+
+// minMissing is what a card of a title lacks at least, to which sets add some units and numbers
+// others.
+func (s *search) minMissing(t uint32, sets, numbers uint8) int {
+	if s.prefiltered {
+		return s.missingBounds[s.possible[t]|numbers|s.query.optional]
+	}
+	return s.query.missingWeight(s.groups[t].classes.improve(sets|numbers|s.query.optional, exactName))
+}
+
+// gatherNumber offers the cards filed under a number whose titles and sets were not found, or whose
+// titles lack too much without it, each once.
+func (s *search) gatherNumber(index int, number uint32) {
+	for _, card := range s.ix.cardsOf(number) {
+		f := &s.groups[s.ix.groupOf[card]]
+		switch {
+		case f.stamp != s.stamp:
+			f = nil
+			if s.setOf(card) != nil {
+				continue
+			}
+		case !f.byNumber:
+			continue
+		}
+
+		// A card that an earlier number found is not offered again.
+		first := 0
+		for first < index && s.numberLevel(card, &s.query.numbers[first]) == noNumber {
+			first++
+		}
+
+		if first == index {
+			s.gatherCard(card, f)
+		}
+	}
+}
+
+func (s *search) setOf(card uint32) *candidate {
+	// No card of many is looked up where no set was found.
+	if len(s.candidateSets) == 0 {
+		return nil
+	}
+
+	set := s.ix.setOf[card]
+	if set < 0 || s.sets[set].stamp != s.stamp {
+		return nil
+	}
+	return &s.sets[set]
+}
+
+// evidence is what a card has of a query.
+type evidence struct {
+	all           matchClasses
+	missingWeight int        // what the missing words weigh
+	set           *candidate // nil where its set was not found
+	wholeSet      bool       // the query has the set's whole name, or a word of its own
+	number        uint64     // how well its number is the one asked for
+	numbers       uint8      // the units that are its number
+}
+
+// collect finds out what a card has whose title was found as f, nil for not at all.
+func (ev *evidence) collect(s *search, card uint32, f *candidate) {
+	own := s.start
+	if f != nil {
+		own = f.classes
+	}
+
+	if s.query.optional != 0 {
+		own = s.improveYear(card, own)
+	}
+
+	// The best number counts: "4/102" is the number itself, "4" a bare one.
+	number := noNumber
+	numbers := uint8(0)
+	for i := range s.query.numbers {
+		wanted := &s.query.numbers[i]
+		level := s.numberLevel(card, wanted)
+		switch level {
+		case noNumber:
+			continue
+		case numberOff:
+			// The total is another one: it may be mistyped.
+			own = own.improve(wanted.bits, typoQualifier)
+			level = numberLoose
+		default:
+			own = own.improve(wanted.bits, wanted.class)
+		}
+
+		numbers |= wanted.bits
+		if wanted.class != bareNumber {
+			number = min(number, level)
+		}
+	}
+
+	set := s.setOf(card)
+	all := own
+	wholeSet := false
+	if set != nil {
+		all = own.best(set.classes)
+		wholeSet = s.isWhole(uint32(s.ix.setOf[card]), set)
+	}
+
+	weight := s.query.missingWeight(all)
+	if weight > 0 && set != nil && !wholeSet {
+		// Where words are missing, everyday words of a part of a set's name tell nothing.
+		all = own.best(set.classes | s.query.stopTerms)
+		weight = s.query.missingWeight(all)
+	}
+	*ev = evidence{all, weight, set, wholeSet, number, numbers}
+}
+
+// gatherCard offers a card whose title was found as f, nil for not at all, with what its set and
+// number add.
+func (s *search) gatherCard(card uint32, f *candidate) {
+	var ev evidence
+	ev.collect(s, card, f)
+	if ev.missingWeight > s.maxMissing {
+		return
+	}
+
+	t := &s.ix.groups[s.ix.groupOf[card]]
+	if ev.missingWeight > 0 && ev.number == noNumber {
+		if f != nil && ev.set == nil && matchesTooLittle(t, f) {
+			return
+		}
+		if (!ev.wholeSet || !s.hasSetName(card)) && s.query.missesKeyTerm(ev.all, t, f) {
+			return
+		}
+	}
+
+	s.collectHit(card, ev.missingWeight, s.query.score(&ev, s.unmet(card), t, f))
+}
+
+// matchesTooLittle says whether less than a third of a name was found: where words of the query are
+// missing besides, that is no hit.
+func matchesTooLittle(t *nameGroup, f *candidate) bool {
+	return 3*bits.OnesCount32(f.covered&t.nameBits) < bits.OnesCount32(t.nameBits)
+}
+
+// missesKeyTerm says whether a word that tells is missing from a query of three or more, and less
+// than half of a name was found: "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
+func (q *query) missesKeyTerm(all matchClasses, t *nameGroup, f *candidate) bool {
+	if len(q.terms) < 3 || all.unmatched()&q.heavy == 0 {
+		return false
+	}
+	if f == nil || (^f.classes.unmatched()&0x11111111)&q.keyTerms == 0 {
+		return true
+	}
+	strong := t.nameBits &^ t.suffixBits
+	return 2*bits.OnesCount32(f.covered&strong) < bits.OnesCount32(strong)
+}
+
+// isWhole says whether the query has a set's whole name, or a word of it that no other set has.
+func (s *search) isWhole(set uint32, f *candidate) bool {
+	core := s.ix.setWords[set].nameBits
+	return core != 0 && (f.covered&core == core || f.covered&s.ix.setOwn[set] != 0)
+}
+
+// hasSetName says whether the query has all words of the name of a card's set, which was found.
+func (s *search) hasSetName(card uint32) bool {
+	set := s.ix.setOf[card]
+	core := s.ix.setWords[set].nameBits
+	return s.sets[set].covered&core == core
+}
+
+// improveYear counts a year as found in cards whose set was released in it.
+func (s *search) improveYear(card uint32, all matchClasses) matchClasses {
+	set := s.ix.setOf[card]
+	if set < 0 || s.ix.setYear[set] == 0 {
+		return all
+	}
+
+	for word := range s.query.terms {
+		if s.query.optional>>word&1 != 0 && trailingInt(string(s.query.terms[word].text)) == s.ix.setYear[set] {
+			all = all.improve(1<<word, exactQualifier)
+		}
+	}
+
+	return all
+}
+
+// numberLevel says how well the card's number is the one that is asked for.
+func (s *search) numberLevel(card uint32, number *numberCandidate) uint64 {
+	ix := s.ix
+	level := numberAlone
+	switch {
+	case ix.numberOf[card] == none:
+		return noNumber
+	case ix.numberOf[card] == number.exact, ix.tailOf[card] == number.tail && number.tail != none:
+	case ix.baseOf[card] == number.exact:
+		level = numberLoose
+	default:
+		return noNumber
+	}
+
+	if number.total == 0 {
+		return level
+	}
+
+	total := ix.totalOf[card]
+	// A total that is known must agree.
+	if total != 0 && total != number.total {
+		if s.by.pass >= passFuzzy {
+			return numberOff
+		}
+		return noNumber
+	}
+	if level == numberLoose {
+		return level
+	}
+
+	return s.totalLevel(card, number.total, total)
+}
+
+// totalLevel says how well a card whose number is right fits the total that was asked for. Its own
+// total is the same, or unknown (0).
+func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
+	set := s.ix.setOf[card]
+	if set < 0 {
+		return numberAlone
+	}
+
+	switch setTotal := s.ix.setTotal[set]; {
+	case setTotal == wanted:
+		return numberAndTotal
+	case own == 0 && setTotal != 0 && setTotal < wanted:
+		return numberLoose
+	}
+
+	return numberAlone
+}
+
+// collectHit takes a card that lacks so much: it counts for what the query means, and is a hit
+// when it is kept and no card lacks less.
+func (s *search) collectHit(card uint32, weight int, score uint64) {
+	game := uint64(1) << min(s.ix.gameOf[card], 63)
+	if game&s.query.games == 0 {
+		return
+	}
+
+	if weight < s.bestMissing {
+		s.bestMissing = weight
+		s.games = 0
+	}
+
+	if weight == s.bestMissing {
+		s.games |= game
+	}
+
+	// What the query means was noted above; what the caller wants to see is judged here.
+	if s.only&game == 0 || s.accept != nil && !s.accept(card) {
+		return
+	}
+
+	if weight < s.maxMissing {
+		s.maxMissing = weight
+		s.dst = s.dst[:s.base]
+	}
+
+	s.dst = append(s.dst, Hit{Card: card, by: s.by, Score: score})
+}

@@ -1,0 +1,259 @@
+package text
+
+import (
+	"bytes"
+	"slices"
+
+	"ninepocket/cardvocab"
+)
+
+// Words of a name beyond this one are not kept: they have no bit in a cover.
+const maxNameWords = 31
+
+// A name is a card's name taken apart: the words that are the name itself, then those that qualify
+// it ("(Alternate Art)", "- 2016 (Shintaro Ito)"), which a query may use but need not.
+type name struct {
+	words []nameWord
+	core  int // so many of the words are the name itself
+	// numbered says that the card's number stood in the name and was left out: the same text with
+	// another number may be another name.
+	numbered bool
+}
+
+type nameWord struct {
+	text string
+	stem int  // as in token
+	tied bool // written without a space behind the word before it: "Ho-Oh"
+}
+
+// A nameParser takes names apart. TCGCSV writes into its names what other sources keep elsewhere;
+// docs/SEARCH.md, Normalise:
+//   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is
+//     left out;
+//   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of
+//     the name;
+//   - the other words in brackets or behind a dash only qualify the name.
+type nameParser struct {
+	norm normaliser
+	key  []byte
+	own  string // the number's key, its base and its tail
+	base string
+	tail string
+}
+
+func (reader *nameParser) read(display, number string) name {
+	reader.own = cardvocab.NumberKey(number)
+	reader.base = cardvocab.NumberBase(number)
+	reader.tail = cardvocab.NumberTail(reader.base)
+	reader.norm.read(display, 0)
+
+	var core, extra []nameWord
+	tokens := reader.norm.tokens
+	numbered := false
+	for i := 0; i < len(tokens); {
+		if tokens[i].bracket == 0 && !tokens[i].dash {
+			core = append(core, reader.word(core, tokens[i]))
+			i++
+			continue
+		}
+
+		end := i + 1
+		for end < len(tokens) && tokens[end].bracket == tokens[i].bracket && tokens[end].dash == tokens[i].dash {
+			end++
+		}
+
+		rest, cut := reader.cutNumber(tokens[i:end])
+		numbered = numbered || cut
+		// A symbol in brackets belongs to the name, the rest only qualifies it.
+		symbol := reader.symbolWords(rest, core)
+		for k, tok := range rest {
+			if k < symbol {
+				core = append(core, reader.word(core, tok))
+			} else {
+				extra = append(extra, reader.word(extra, tok))
+			}
+		}
+
+		i = end
+	}
+
+	if n := reader.numberAtEnd(tokens, len(core)); n > 0 {
+		core = core[:len(core)-n]
+		numbered = true
+	}
+
+	if len(core) == 0 {
+		core = extra
+		extra = nil
+	}
+
+	core = core[:min(len(core), maxNameWords)]
+	extra = extra[:min(len(extra), maxNameWords-len(core))]
+	return name{words: append(core, extra...), core: len(core), numbered: numbered}
+}
+
+// word makes a token the word after those in core.
+func (reader *nameParser) word(core []nameWord, tok token) nameWord {
+	w := reader.norm.word(tok)
+	if len(core) > 0 && len(w) == 1 && core[len(core)-1].text == "nidoran" {
+		w = genderOf(w)
+	}
+	return nameWord{text: string(w), stem: tok.stem, tied: tok.before != ' ' && len(core) > 0}
+}
+
+// words returns the words of a text that is not taken apart.
+func (reader *nameParser) words(text string) []nameWord {
+	reader.norm.read(text, 0)
+	words := make([]nameWord, len(reader.norm.tokens))
+	for i, tok := range reader.norm.tokens {
+		words[i] = nameWord{text: string(reader.norm.word(tok)), stem: tok.stem, tied: i > 0 && tok.before != ' '}
+	}
+	return words
+}
+
+// qualify adds the words of a printing that the name does not have yet.
+func (parsed *name) qualify(printing []nameWord) {
+	for _, w := range printing {
+		// The name may say the printing already.
+		extra := parsed.words[parsed.core:]
+		known := slices.ContainsFunc(extra, func(have nameWord) bool { return have.text == w.text })
+		if !known && len(parsed.words) < maxNameWords {
+			w.tied = w.tied && len(parsed.words) > parsed.core
+			parsed.words = append(parsed.words, w)
+		}
+	}
+}
+
+// cutNumber cuts the card's number off the front of a bracket or of what follows a dash:
+// "OP01-016", "001", "4/102", "#12", "74 Delta".
+func (reader *nameParser) cutNumber(tokens []token) (rest []token, cut bool) {
+	if reader.own == "" {
+		return tokens, false
+	}
+
+	// The number is tied together by dashes, slashes or low lines.
+	end := 1
+	for end < len(tokens) && (tokens[end].before == '-' || tokens[end].before == '/' || tokens[end].before == '_') {
+		end++
+	}
+
+	reader.key = reader.key[:0]
+	for i, tok := range tokens[:end] {
+		if i > 0 {
+			reader.key = append(reader.key, tok.before)
+		}
+		reader.key = append(reader.key, reader.norm.word(tok)...)
+	}
+
+	if key := cardvocab.NumberKey(string(reader.key)); key != reader.own && key != reader.base && key != reader.tail {
+		return tokens, false
+	}
+
+	return tokens[end:], true
+}
+
+// numberAtEnd says how many of the name's words, neither bracketed nor behind a dash, are the
+// card's number at their end: "Rayquaza V 100/159". A bare integer is none: "Baby 5".
+func (reader *nameParser) numberAtEnd(tokens []token, core int) int {
+	first := core - 1
+	for first > 0 && (tokens[first].before == '/' || tokens[first].before == '-' &&
+		isNumberWord(reader.norm.word(tokens[first]))) {
+		first--
+	}
+
+	if first <= 0 || first == core-1 || core > len(tokens) || tokens[core-1].bracket != 0 || tokens[core-1].dash {
+		return 0
+	}
+	if rest, cut := reader.cutNumber(tokens[first:core]); !cut || len(rest) > 0 {
+		return 0
+	}
+
+	return core - first
+}
+
+// symbolWords says how many of the words in a bracket spell out a symbol of the name before it.
+func (reader *nameParser) symbolWords(tokens []token, core []nameWord) int {
+	if len(tokens) == 0 || len(tokens) > 2 || tokens[0].bracket == 0 || len(core) == 0 {
+		return 0
+	}
+
+	first := string(reader.norm.word(tokens[0]))
+	second := ""
+	if len(tokens) == 2 {
+		second = string(reader.norm.word(tokens[1]))
+	}
+
+	switch {
+	case first == "delta" && (second == "" || second == "species"):
+		return 1
+	case first == "star" && second == "", first == "prism" && second == "star":
+		return len(tokens)
+	case (first == "f" || first == "m") && second == "" && core[len(core)-1].text == "nidoran":
+		return 1
+	}
+
+	return 0
+}
+
+// genderOf spells out the letter by which TCGCSV writes the sign of Nidoran ♀ and Nidoran ♂.
+func genderOf(w []byte) []byte {
+	switch w[0] {
+	case 'f':
+		return []byte("female")
+	case 'm':
+		return []byte("male")
+	}
+	return w
+}
+
+// A set's name has words that are its name, and a code in front of it in some feeds: "SWSH07:
+// Evolving Skies", "SM - Cosmic Eclipse".
+type setName struct {
+	words []nameWord
+	codes []string
+}
+
+func (reader *nameParser) readSet(display, code string) setName {
+	// The code in front names the set by itself, and is no word of its name.
+	parsed := setName{codes: reader.norm.words(display[:codeEnd(display)])}
+	words := reader.words(display)[len(parsed.codes):]
+	parsed.words = words[:min(len(words), maxNameWords)]
+	if len(words) > 0 {
+		words[0].tied = false
+	}
+
+	if code != "" {
+		parsed.codes = append(parsed.codes, string(appendNumberWord(nil, code)))
+		if own := reader.norm.words(code); len(own) == 1 {
+			parsed.codes = append(parsed.codes, own[0])
+		}
+	}
+	return parsed
+}
+
+// codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six
+// letters and digits before ": " or " - ".
+func codeEnd(display string) int {
+	n := 0
+	for n < len(display) && cardvocab.IsWordByte(cardvocab.Lower(display[n])) {
+		n++
+	}
+
+	rest := []byte(display[n:])
+	if n == 0 || n > 6 || !bytes.HasPrefix(rest, []byte(": ")) && !bytes.HasPrefix(rest, []byte(" - ")) {
+		return 0
+	}
+
+	return n
+}
+
+// appendNumberWord appends the letters and digits of a code, as a word of a query would be written:
+// "OP-01" is op01.
+func appendNumberWord(dst []byte, code string) []byte {
+	for i := range len(code) {
+		if b := cardvocab.Lower(code[i]); cardvocab.IsWordByte(b) {
+			dst = append(dst, b)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,284 @@
+package text
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"ninepocket/cardvocab"
+)
+
+// What a missing word costs (docs/SEARCH.md, Missing words). A hit may lack half of the weight of a
+// query.
+const (
+	weightStopWord  = 2
+	weightSuffix    = 3
+	weightQualifier = 3 // a word that only qualifies names
+	weightSet       = 4
+	weightInteger   = 3
+	weightNumber    = 8
+	weightUnknown   = 7
+	weightRarest    = 11 // a word of one name
+	weightCommonest = 5
+)
+
+// collect notes what each unit costs where it is missing.
+func (q *query) weigh(ix *Index) {
+	q.total = 0
+	q.minWeight = weightRarest
+	q.keyTerms = 0
+	q.heavy = 0
+	q.stopTerms = 0
+	q.known = 0
+	every := matchClasses(0)
+	codes := q.codes(ix)
+	for i := range q.terms {
+		weight, known := ix.weightOf(&q.terms[i])
+		if known {
+			q.known |= 1 << i
+		}
+
+		if codes>>i&1 != 0 {
+			weight = weightStopWord
+		}
+
+		every |= 1 << (4 * i)
+		if q.optional>>i&1 != 0 {
+			weight = 0
+		}
+		if weight > weightSuffix {
+			q.keyTerms |= 1 << (4 * i)
+		}
+		if weight >= weightCommonest && !q.terms[i].number {
+			q.heavy |= 1 << (4 * i)
+		}
+		if weight == weightStopWord {
+			q.stopTerms |= 15 << (4 * i)
+		}
+
+		if weight > 0 {
+			q.minWeight = min(q.minWeight, int(weight))
+		}
+		q.weight[i] = weight
+		q.total += int(weight)
+	}
+
+	// Words that tell nothing may be found alone when there are no others.
+	if q.keyTerms == 0 {
+		q.keyTerms = every
+	}
+}
+
+// codes are the units that a set's code was read as: together they weigh what a code does, and less
+// than a name beside them.
+func (q *query) codes(ix *Index) (codes uint8) {
+	for _, words := range q.rewrites {
+		var found uint8
+		n := 0
+		for word := range strings.FieldsSeq(words) {
+			if i := q.index([]byte(word)); i >= 0 {
+				found |= 1 << i
+				n++
+			}
+		}
+		if n > 1 && ix.ofOneSet(q, found) {
+			codes |= found
+		}
+	}
+	return codes
+}
+
+// ofOneSet says whether some units are all words of the name of one set.
+func (ix *Index) ofOneSet(q *query, terms uint8) bool {
+	hasAll := func(set uint32) bool {
+		for rest := terms; rest != 0; rest &= rest - 1 {
+			id := q.terms[bits.TrailingZeros8(rest)].id
+			if id == none || !slices.Contains(ix.sets.docs(id), set) {
+				return false
+			}
+		}
+		return true
+	}
+
+	first := q.terms[bits.TrailingZeros8(terms)].id
+	return first != none && slices.ContainsFunc(ix.sets.docs(first), hasAll)
+}
+
+// weightOf returns what a unit costs where it is missing, and whether it is a word of the catalog.
+func (ix *Index) weightOf(u *queryTerm) (weight uint8, known bool) {
+	switch {
+	case u.number:
+		return weightNumber, false
+	case cardvocab.IsInteger(u.text):
+		return weightInteger, false
+	}
+
+	if u.id != none && ix.weights[u.id] != 0 {
+		return ix.weights[u.id], true
+	}
+	if u.stopClass != significant {
+		return weightStopWord, false
+	}
+
+	return weightUnknown, false
+}
+
+// missingWeight returns the weight of the words that were not found; more than the whole when none
+// that tells anything was.
+func (q *query) missingWeight(cs matchClasses) int {
+	unmatched := cs.unmatched()
+	if unmatched == 0 {
+		return 0
+	}
+	if unmatched&q.keyTerms == q.keyTerms {
+		return q.total + 1
+	}
+
+	sum := 0
+	for i := range q.terms {
+		if unmatched>>(4*i)&1 != 0 {
+			sum += int(q.weight[i])
+		}
+	}
+
+	return sum
+}
+
+// missingTable is what the units weigh that are missing where some are found; more than the whole
+// where none that tells is found.
+func (q *query) missingTable() (weights [1 << maxQueryTerms]int) {
+	keyTerms := int(q.keyTerms.terms())
+	for found := range weights {
+		if found&keyTerms == 0 {
+			weights[found] = q.total + 1
+			continue
+		}
+
+		for i := range q.terms {
+			if found>>i&1 == 0 {
+				weights[found] += int(q.weight[i])
+			}
+		}
+	}
+	return weights
+}
+
+// minorTerms are the units that are known and mostly qualify names; none where there are no others.
+func (q *query) minorTerms(ix *Index) (minor uint8) {
+	for i := range q.terms {
+		u := &q.terms[i]
+		if u.id != none && !u.number && !cardvocab.IsInteger(u.text) && ix.isUsed(u.id, minorTerm) {
+			minor |= 1 << i
+		}
+	}
+
+	if bits.OnesCount8(minor) == len(q.terms) {
+		return 0
+	}
+	return minor
+}
+
+// reduceWeight gives units the least weight that is one, and returns how much of it a hit may lack:
+// less than a word of a name weighs.
+func (q *query) reduceWeight(terms uint8) (limit int) {
+	for ; terms != 0; terms &= terms - 1 {
+		i := bits.TrailingZeros8(terms)
+		q.total -= int(q.weight[i]) - 1
+		q.weight[i] = 1
+		limit++
+	}
+	return min(limit, weightCommonest-1)
+}
+
+// rankOf says how late a unit is chosen: numbers, words of names, words of sets, the rest.
+func (q *query) rankOf(ix *Index, u *queryTerm) int {
+	weight, known := ix.weightOf(u)
+	switch {
+	case u.number:
+		return 0
+	case known && weight >= weightCommonest:
+		return 1
+	case known && (weight == weightSet || weight == weightSuffix):
+		return 2
+	case cardvocab.IsInteger(u.text):
+		return 3
+	case weight == weightUnknown:
+		return 4
+	}
+
+	return 5
+}
+
+// findOwnWords notes which words of a set's name no other set has, but for everyday ones: "151",
+// "prismatic".
+func (ix *Index) findOwnWords() {
+	ix.setOwn = make([]uint32, len(ix.setWords))
+	for w := range uint32(ix.words.len()) {
+		lo, hi := ix.sets.of(w)
+		if hi != lo+1 || ix.isUsed(w, onlyJoined) || stopWords[string(ix.words.word(w))] != significant {
+			continue
+		}
+		set := ix.sets.doc[lo]
+		ix.setOwn[set] |= ix.sets.mask[lo] & ix.setWords[set].nameBits
+	}
+}
+
+// weighWords computes what every known word costs: the rarer a word is among the names that it is
+// part of, the more.
+func (ix *Index) weighWords(step func()) {
+	ix.weights = make([]uint8, ix.words.len())
+	for w := range uint32(ix.words.len()) {
+		Every(step, int(w))
+		core := 0
+		qualifying := 0
+		lo, hi := ix.names.of(w)
+		for i := lo; i < hi; i++ {
+			if ix.names.mask[i]&qualifierBit != 0 {
+				qualifying++
+			} else {
+				core++
+			}
+		}
+
+		word := ix.words.word(w)
+		if _, known := ix.phrases[string(word)]; known {
+			ix.uses[w] |= ofPhrase
+		}
+		if core > 0 {
+			ix.uses[w] |= inName
+		}
+		if qualifying > 3*core {
+			ix.uses[w] |= minorTerm
+		}
+
+		switch {
+		case slices.Contains(suffixes, string(word)):
+			ix.weights[w] = weightSuffix
+		case stopWords[string(word)] != significant:
+			ix.weights[w] = weightStopWord
+		case core > 0 && len(word) == 1:
+			// A letter tells less than any word beside it.
+			ix.weights[w] = weightSuffix
+		case core > 0 && 3*core >= qualifying && ix.namesSet(w):
+			ix.weights[w] = weightCommonest
+		case core > 0 && 3*core >= qualifying:
+			ix.weights[w] = uint8(max(weightCommonest, weightRarest-math.Round(0.55*math.Log2(float64(core)))))
+		case len(ix.sets.docs(w)) > 0, len(ix.codes.docs(w)) > 0:
+			ix.weights[w] = weightSet
+		case qualifying > 0:
+			ix.weights[w] = weightQualifier
+		}
+	}
+}
+
+// namesSet says whether a word is the whole name of a set: "jungle".
+func (ix *Index) namesSet(w uint32) bool {
+	lo, hi := ix.sets.of(w)
+	for i := lo; i < hi; i++ {
+		if core := ix.setWords[ix.sets.doc[i]].nameBits; core != 0 && ix.sets.mask[i]&core == core {
+			return true
+		}
+	}
+	return false
+}

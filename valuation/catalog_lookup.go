@@ -1,0 +1,176 @@
+package valuation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/cardvocab"
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+)
+
+// catalogLookup tells what cards have that a line may say: words, numbers, sets, rarities.
+type catalogLookup struct {
+	view *engine.View
+	// numbers are the cards of the numbers that a line says, for it is read more than once.
+	numbers map[string][]uint32
+}
+
+// qualifiesName reports whether words that were read as a set qualify a card's name: a promo names
+// the set that it belongs to.
+func (cs catalogLookup) qualifiesName(run []word, card uint32) bool {
+	return len(run) > 0 && !slices.ContainsFunc(run, func(w word) bool {
+		return !w.known || !cs.view.Index.Lookup().NameHasTerm(card, w.id)
+	})
+}
+
+// says reports whether a word is of a card's name, its printing, its set or its rarity.
+func (cs catalogLookup) says(w *word, card uint32) bool {
+	lookup := cs.view.Index.Lookup()
+	if w.known && (lookup.NameHasTerm(card, w.id) || lookup.SetHasTerm(card, w.id)) {
+		return true
+	}
+
+	// A rarity is no word of the name or set, and yet lists put it beside the name.
+	return isWordOf(cs.view.Catalog.Cards.Rarity.At(int(card)), w.raw)
+}
+
+func (cs catalogLookup) saysAll(run []word, card uint32) bool {
+	return !slices.ContainsFunc(run, func(w word) bool { return !cs.says(&w, card) })
+}
+
+// isNumbered reports whether a number is the card's, or a word of its name or set. A parallel and
+// the number within a set are written as the number, too.
+func (cs catalogLookup) isNumbered(w *word, card uint32) bool {
+	if contains(w.cards, card) || isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.says(w, card) {
+		return true
+	}
+
+	// A total goes with the whole number: the tail alone would fit other cards.
+	if strings.Contains(w.raw, "/") {
+		return false
+	}
+
+	number := cardvocab.TrimParallel(cs.view.Catalog.Cards.Number.At(int(card)))
+	tail := number[strings.LastIndexByte(number, '-')+1:]
+	return tail != "" && strings.TrimLeft(tail, "0") == strings.TrimLeft(w.raw, "0")
+}
+
+// hasTrait reports whether a card has what a wish asks for. Finishes are asked of its prices.
+func (cs catalogLookup) hasTrait(f *parsedLine, w *word, card uint32) bool {
+	want := w.preference.Exact
+	if f.acceptNear {
+		want |= w.preference.Near
+	}
+	have := cs.view.Index.Lookup().Traits(card)
+
+	// Shadowless cards are cards of their own, and nothing comes near.
+	if w.preference.Exact&cardvocab.Shadowless != 0 {
+		return have&cardvocab.Shadowless != 0
+	}
+
+	// A finish rules out no card here: withVariant asks the prices (decision 2205).
+	return want&have != 0 || w.preference.Exact&^cardvocab.Finishes == 0
+}
+
+// qualifierLen is how many bytes a card's name has beside its core and number.
+func (cs catalogLookup) qualifierLen(card uint32) int {
+	c := cs.view.Catalog
+	name := c.Cards.Name.At(int(card))
+	rest := name[len(index.PlainName(name)):]
+
+	// "(119)" says no more than the number does.
+	if at := strings.IndexByte(rest, ')'); at > 0 && at <= 12 && isNumberLike(strings.Trim(rest[:at], " (#")) {
+		rest = rest[at+1:]
+	}
+	return len(rest)
+}
+
+// anyIn reports whether a card of a core is of one of the sets.
+func (cs catalogLookup) anyIn(sets []uint32, baseName string) bool {
+	return slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(baseName), func(card uint32) bool {
+		return cs.isIn(card, sets)
+	})
+}
+
+func (cs catalogLookup) isIn(card uint32, sets []uint32) bool {
+	set := cs.view.Catalog.Cards.Set[card]
+	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
+}
+
+// contains reports whether a card is one of some that ascend.
+func contains(cards []uint32, card uint32) bool {
+	_, ok := slices.BinarySearch(cards, card)
+	return ok
+}
+
+// isNamed reports whether words are all of a card's own name.
+func (cs catalogLookup) isNamed(words string, card uint32) bool {
+	return !slices.ContainsFunc(strings.Fields(words), func(w string) bool {
+		id, known := cs.view.Index.Lookup().TermID(cardvocab.Fold(w))
+		return !known || !cs.view.Index.Lookup().NameHasTerm(card, id)
+	})
+}
+
+// isWordOf reports whether a text has a word as it is written, case aside.
+func isWordOf(text, w string) bool {
+	for at := 0; at+len(w) <= len(text); at++ {
+		end := at + len(w)
+		if (at == 0 || divides(text[at-1])) && (end == len(text) || divides(text[end])) &&
+			strings.EqualFold(text[at:end], w) {
+			return w != ""
+		}
+	}
+	return false
+}
+
+// numbered are the cards whose number is the one asked for, ascending. A total must be the card's: where
+// none is printed, that of its set.
+func (cs catalogLookup) numbered(number string) []uint32 {
+	found, known := cs.numbers[number]
+	if !known {
+		found = cs.findNumbered(number)
+		cs.numbers[number] = found
+	}
+	return found
+}
+
+func (cs catalogLookup) findNumbered(number string) []uint32 {
+	all := cs.view.Index.Lookup().ByNumber(number)
+	total := cardvocab.NumberTotal(number)
+	isOther := func(card uint32) bool { return !cs.hasTotal(card, total) }
+	if total == "" || !slices.ContainsFunc(all, isOther) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), isOther)
+}
+
+// hasTotal reports whether a card that has a number may have it with a total.
+func (cs catalogLookup) hasTotal(card uint32, total string) bool {
+	c := cs.view.Catalog
+	if strings.Contains(c.Cards.Number.At(int(card)), "/") {
+		return true
+	}
+	set := c.Cards.Set[card]
+	return set != snapshot.NoSet && c.Sets.Total[set] > 0 && total == strconv.Itoa(int(c.Sets.Total[set]))
+}
+
+// isOfYear reports whether a card's set came out in a year. Where the card or its set is called by a
+// year, it is of that one.
+func (cs catalogLookup) isOfYear(year string, card uint32) bool {
+	c := cs.view.Catalog
+	set := c.Cards.Set[card]
+	if set == snapshot.NoSet {
+		return false
+	}
+
+	for _, text := range []string{c.Cards.Name.At(int(card)), c.Sets.Name.At(int(set))} {
+		if slices.ContainsFunc(foldedWords(nil, text), cardvocab.IsYear[string]) {
+			return false
+		}
+	}
+	released := c.Sets.Release[set]
+	return released != snapshot.NoDay && released.Time().Format("2006") == year
+}

@@ -1,0 +1,198 @@
+package valuation
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/cardvocab"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+)
+
+// addOtherCopy takes what says that the copy is another one: the card must be called by all of it.
+func (f *parsedLine) addOtherCopy(phrase string) {
+	f.otherCopy = strings.TrimSpace(f.otherCopy + " " + phrase)
+}
+
+// addCondition takes a condition. A line has one.
+func (f *parsedLine) addCondition(phrase string) {
+	if f.condition == "" {
+		f.condition = phrase
+		return
+	}
+	x, _ := ParseCondition(phrase)
+	if y, ok := ParseCondition(f.condition); ok && x != y {
+		f.noPriceReason = `the line has two conditions, "` + clip(f.condition) + `" and "` + phrase + `"`
+	}
+}
+
+// addFinish takes a finish or an edition: both together are one variant. What contradicts the
+// variant is kept for the card, which may have it in its name.
+func (f *parsedLine) addFinish(phrase string, words []word) {
+	if f.variant == "" {
+		f.variant = phrase
+		return
+	}
+	have, known := cardvocab.Finish(f.variant)
+	more, _ := cardvocab.Finish(phrase)
+	both := have | more
+
+	const edition = cardvocab.First | cardvocab.Unlimited
+	switch one := func(of cardvocab.Traits) bool { return both&of&(both&of-1) == 0 }; {
+	case known && both == have:
+	case known && one(anyFinish) && one(edition):
+		f.variant += " " + phrase
+	default:
+		f.conflictingFinish = words
+	}
+}
+
+// isNegation reports whether a word says that what follows is not so.
+func isNegation(w string) bool { return w == "no" || w == "not" || w == "non" || w == "without" }
+
+// readNegation reads what follows a negation: "no rev" asks for no reverse holo.
+func (f *parsedLine) readNegation(a *Appraiser, words []word, i int) {
+	if i+1 == len(words) {
+		return
+	}
+	f.readQualifier(a, words, i+1)
+	if role := words[i+1].role; role == preferred || role == conditionWord {
+		f.noPriceReason = `"` + words[i].raw + " " + words[i+1].raw + `" does not say what the copy is`
+	}
+}
+
+// isGlued reports whether a word is a grade with its company: "psa10".
+func isGlued(w string) bool {
+	if w == "" || !cardvocab.IsDigit(w[len(w)-1]) {
+		return false
+	}
+
+	return slices.ContainsFunc(graders, func(grader string) bool {
+		grade, ok := strings.CutPrefix(w, grader)
+		return ok && cardvocab.IsInteger(grade) && len(grade) <= 3
+	})
+}
+
+// cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.
+const cellGroup = 100
+
+// readCells reads cells that are no field of their own as words that the card must have.
+func (f *parsedLine) readCells(cells string) {
+	if cells == "" {
+		return
+	}
+	at := len(f.words)
+	words, plain := readWords(f.words, cells)
+	f.words = words
+	f.plain = f.plain && plain
+	for i := range words[at:] {
+		words[at+i].group = cellGroup
+	}
+}
+
+// noPriceReason says why a line that means a card cannot be priced: "" for no reason.
+func (a *Appraiser) noPriceReason(f *parsedLine, card uint32) string {
+	// A grade or a language is another copy, unless the card's own name says it (decision 2207).
+	if f.otherCopy != "" && !a.lookup.isNamed(f.otherCopy, card) {
+		return `no price for "` + clip(f.otherCopy) + `"`
+	}
+	if f.noPriceReason != "" {
+		return f.noPriceReason
+	}
+	if len(f.conflictingFinish) > 0 && !a.lookup.saysAll(f.conflictingFinish, card) {
+		return `"` + f.conflictingFinish[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
+	}
+
+	for _, words := range [][]word{f.words, f.assertedWords} {
+		if reason := a.checkCopies(f, words, card); reason != "" {
+			return reason
+		}
+	}
+
+	if f.version > 0 && !a.lookup.isVersionOf(f, card) {
+		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
+	}
+	return cmp.Or(a.lookup.wrongYear(f.words, card), a.lookup.wrongSet(f.words, card), a.contradiction(f, card))
+}
+
+// checkCopies says why copies that stand among words are not those of the line, "" where they are.
+func (a *Appraiser) checkCopies(f *parsedLine, words []word, card uint32) string {
+	for i := range words {
+		w := &words[i]
+		if w.role != stopWord || !isCopies(w.raw) || a.lookup.says(w, card) {
+			continue
+		}
+
+		item := Item{Quantity: f.item.Quantity}
+		if item.count(w.raw); item.noPriceReason != "" || f.item.Quantity == 0 {
+			return cmp.Or(item.noPriceReason, `"`+w.raw+`" stands in the name; give it as the quantity`)
+		}
+	}
+	return ""
+}
+
+// wrongSet says which of some words are the name of a set that is not a card's, although each by
+// itself says nothing or is granted: "WoTC Promo".
+func (cs catalogLookup) wrongSet(words []word, card uint32) string {
+	var key []byte
+	for from := range words {
+		allRequired := true
+		key = key[:0]
+		for to := from; to < len(words); to++ {
+			w := &words[to]
+			if w.role != stopWord && w.role != preferred && w.role != required || w.suffix {
+				break
+			}
+			key = append(key, w.text...)
+			allRequired = allRequired && w.role == required
+			if to == from || allRequired {
+				continue
+			}
+
+			sets := cs.view.Index.SetNames().Exact(string(key))
+			if run := words[from : to+1]; len(sets) > 0 && !cs.isIn(card, sets) && !cs.saysAll(run, card) {
+				return notOfCard(run[0].raw + " " + run[len(run)-1].raw)
+			}
+		}
+	}
+	return ""
+}
+
+// isVersionOf reports whether a card may be the version of its set that Cardmarket counts: the
+// first is the plain card or the one of the lowest number, and there are as many as are counted.
+func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
+	c := cs.view.Catalog
+	if c.Cards.Set[card] == snapshot.NoSet {
+		return false
+	}
+	baseName := cardvocab.Fold(index.BaseName(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card))))
+	first := true
+	n := 0
+	for _, other := range cs.view.Index.Lookup().InSet(uint32(c.Cards.Set[card])) {
+		number := c.Cards.Number.At(int(other))
+		if cardvocab.Fold(index.BaseName(c.Cards.Name.At(int(other)), number)) != baseName {
+			continue
+		}
+
+		n++
+		earlier := cardvocab.CompareNumbers(number, c.Cards.Number.At(int(card)))
+		if earlier < 0 || earlier == 0 && cs.qualifierLen(other) < cs.qualifierLen(card) {
+			first = false
+		}
+	}
+	return f.version <= n && first == (f.version == 1)
+}
+
+// wrongYear says which of some words is a year and not that of a card: the one of its name or set,
+// else that of its set's release.
+func (cs catalogLookup) wrongYear(words []word, card uint32) string {
+	for i := range words {
+		w := &words[i]
+		if w.role == numberWord && cardvocab.IsYear(w.raw) && !cs.isNumbered(w, card) && !cs.isOfYear(w.raw, card) {
+			return w.raw + " is not known to be the year of this card; leave it out if the card is right"
+		}
+	}
+	return ""
+}
