@@ -27,10 +27,10 @@ const (
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
 	"access": {
-		"access/keys", "access/state", "access/statedir", "calendar", "internal/tally", "internal/wal",
+		"access/keys", "access/state", "access/statedir", "calendar", "internal/counters", "internal/wal",
 	},
 	"access/keys":       {"access/statedir", "calendar", "internal/wal"},
-	"access/state":      {"access/statedir", "internal/disk", "internal/tally", "internal/wal"},
+	"access/state":      {"access/statedir", "internal/disk", "internal/counters", "internal/wal"},
 	"access/statedir":   {"internal/disk", "internal/wal"},
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
@@ -40,14 +40,14 @@ var mayImport = map[string][]string{
 	"deploy/fleet":      {},
 	"deploy/fleet/demo": {"deploy/fleet", "internal/synth"},
 	"engine": {
-		"cardvocab", "engine/cursor", "index", "internal/pace", "snapshot", "wire",
+		"cardvocab", "engine/cursor", "index", "internal/throttle", "snapshot", "wire",
 	},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"cardvocab":                            {},
 	"feed":                                 {"internal/disk", "snapshot"},
 	"fleet/ledger":                         {"access", "access/keys", "calendar", "engine/cursor"},
-	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/tally"},
+	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/counters"},
 	"fleet/mirror":                         {"internal/disk", "snapshot"},
 	"index":                                {"cardvocab", "index/text", "snapshot"},
 	"index/text":                           {"cardvocab"},
@@ -55,10 +55,10 @@ var mayImport = map[string][]string{
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
-	"internal/depth":                       {},
+	"internal/testsweep":                   {},
 	"internal/disk":                        {},
 	"internal/disk/disktest":               {"internal/disk"},
-	"internal/door":                        {},
+	"internal/connlimit":                   {},
 	"internal/feedtest":                    {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
@@ -72,12 +72,12 @@ var mayImport = map[string][]string{
 		"access", "access/keys", "feed", "fleet/meter", "fleet/mirror", "internal/disk", "internal/term", "loader",
 		"snapshot/guard",
 	},
-	"internal/synth":  {},
-	"internal/pace":   {},
-	"internal/s3test": {},
-	"internal/tally":  {},
-	"internal/term":   {},
-	"internal/wal":    {"internal/disk"},
+	"internal/synth":    {},
+	"internal/throttle": {},
+	"internal/s3test":   {},
+	"internal/counters": {},
+	"internal/term":     {},
+	"internal/wal":      {"internal/disk"},
 	"loader": {
 		"cardvocab", "loader/clean", "loader/history", "loader/slug", "loader/source", "snapshot", "snapshot/guard",
 	},
@@ -86,8 +86,8 @@ var mayImport = map[string][]string{
 	"loader/slug":    {},
 	"node": {
 		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/ledger",
-		"fleet/meter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/door",
-		"internal/registry", "internal/settings", "internal/tally", "internal/term", "internal/wal", "server",
+		"fleet/meter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
+		"internal/registry", "internal/settings", "internal/counters", "internal/term", "internal/wal", "server",
 		"site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 		"cardvocab", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
-		"access", "access/keys", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
+		"access", "access/keys", "api", "engine", "engine/cursor", "internal/counters", "mcp", "server/front",
 		"server/strict", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/front":   {"server/strict"},
@@ -139,7 +139,7 @@ const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
-	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/disk/disktest",
+	"internal/certificate/certificatetest", "internal/contracttest", "internal/testsweep", "internal/disk/disktest",
 	"internal/feedtest",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
 }
@@ -287,7 +287,7 @@ var notInProduct = []string{
 	"access/accesstest", "bench", "bench/check", "bench/drive", "bench/figures", "bench/gobench", "bench/plot",
 	"bench/rivals", "deploy", "deploy/bom", "deploy/fleet", "deploy/fleet/demo",
 	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/depth", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/postgrestest",
+	"internal/testsweep", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/postgrestest",
 	"internal/redistest",
 }
 

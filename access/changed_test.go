@@ -170,7 +170,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	disk := &disktest.Weather{Name: verb}
+	disk := &disktest.Faults{Name: verb}
 	on := disktest.Unsynced(false)
 	on.Set(disk.Rule)
 	mending := testTime
@@ -228,7 +228,7 @@ func TestNothingTakenBackIsTold(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
 	now := instant(testTime)
-	disk := &disktest.Weather{Name: verb}
+	disk := &disktest.Faults{Name: verb}
 	on := disktest.Unsynced(false)
 	on.Set(disk.Rule)
 	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{

@@ -19,8 +19,8 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/calendar"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 const (
@@ -147,7 +147,7 @@ func crashBatch(store *Embedded, p *keys.Principal, clock Clock, key string) err
 // minute window opens. NINEPOCKET_TORTURE gives the number of rounds.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	rounds := 15 / depth.Every(3)
+	rounds := 15 / testsweep.Stride(3)
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error
 		rounds, err = strconv.Atoi(text)

@@ -19,9 +19,9 @@ import (
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 // smallState makes a state directory with two tenants, calls on two days, replies and a checkpoint,
@@ -139,7 +139,8 @@ func TestCheckpointBits(t *testing.T) {
 			bits := []int{at % 8}
 			if os.Getenv("NINEPOCKET_TORTURE") != "" {
 				bits = []int{0, 1, 2, 3, 4, 5, 6, 7}
-			} else if data[at] == 0 && at%(61*depth.Every(3)) != 0 || data[at] != 0 && at%(5*depth.Every(3)) != 0 {
+			} else if data[at] == 0 && at%(61*testsweep.Stride(3)) != 0 ||
+				data[at] != 0 && at%(5*testsweep.Stride(3)) != 0 {
 				continue
 			}
 			for _, bit := range bits {
@@ -165,7 +166,7 @@ func TestCheckpointBits(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if !isLog && refused < 100/depth.Every(3) {
+		if !isLog && refused < 100/testsweep.Stride(3) {
 			t.Errorf("only %d flips were refused", refused)
 		}
 	}

@@ -126,7 +126,7 @@ func (j *journal) await(seq uint64, durable bool) error {
 	// What is on disk after all is as good as awaited.
 	if err != nil {
 		j.meter.doubts.Add(1)
-		if !j.dir.Log.GiveUp(seq) {
+		if !j.dir.Log.Cancel(seq) {
 			err = nil
 		}
 	}

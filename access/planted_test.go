@@ -17,15 +17,16 @@ import (
 // one of them.
 var planted = []struct{ what, file, text, instead string }{
 	{
-		"a mended log begins behind what was written and never synced", "../internal/wal/mend.go",
-		"l.open(l.synced.Load()+1, l.since.all(l.void))", "l.open(l.written.Load()+1, l.since.all(l.void))",
+		"a mended log begins behind what was written and never synced", "../internal/wal/recover.go",
+		"l.open(l.synced.Load()+1, l.unsynced.all(l.cancelled))",
+		"l.open(l.written.Load()+1, l.unsynced.all(l.cancelled))",
 	},
 	{
-		"a mended log has the records that were given up", "../internal/wal/mend.go",
-		"void[seq] {", "void[seq] && seq == 0 {",
+		"a mended log has the records that were given up", "../internal/wal/recover.go",
+		"cancelled[seq] {", "cancelled[seq] && seq == 0 {",
 	},
 	{
-		"a mended log lacks what the failed fsync was to cover", "../internal/wal/mend.go",
+		"a mended log lacks what the failed fsync was to cover", "../internal/wal/recover.go",
 		"[][]byte{r.syncing, r.written, r.unwritten}", "[][]byte{r.written, r.unwritten}",
 	},
 	{

@@ -20,7 +20,7 @@ func cutPower(t *testing.T, disk *disktest.Disk, lose float64) string {
 	seed := rand.Uint64()
 	t.Logf("power cut by seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 1))
-	if err := disktest.Lay(out, disk.Left(func() bool { return dice.Float64() < lose })); err != nil {
+	if err := disktest.WriteFiles(out, disk.AfterPowerCut(func() bool { return dice.Float64() < lose })); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -122,7 +122,7 @@ func TestRemovedLog(t *testing.T) {
 			}
 
 			r.soon("the loss is told", func() bool { return r.reported(state.ErrLogLost) })
-			r.soon("there is a log again", func() bool { return len(r.store.dir.Log.Lost()) == 0 })
+			r.soon("there is a log again", func() bool { return len(r.store.dir.Log.MissingSegments()) == 0 })
 			if got := r.store.Stats().LogLost; got == 0 {
 				t.Error("the loss is not counted")
 			}

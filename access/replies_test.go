@@ -11,8 +11,8 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/calendar"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 // heap is what is live.
@@ -29,7 +29,7 @@ func heap() int64 {
 // keeps of a reply is at most 200 bytes, all of them can be repeated, and ten minutes later the
 // memory is as before.
 func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	f := keys.NewFile()
 	_, raw := mustCreate(t, f, keys.NewKey{
 		Tenant: "partner", Kind: keys.Preview, Plan: "business", Credits: new(int64(100_000)),
@@ -153,7 +153,7 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	if store.waitingMax != maxWaiting {
 		t.Fatalf("room for %d bytes, want %d", store.waitingMax, maxWaiting)
 	}
-	store.waitingMax /= int64(depth.Every(8))
+	store.waitingMax /= int64(testsweep.Stride(8))
 
 	noise := rand.NewChaCha8([32]byte{})
 	reply := make([]byte, 2<<20)

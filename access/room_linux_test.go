@@ -9,8 +9,8 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 // TestLogFillsItsDisk makes more calls than a small file system has room for in one log, which is mapped
@@ -44,7 +44,7 @@ func fillDisk(t *testing.T, mapped bool) {
 
 	refused := 0
 	answered := time.Now()
-	for r.told < 40_000/int64(depth.Every(4)) || refused == 0 {
+	for r.told < 40_000/int64(testsweep.Stride(4)) || refused == 0 {
 		d := r.store.Admit(live, RuleFor(live, CardsGet), instant(testTime.Add(time.Duration(r.told)*time.Minute)))
 		var err error
 		if d.Verdict == Admitted { // what is not admitted has no ticket

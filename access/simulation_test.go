@@ -15,8 +15,8 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/calendar"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 // universe is one run of clients, keys, faults of disk and clock, checkpoints, kills and restarts
@@ -29,7 +29,7 @@ type universe struct {
 	seed   uint64
 	random *rand.Rand
 	dir    string
-	disk   *disktest.Weather
+	disk   *disktest.Faults
 	store  *Embedded
 	ring   *keys.Ring
 	file   *keys.File
@@ -68,7 +68,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	t.Helper()
 	u := &universe{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
-		disk: &disktest.Weather{Name: verb},
+		disk: &disktest.Faults{Name: verb},
 		file: keys.NewFile(), true: testTime.UnixMilli(),
 	}
 	u.born = u.true - 1_000_000
@@ -442,7 +442,7 @@ func TestUniverse(t *testing.T) {
 		return
 	}
 
-	seeds := uint64(15 / depth.Every(5))
+	seeds := uint64(15 / testsweep.Stride(5))
 	if os.Getenv("NINEPOCKET_TORTURE") != "" {
 		seeds *= 250
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ninepocket/access/state"
-	"ninepocket/internal/tally"
+	"ninepocket/internal/counters"
 )
 
 // FinishSample is how many calls of Finish there are to one that is timed. Finish is on every
@@ -23,12 +23,12 @@ const (
 
 // meter is what a store counts of itself.
 type meter struct {
-	times  *tally.Durations
+	times  *counters.Durations
 	doubts atomic.Uint64 // records that were about to be given up
 }
 
 func newMeter() *meter {
-	return &meter{times: tally.NewDurations(timeRows, tally.Decades(time.Microsecond, 10*time.Second)...)}
+	return &meter{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
 // sampled reports whether a call of Finish is to be timed.
@@ -38,9 +38,9 @@ func sampled() bool {
 
 // StoreStats are a store's figures since it was opened.
 type StoreStats struct {
-	Begin  tally.Histogram
-	Commit tally.Histogram
-	Finish tally.Histogram // of one call in FinishSample
+	Begin  counters.Histogram
+	Commit counters.Histogram
+	Finish counters.Histogram // of one call in FinishSample
 
 	Replies    int   // idempotency records, those in flight included
 	ReplyBytes int64 // what they are taken to cost

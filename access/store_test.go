@@ -8,8 +8,8 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/accesstest"
 	"ninepocket/access/keys"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 func memoryHarness() accesstest.Harness {
@@ -101,7 +101,7 @@ func (c *clocked) Usage(p *keys.Principal, rule access.Rule, now access.Instant)
 func modelSteps(t *testing.T) int {
 	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
 	if text == "" {
-		return 500 / depth.Every(16)
+		return 500 / testsweep.Stride(16)
 	}
 
 	steps, err := strconv.Atoi(text)

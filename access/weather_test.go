@@ -16,31 +16,31 @@ import (
 // storm is a fault of the disk that comes, stays for a while, and ends.
 type storm struct {
 	name  string
-	begin func(*disktest.Weather)
+	begin func(*disktest.Faults)
 	down  bool // it takes metering down for as long as it lasts
 }
 
 // storms are the disk's row of the table of faults (docs/MOVE.md, Faults and recovery).
 var storms = []storm{
-	{"disk full", func(weather *disktest.Weather) {
+	{"disk full", func(weather *disktest.Faults) {
 		for _, verb := range []string{"create", "write", "checkpoint"} {
 			weather.Set(verb, syscall.ENOSPC)
 		}
 	}, true},
-	{"one EIO of a write", func(weather *disktest.Weather) { weather.Once("write", syscall.EIO) }, false},
-	{"one EIO of a sync", func(weather *disktest.Weather) { weather.Once("sync", syscall.EIO) }, false},
-	{"one EIO of a checkpoint", func(weather *disktest.Weather) { weather.Once("checkpoint", syscall.EIO) }, false},
-	{"every sync is EIO", func(weather *disktest.Weather) { weather.Set("sync", syscall.EIO) }, true},
-	{"read-only", func(weather *disktest.Weather) {
+	{"one EIO of a write", func(weather *disktest.Faults) { weather.Once("write", syscall.EIO) }, false},
+	{"one EIO of a sync", func(weather *disktest.Faults) { weather.Once("sync", syscall.EIO) }, false},
+	{"one EIO of a checkpoint", func(weather *disktest.Faults) { weather.Once("checkpoint", syscall.EIO) }, false},
+	{"every sync is EIO", func(weather *disktest.Faults) { weather.Set("sync", syscall.EIO) }, true},
+	{"read-only", func(weather *disktest.Faults) {
 		for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
 			weather.Set(verb, syscall.EROFS)
 		}
 	}, true},
-	{"no descriptor is free", func(weather *disktest.Weather) {
+	{"no descriptor is free", func(weather *disktest.Faults) {
 		weather.Set("create", syscall.EMFILE)
 		weather.Set("checkpoint", syscall.EMFILE)
 	}, false},
-	{"a slow disk", func(weather *disktest.Weather) { weather.Slow(20 * time.Millisecond) }, false},
+	{"a slow disk", func(weather *disktest.Faults) { weather.Delay(20 * time.Millisecond) }, false},
 }
 
 // TestDiskWeather lets each fault of the disk come and go under a store that is called all the
@@ -60,7 +60,7 @@ func TestDiskWeather(t *testing.T) {
 
 func diskWeather(t *testing.T, mapped bool, fault storm) {
 	t.Helper()
-	weather := &disktest.Weather{Name: verb}
+	weather := &disktest.Faults{Name: verb}
 	disk := disktest.Unsynced(mapped)
 	disk.Set(weather.Rule)
 	live, preview := faultKeys(t)
@@ -132,7 +132,7 @@ func diskWeather(t *testing.T, mapped bool, fault storm) {
 	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
 		weather.Set(verb, nil)
 	}
-	weather.Slow(0)
+	weather.Delay(0)
 	for ended := time.Now(); round(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(ended) > time.Minute {
 			t.Fatalf("still down: %v", script.store.Err())
@@ -178,7 +178,7 @@ func TestHalfACheckpoint(t *testing.T) {
 		if written {
 			moment = "committed"
 		}
-		weather := &disktest.Weather{Name: verb}
+		weather := &disktest.Faults{Name: verb}
 		disk := disktest.Unsynced(false)
 		disk.Set(weather.Rule)
 		options := EmbeddedOptions{

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ninepocket/calendar"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 const windowEpoch = int64(1_700_000_000_077) // not a multiple of anything
@@ -38,7 +38,7 @@ func TestWindowProperty(t *testing.T) {
 		at := int64(0)
 		newest := int64(0)
 
-		for range rapid.IntRange(1, 8*limit/depth.Every(2)).Draw(rt, "calls") {
+		for range rapid.IntRange(1, 8*limit/testsweep.Stride(2)).Draw(rt, "calls") {
 			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
 			if rapid.IntRange(0, 200).Draw(rt, "idle") == 0 {
 				at += rapid.Int64Range(0, 3*calendar.MinuteMillis).Draw(rt, "idle time")
@@ -89,7 +89,7 @@ func TestWindowProperty(t *testing.T) {
 func TestWindowAfterIdle(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
-		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 * int64(depth.Every(12)) {
+		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 * int64(testsweep.Stride(12)) {
 			var w window
 			w.fit(limit, windowEpoch)
 			for i := range int64(limit) {

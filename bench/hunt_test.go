@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // worstLegal is what the worst legal request may cost in CPU time.
@@ -247,7 +247,7 @@ func TestHunt(t *testing.T) {
 	h := newHunter(w, 1)
 	h.cost = func(request []byte, _ time.Duration) (time.Duration, error) { return time.Duration(len(request)), nil }
 	for i := range operations {
-		if _, err := h.hunt(&operations[i], 12/depth.Every(3)); err != nil {
+		if _, err := h.hunt(&operations[i], 12/testsweep.Stride(3)); err != nil {
 			t.Error(err)
 		}
 	}

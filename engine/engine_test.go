@@ -13,8 +13,8 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -413,7 +413,7 @@ func TestFollowInTrouble(t *testing.T) {
 // snapshot.
 func TestReadersDuringSwaps(t *testing.T) {
 	const snapshots = 3
-	swaps := 20 / depth.Every(3) // readers are busy for as long as they last
+	swaps := 20 / testsweep.Stride(3) // readers are busy for as long as they last
 	s := newSource()
 	for n := range snapshots {
 		w := small(1)

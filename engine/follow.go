@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"ninepocket/internal/pace"
+	"ninepocket/internal/throttle"
 	"ninepocket/snapshot"
 )
 
@@ -152,7 +152,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 		// Nobody is served yet: the load need not rest.
 		v, took, err = e.make(ctx, cur.ID, nil)
 	} else {
-		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, pace.New().Step) })
+		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, throttle.New().Step) })
 	}
 
 	if err != nil {

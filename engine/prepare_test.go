@@ -11,7 +11,7 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -194,7 +194,7 @@ func TestActivateTogether(t *testing.T) {
 
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
-	for n := range 100 / depth.Every(5) {
+	for n := range 100 / testsweep.Stride(5) {
 		next := ids[(n+1)%2]
 		at := began.Add(lead + time.Duration(random.Int64N(int64(time.Second))))
 		s.publishAt(next, at)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -23,7 +23,7 @@ func smokeView(t *testing.T) *View {
 }
 
 func TestSmokePasses(t *testing.T) {
-	for seed := range uint64(20 / depth.Every(5)) {
+	for seed := range uint64(20 / testsweep.Stride(5)) {
 		for _, size := range []fixture.Size{{}, fixture.Small, {Sets: 3, Cards: 150, Sealed: 5, Days: 40}} {
 			c := fixture.Random(seed, size).Catalog()
 			c.ID = "20260315T000000Z-0000000000000001"

@@ -27,11 +27,11 @@ func TestPowerCuts(t *testing.T) {
 	// The tree is compared with the feed by name and content.
 	check := func(when string, stamps ...string) {
 		t.Helper()
-		for _, files := range disk.Cuts(dice, "/LOCK") {
+		for _, files := range disk.PowerCuts(dice, "/LOCK") {
 			states++
 			left := *s
 			left.o.Into = t.TempDir()
-			if err := disktest.Lay(left.o.Into, files); err != nil {
+			if err := disktest.WriteFiles(left.o.Into, files); err != nil {
 				t.Fatal(err)
 			}
 			if stamp := left.stamp(); len(stamps) > 0 && stamp != stamps[0] && stamp != stamps[len(stamps)-1] {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"ninepocket/index"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -164,7 +164,7 @@ func changed(t *rapid.T, w *fixture.World) *fixture.World {
 // after is everything there whose sort key is behind that of the last card shown, once.
 func TestWalkGoesOnInAnotherCatalog(t *testing.T) {
 	before := newOracle(t, fixture.Random(3, size))
-	for range 4 / depth.Every(4) {
+	for range 4 / testsweep.Stride(4) {
 		rapid.Check(t, func(rt *rapid.T) {
 			q := drawQuery(rt, before)
 			limit := rapid.IntRange(1, 30).Draw(rt, "limit")

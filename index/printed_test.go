@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -15,7 +15,7 @@ var printedOrders = []string{"NAME SET NUMBER", "NAME NUMBER SET", "SET NAME NUM
 // TestPrinted asks for cards by their name, set and number as the catalog has them. The first hit
 // must be that card, or one that has all three in common with it, which is told apart.
 func TestPrinted(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	step := 7
 	if os.Getenv("NINEPOCKET_TORTURE") != "" {
 		step = 1

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ninepocket/index"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 )
 
 // TestSetsCalled asks for sets as people write them.
@@ -132,7 +132,7 @@ func TestSetsCalled(t *testing.T) {
 
 // TestRealSetsCalled asks the TCGCSV tree for sets by everyday names.
 func TestRealSetsCalled(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	x := openReal(t, "t")
 
 	for ref, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 
 	"ninepocket/cardvocab"
 	"ninepocket/index"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // templates are the forms in which people ask for a card by its name, X.
@@ -48,7 +48,7 @@ func keysIn(m map[string]int) func(func(string) bool) {
 // TestTemplates asks for the names that are printed most in the forms of everyday: the first card
 // must have the name in at least 98 of 100. index/text has a sample.
 func TestTemplates(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	const names = 300
 
 	for _, catalog := range []string{"t", "n", "j"} {

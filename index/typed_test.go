@@ -15,7 +15,7 @@ import (
 
 	"ninepocket/cardvocab"
 	"ninepocket/index"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader"
 	"ninepocket/snapshot"
 )
@@ -292,7 +292,7 @@ func TestTypedQueries(t *testing.T) {
 
 	// Building the catalogs takes most of the time.
 	if judged && os.Getenv("NINEPOCKET_TORTURE") == "" {
-		depth.OnlyWhole(t)
+		testsweep.OnlyFull(t)
 	}
 
 	rows := readTyped(t, file)
@@ -311,7 +311,7 @@ func TestTypedQueries(t *testing.T) {
 
 // TestBlindQueries asks what somebody wrote who had read neither the ranker nor its design.
 func TestBlindQueries(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	rows := readTyped(t, filepath.Join("testdata", "blind-queries.tsv"))
 	for _, catalog := range []string{"t", "n", "j"} {
 		counts := openReal(t, catalog).measure(t, catalog, rows)
@@ -327,7 +327,7 @@ func TestBlindQueries(t *testing.T) {
 
 // TestBlindQueriesAgain holds the second blind file to the rows that docs/SEARCH.md tells of.
 func TestBlindQueriesAgain(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	rows := readTyped(t, filepath.Join("testdata", "blind-queries-2.tsv"))
 	for catalog, want := range map[string]tally{
 		"t": {first: 58, all: 60},

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
@@ -161,7 +161,7 @@ func TestIncrementsEqualFullBuild(t *testing.T) {
 		inputs := map[string]*fake{}
 		var full []Input
 		var base *snapshot.Catalog
-		for i := range rapid.IntRange(2, 2+4/depth.Every(2)).Draw(t, "steps") {
+		for i := range rapid.IntRange(2, 2+4/testsweep.Stride(2)).Draw(t, "steps") {
 			if i > 0 {
 				w.step(t)
 			}

@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
 // TestRealTree counts the whole tree and recomputes sampled cards of each game from its files.
 func TestRealTree(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	dir, r := mustReal(t)
 	c := r.Catalog
 	if err := c.Validate(); err != nil {
@@ -161,7 +161,7 @@ func (r *realTables) compare(t *testing.T, c *snapshot.Catalog, category string,
 // TestRealIncrement builds the catalog of two weeks before and then the day itself on that base:
 // section by section the bytes of the full build.
 func TestRealIncrement(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	dir, full := mustReal(t)
 	o := realOptions(dir)
 	o.SnapshotAt = realEarlier // all rows of the tree are later
@@ -201,7 +201,7 @@ func TestRealIncrement(t *testing.T) {
 // TestRealRenames renames 18 groups and 26 products in a copy of the tree: no id changes, and every
 // slug that was issued leads to the item that it led to.
 func TestRealRenames(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	dir, full := mustReal(t)
 	copied := t.TempDir()
 
@@ -320,7 +320,7 @@ func rename(data string, n int) (string, int) {
 // TestRealSourcesJoin joins three real catalogs: nearly every card of the databases is found in the
 // shop's.
 func TestRealSourcesJoin(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	dir := dataDir(t)
 	o := Options{CollectedAt: realNow, Sources: []Input{
 		{source.KindTCGCSV, realTreeOf(dir)}, {source.KindPunkRecords, filepath.Join(dir, realPunkRecords)},

@@ -16,8 +16,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 )
 
 // schema is as much of JSON Schema as the input schemas use.
@@ -196,7 +196,7 @@ func withoutNulls(tb testing.TB, raw string) string {
 // for the rules of crossField, and what they reject it rejects. To the binder alone, null is absent.
 func TestBinderAgreesWithSchemas(t *testing.T) {
 	d, _ := randomDesk(t, 3, fixture.Small)
-	each := 2500 / depth.Every(8)
+	each := 2500 / testsweep.Stride(8)
 	second := newAJV(t)
 	for k, def := range definitions() {
 		t.Run(def.Name, func(t *testing.T) {

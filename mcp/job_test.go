@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 )
 
 // The job of TestJob is "value these 30 cards and tell me which of them rose this month". An agent does it with what
@@ -178,7 +178,7 @@ func TestJob(t *testing.T) {
 
 // TestJobOnRealCards does the same over the real catalogs, and holds every answer against its budget.
 func TestJobOnRealCards(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	var list []holding

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 )
 
 // TestEveryCardAndPrice calls every tool in both formats and holds each card, set and price of the answers against
@@ -17,7 +17,7 @@ func TestEveryCardAndPrice(t *testing.T) {
 	sets := 0
 	candidates := 0
 	prices := 0
-	for seed := range uint64(40 / depth.Every(8)) {
+	for seed := range uint64(40 / testsweep.Stride(8)) {
 		d, w := randomDesk(t, seed, fixture.Small)
 		lines := []args{{"name": w.Cards[0].Name}}
 		for i := range w.Cards {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/mcp"
 )
 
@@ -83,7 +83,7 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 				slices.Equal(c.method, []string{asked.method}) && named
 
 			// Few combinations agree, so that a sample has all of them; the stride divides no list of forms.
-			if n%depth.Every(11) != 0 && !agrees {
+			if n%testsweep.Stride(11) != 0 && !agrees {
 				continue
 			}
 

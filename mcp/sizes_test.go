@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -19,7 +19,7 @@ const (
 
 // TestSizes holds the default answers of every tool over the real catalogs, and the largest, against the budgets.
 func TestSizes(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	small := func(tool string, arguments args) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -195,7 +195,7 @@ func TestDefinitions(t *testing.T) {
 // TestRandomCatalogs calls every tool over random catalogs, in both formats: call checks each result's schema, size
 // and text. What is in the one form must be in the other.
 func TestRandomCatalogs(t *testing.T) {
-	for seed := range uint64(40 / depth.Every(8)) {
+	for seed := range uint64(40 / testsweep.Stride(8)) {
 		d, w := randomDesk(t, seed, fixture.Small)
 		for _, format := range []string{"concise", "detailed"} {
 			refs := func(i int) string { return w.Cards[i%len(w.Cards)].ID }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 )
 
 // messyLines are lines of a collection as its owner keeps them, beside those of the file of real ones. Behind each
@@ -41,7 +41,7 @@ var hint = regexp.MustCompile(`give .* id, or (.*)$`)
 // TestMessyListInTwoCalls values a list as its owner keeps it. The agent knows the cards in its hands and reads the
 // answer alone: of the lines that the first call leaves open it gives what each asks for, and the second settles all.
 func TestMessyListInTwoCalls(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	var list []args
 	for _, m := range messyLines {
@@ -145,7 +145,7 @@ func TestValueSizes(t *testing.T) {
 // TestOpenLinesFit holds open lines of real cards against 727 bytes each: an ambiguous one always, another
 // unless one candidate is too much. Where two or three cards fit, nearly all lines have room for all.
 func TestOpenLinesFit(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	few := 0

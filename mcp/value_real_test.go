@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 )
 
 // mistakes are what people do to a card's line; each turns a true line into one that is worse.
@@ -87,7 +87,7 @@ func (d *desk) isPrinted(line args, id string) bool {
 // that more cards fit than there are candidates are held to nothing, since no order of equals can be right; the log
 // counts them all the same: every line left open, and every ambiguous one.
 func TestValueRealCards(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	const each = 200

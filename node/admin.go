@@ -34,7 +34,7 @@ func (n *Node) adminHandler() http.Handler {
 		}
 		// A server is ready all the same: all of them would leave a balancer at once.
 		_, _ = w.Write([]byte("ok\n"))
-		if n.meter != nil && n.meter.Away() != nil {
+		if n.limiter != nil && n.limiter.Away() != nil {
 			_, _ = w.Write([]byte("metering: unavailable\n"))
 		}
 	})
@@ -42,7 +42,7 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		// Who asked may have gone.
-		_ = term.JSON(w, n.describe())
+		_ = term.JSON(w, n.describeSnapshot())
 	})
 
 	mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
@@ -74,22 +74,22 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 
 	// Anything but yes is a slip, and a new checkpoint gives up rows of the ledger.
 	query := r.URL.Query()
-	anew := query.Get("anew") == "yes"
-	if !anew && query.Has("anew") {
+	rebuild := query.Get("anew") == "yes"
+	if !rebuild && query.Has("anew") {
 		http.Error(w, "anew takes yes alone", http.StatusBadRequest)
 		return
 	}
 
-	aside, err := embedded.Checkpoint(anew, time.Now())
-	if aside != "" { // also where the new one could not be written yet
-		n.Log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
+	movedTo, err := embedded.Checkpoint(rebuild, time.Now())
+	if movedTo != "" { // also where the new one could not be written yet
+		n.Log.Warn("the checkpoint is rebuilt", slog.String("moved_to", movedTo))
 	}
 	if err == nil {
 		_, _ = w.Write([]byte("written\n"))
 		return
 	}
 	hint := ""
-	if !anew && errors.Is(err, access.ErrCorrupt) {
+	if !rebuild && errors.Is(err, access.ErrCorrupt) {
 		hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
 			"rows of the ledger from before"
 	}
@@ -122,7 +122,7 @@ func (n *Node) guardAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
-		case !namesAdmin(&n.Config, r.Host, listen):
+		case !isAdminHost(&n.Config, r.Host, listen):
 			http.Error(w, "the Host header names another host; see admin_hosts", http.StatusForbidden)
 		case origin != "" && origin != "http://"+r.Host:
 			http.Error(w, "pages of other origins may not call", http.StatusForbidden)
@@ -132,10 +132,10 @@ func (n *Node) guardAdmin(next http.Handler) http.Handler {
 	})
 }
 
-// namesAdmin reports whether a Host header may name the admin listener: by an address, which no
+// isAdminHost reports whether a Host header may name the admin listener: by an address, which no
 // page can have made lead here; by a name without a dot, which no other site has; or by a name that
 // was configured.
-func namesAdmin(config *settings.Config, hostport, listen string) bool {
+func isAdminHost(config *settings.Config, hostport, listen string) bool {
 	// An address of IPv6 alone has colons and no port.
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -154,8 +154,8 @@ func namesAdmin(config *settings.Config, hostport, listen string) bool {
 		slices.ContainsFunc(config.AdminHosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// served describes the current snapshot to an operator.
-type served struct {
+// snapshotStatus describes the current snapshot to an operator.
+type snapshotStatus struct {
 	SnapshotID string    `json:"snapshot_id"`
 	SnapshotAt time.Time `json:"snapshot_at"`
 	Epoch      uint64    `json:"epoch"` // 0 at a fallback, see degraded
@@ -165,16 +165,16 @@ type served struct {
 	Sets       int       `json:"sets"`
 	Bytes      int64     `json:"bytes"`
 	// What begins next, and when; absent while nothing waits for its time.
-	Prepared    string       `json:"prepared,omitempty"`
-	PreparedAt  time.Time    `json:"prepared_at,omitzero"`
-	Degraded    bool         `json:"degraded"`
-	Behind      bool         `json:"behind"` // another snapshot is published than is served
-	Retired     int          `json:"retired"`
-	LastFailure *swapFailure `json:"last_failure,omitempty"`
+	Prepared    string          `json:"prepared,omitempty"`
+	PreparedAt  time.Time       `json:"prepared_at,omitzero"`
+	Degraded    bool            `json:"degraded"`
+	Behind      bool            `json:"behind"` // another snapshot is published than is served
+	Retired     int             `json:"retired"`
+	LastFailure *publishFailure `json:"last_failure,omitempty"`
 }
 
-// swapFailure is the last publication that was not served, or not at the first try.
-type swapFailure struct {
+// publishFailure is the last publication that was not served, or not at the first try.
+type publishFailure struct {
 	At         time.Time `json:"at"`
 	SnapshotID string    `json:"snapshot_id,omitempty"`
 	Epoch      uint64    `json:"epoch,omitempty"`
@@ -182,10 +182,10 @@ type swapFailure struct {
 	Error      string    `json:"error"`
 }
 
-func (n *Node) describe() served {
+func (n *Node) describeSnapshot() snapshotStatus {
 	v := n.engine.View()
 	stats := n.engineStats(time.Now())
-	out := served{
+	out := snapshotStatus{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
 		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
 		Prepared: stats.Prepared, PreparedAt: stats.PreparedAt.UTC(),
@@ -194,7 +194,7 @@ func (n *Node) describe() served {
 
 	// Kept after a publication went well: an operator may ask late.
 	if failed := stats.LastFailure; failed != nil {
-		out.LastFailure = &swapFailure{
+		out.LastFailure = &publishFailure{
 			At: failed.At.UTC(), SnapshotID: failed.ID, Epoch: failed.Epoch, Reason: failed.Reason.String(),
 			Error: failed.Err.Error(),
 		}
@@ -204,8 +204,8 @@ func (n *Node) describe() served {
 
 // reloadAll takes over keys, plans and the certificate, and re-checks the store, as SIGHUP does.
 func (n *Node) reloadAll() error {
-	err := n.takeOver()
-	n.warnUnusable()
+	err := n.reloadConfig()
+	n.warnKeysWithoutPlan()
 	err = errors.Join(err, n.engine.Recheck(time.Now()))
 	if err != nil {
 		// What it is the first to find is remembered, and said by nobody else.
@@ -214,9 +214,9 @@ func (n *Node) reloadAll() error {
 	return err
 }
 
-// takeOver takes over what a running server can: plans, keys and the certificate. What is wrong
+// reloadConfig takes over what a running server can: plans, keys and the certificate. What is wrong
 // with one of them keeps none of the others back.
-func (n *Node) takeOver() error {
+func (n *Node) reloadConfig() error {
 	if n.Reread == nil {
 		return nil
 	}
@@ -234,7 +234,7 @@ func (n *Node) takeOver() error {
 	}
 
 	if n.access != nil {
-		n.access.Turn()
+		n.access.Reopen()
 	}
 
 	// Also when the configuration cannot be read.
@@ -251,13 +251,13 @@ func (n *Node) watchHangup(ctx context.Context, hangups chan os.Signal) {
 			return
 		case <-hangups:
 			// The service manager wants to know when it begins and when it is over, good or bad.
-			n.tell(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec())
+			n.notify(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec())
 			status := n.status()
 			if n.reloadAll() != nil {
 				status += "; the last reload failed"
 			}
 
-			n.tell("READY=1", status)
+			n.notify("READY=1", status)
 		}
 	}
 }

@@ -13,20 +13,20 @@ import (
 	"ninepocket/fleet/meter"
 )
 
-// cursorsPoll is how often a server asks for the secrets that sign cursors: a new one is known for ten
-// minutes before it signs.
-const cursorsPoll = time.Minute
+// cursorsInterval is how often a server asks for the secrets that sign cursors: a new one is known
+// for ten minutes before it signs.
+const cursorsInterval = time.Minute
 
-// lastExport is how long the end of a server waits for its last report. What is not sent by then is
-// sent at the next start.
-const lastExport = 5 * time.Second
+// lastExportTimeout is how long the end of a server waits for its last report. What is not sent by
+// then is sent at the next start.
+const lastExportTimeout = 5 * time.Second
 
-// sharing is what a server of a fleet has besides.
-type sharing struct {
-	control  *ledger.DB
-	keys     *ledger.Keys
-	exporter *ledger.Exporter
-	export   time.Duration
+// fleetNode is what a server of a fleet has besides.
+type fleetNode struct {
+	control        *ledger.DB
+	keys           *ledger.Keys
+	exporter       *ledger.Exporter
+	exportInterval time.Duration
 }
 
 // openControl opens the database of a fleet, where one is configured.
@@ -35,7 +35,7 @@ func (n *Node) openControl(ctx context.Context) error {
 		return nil
 	}
 
-	_, export, err := n.Config.Sharing()
+	_, export, err := n.Config.FleetOptions()
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (n *Node) openControl(ctx context.Context) error {
 		return err
 	}
 	// From here on keys and cursors come from the database.
-	n.fleet = &sharing{control: db, export: export}
+	n.fleet = &fleetNode{control: db, exportInterval: export}
 	n.onClose(func() error { db.Close(); return nil })
 
 	// Two servers would each admit the whole limit.
@@ -67,14 +67,14 @@ func (n *Node) openExport(ctx context.Context) error {
 		return err
 	}
 	// It may be what the operator wants, and costs money after a crash.
-	if forgetful(state) {
+	if isTmpfs(state) {
 		n.Log.Warn("the state directory is on tmpfs: what a crash of this machine takes with it is not billed",
 			slog.String("state", state))
 	}
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, ledger.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
-		Serving: n.serves, Report: reports{n.Log}.exportChanged, Behind: reports{n.Log}.ledgerBehind,
+		Serving: n.servedState, Report: reports{n.Log}.exportChanged, Behind: reports{n.Log}.ledgerBehind,
 	})
 	return err
 }
@@ -88,8 +88,8 @@ func Hostname() string {
 	return name
 }
 
-// serves is what this server serves now.
-func (n *Node) serves() ledger.Serves {
+// servedState is what this server serves now.
+func (n *Node) servedState() ledger.Serves {
 	out := ledger.Serves{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
 	if n.images != nil {
 		out.Images = n.images.Listed()
@@ -117,7 +117,7 @@ func (r reports) ledgerBehind(by time.Duration, err error) {
 // followCursors takes secrets over that sign cursors, until ctx is done. What cannot be read is read
 // the next time: the ones of before are good for a month.
 func (n *Node) followCursors(ctx context.Context) {
-	ticker := time.NewTicker(cursorsPoll)
+	ticker := time.NewTicker(cursorsInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -131,30 +131,30 @@ func (n *Node) followCursors(ctx context.Context) {
 			err = n.cursors.Replace(keys...)
 		}
 		if err != nil && ctx.Err() == nil {
-			n.Log.Warn("cannot read the secrets of cursors: those of before stay", slog.Any("cause", err))
+			n.Log.Warn("cannot read the secrets of cursors: the previous ones stay", slog.Any("cause", err))
 		}
 	}
 }
 
 // exportLast reports what is left when a server ends.
 func (n *Node) exportLast(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExport)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExportTimeout)
 	defer cancel()
 	if err := n.fleet.exporter.Export(ctx); err != nil {
 		n.Log.Warn("the last report is left for the next start", slog.Any("cause", err))
 	}
 }
 
-// rightsChanged logs that no rights can be had, that they can again, and what was lost.
-func (r reports) rightsChanged(err error) {
+// limiterChanged logs that the limiter is unavailable, that it is available again, and what it lost.
+func (r reports) limiterChanged(err error) {
 	_, lost := errors.AsType[*meter.LostError](err)
 	switch {
 	case err == nil:
-		r.log.Info("rights can be had again")
+		r.log.Info("the limiter is available again")
 	case lost:
-		r.log.Error("rights were lost", slog.Any("cause", err))
+		r.log.Error("the limiter lost writes", slog.Any("cause", err))
 	default:
-		r.log.Error("no rights can be had: calls are answered 503, and cost nothing", slog.Any("cause", err))
+		r.log.Error("the limiter is unavailable: calls are answered 503, and cost nothing", slog.Any("cause", err))
 	}
 }
 

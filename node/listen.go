@@ -13,7 +13,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/activation"
 
-	"ninepocket/internal/door"
+	"ninepocket/internal/connlimit"
 	"ninepocket/internal/settings"
 )
 
@@ -25,12 +25,12 @@ const writeBuffer = 128 << 10
 // sockets are the listeners of a server; admin is nil as long as nobody listens.
 type sockets struct {
 	api, admin net.Listener
-	given      bool // the service manager gave them: clients wait in them while nobody accepts
+	inherited  bool // the service manager gave them: clients wait in them while nobody accepts
 }
 
-// take makes listeners of the files that the service manager gives, sd_listen_fds(3). Clients wait in
-// such a socket while nobody accepts them.
-func (all *sockets) take(files []*os.File) error {
+// inherit makes listeners of the files that the service manager gives, sd_listen_fds(3). Clients
+// wait in such a socket while nobody accepts them.
+func (all *sockets) inherit(files []*os.File) error {
 	for i, file := range files {
 		l, err := net.FileListener(file)
 		// The listener has a descriptor of its own.
@@ -44,7 +44,7 @@ func (all *sockets) take(files []*os.File) error {
 			all.admin = l
 		case file.Name() != adminSocket && all.api == nil:
 			all.api = l
-			all.given = true
+			all.inherited = true
 		default:
 			_ = l.Close()
 			return fmt.Errorf("cannot use the passed socket %q: want one for the API, and one named %s at most",
@@ -71,12 +71,12 @@ func (n *Node) openSockets(ctx context.Context) error {
 	// Whoever serves closes them before; a start that fails later does not.
 	all := &n.sockets
 	n.onClose(func() error { all.close(); return nil })
-	err := all.take(activation.Files(true))
+	err := all.inherit(activation.Files(true))
 	if err != nil {
 		return err
 	}
 	// A server before has the admin address still, and the state directory too.
-	if all.given {
+	if all.inherited {
 		return nil
 	}
 
@@ -100,43 +100,44 @@ func (n *Node) openAdmin(context.Context) (err error) {
 	return nil
 }
 
-// behindDoors returns the listeners behind their doors; TLS, where there is some, is above the
+// limitListeners returns the listeners behind their doors; TLS, where there is some, is above the
 // API's.
-func (n *Node) behindDoors() (api, admin net.Listener, err error) {
+func (n *Node) limitListeners() (api, admin net.Listener, err error) {
 	proxies, err := n.Config.Proxies()
 	if err != nil {
 		return nil, nil, err
 	}
 
-	n.door = door.New(doorOptions(&n.Config, proxies, door.Room(), n.Log))
-	api = n.door.Listen(n.sockets.api)
+	n.connLimiter = connlimit.New(limiterOptions(&n.Config, proxies, connlimit.Capacity(), n.Log))
+	api = n.connLimiter.Listen(n.sockets.api)
 	if n.cert != nil {
 		// Above the door: what is refused there costs no handshake.
 		api = tls.NewListener(api, n.cert.Config())
 	}
 	adminLog := n.Log.With(slog.String("listener", "admin"))
-	return api, door.New(door.Options{Most: door.AdminMost, Log: adminLog}).Listen(n.sockets.admin), nil
+	return api, connlimit.New(connlimit.Options{Max: connlimit.MaxAdmin, Log: adminLog}).Listen(n.sockets.admin), nil
 }
 
-// doorOptions are the bounds of the API's connections, where the process has descriptors for room.
-func doorOptions(config *settings.Config, proxies []netip.Prefix, room int, log *slog.Logger) door.Options {
-	most := config.MaxConnections
-	if most == 0 {
-		most = room
+// limiterOptions are the bounds of the API's connections, where the process has descriptors for
+// room.
+func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity int, log *slog.Logger) connlimit.Options {
+	maxOpen := config.MaxConnections
+	if maxOpen == 0 {
+		maxOpen = capacity
 	}
 	// More would be accepted than files can be opened for.
-	if most > room {
-		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", most),
-			slog.Int("allowed", room))
-		most = room
+	if maxOpen > capacity {
+		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", maxOpen),
+			slog.Int("allowed", capacity))
+		maxOpen = capacity
 	}
 
-	each := config.MaxConnectionsPerAddress
-	if each == 0 {
-		each = max(most/perAddress, 1)
+	maxPerAddr := config.MaxConnectionsPerAddress
+	if maxPerAddr == 0 {
+		maxPerAddr = max(maxOpen/perAddress, 1)
 	}
-	return door.Options{
-		Most: most, Each: each, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
+	return connlimit.Options{
+		Max: maxOpen, MaxPerAddr: maxPerAddr, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
 		// Behind a proxy are many visitors, whom it tells apart.
 		Exempt: func(a netip.Addr) bool {
 			return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })

@@ -14,18 +14,19 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// TestDoorOptions derives the bounds of connections from the configuration and the descriptors.
-func TestDoorOptions(t *testing.T) {
+// TestLimiterOptions derives the bounds of connections from the configuration and the descriptors.
+func TestLimiterOptions(t *testing.T) {
 	var log bytes.Buffer
-	f := func(most, each, room, wantMost, wantEach int, warns bool) {
+	f := func(maxOpen, maxPerAddr, capacity, wantMax, wantEach int, warns bool) {
 		t.Helper()
 		log.Reset()
-		config := &settings.Config{MaxConnections: most, MaxConnectionsPerAddress: each}
+		config := &settings.Config{MaxConnections: maxOpen, MaxConnectionsPerAddress: maxPerAddr}
 		proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-		o := doorOptions(config, proxies, room, slog.New(slog.NewTextHandler(&log, nil)))
-		if o.Most != wantMost || o.Each != wantEach || (log.Len() > 0) != warns || o.WriteBuffer != writeBuffer {
-			t.Errorf("%+v with room for %d: %d, of an address %d; want %d, %d\n%s", config, room, o.Most, o.Each,
-				wantMost,
+		o := limiterOptions(config, proxies, capacity, slog.New(slog.NewTextHandler(&log, nil)))
+		if o.Max != wantMax || o.MaxPerAddr != wantEach || (log.Len() > 0) != warns || o.WriteBuffer != writeBuffer {
+			t.Errorf("%+v with room for %d: %d, of an address %d; want %d, %d\n%s", config, capacity, o.Max,
+				o.MaxPerAddr,
+				wantMax,
 				wantEach, &log)
 		}
 		if !o.Exempt(netip.MustParseAddr("10.1.1.1")) || o.Exempt(netip.MustParseAddr("11.1.1.1")) {
@@ -41,9 +42,9 @@ func TestDoorOptions(t *testing.T) {
 	f(0, 5000, 960, 960, 5000, false)
 }
 
-// TestTakeSockets takes what a service manager passes, by name, with a client that waits in it already;
-// what is no socket is refused, and so is one more than is served.
-func TestTakeSockets(t *testing.T) {
+// TestInheritSockets takes what a service manager passes, by name, with a client that waits in it
+// already; what is no socket is refused, and so is one more than is served.
+func TestInheritSockets(t *testing.T) {
 	t.Parallel()
 	passed := func(name string) (*os.File, net.Listener) {
 		t.Helper()
@@ -74,8 +75,8 @@ func TestTakeSockets(t *testing.T) {
 	defer client.Close()
 	var all sockets
 	defer func() { all.close() }()
-	if err := all.take([]*os.File{admin, api}); err != nil || !all.given {
-		t.Fatalf("given %t, %v", all.given, err)
+	if err := all.inherit([]*os.File{admin, api}); err != nil || !all.inherited {
+		t.Fatalf("given %t, %v", all.inherited, err)
 	}
 	if all.api.Addr().String() != apiOf.Addr().String() || all.admin.Addr().String() != adminOf.Addr().String() {
 		t.Errorf("the sockets are %v and %v", all.api.Addr(), all.admin.Addr())
@@ -85,7 +86,7 @@ func TestTakeSockets(t *testing.T) {
 	}
 
 	more, _ := passed("http")
-	err = all.take([]*os.File{more})
+	err = all.inherit([]*os.File{more})
 	if err == nil || !strings.Contains(err.Error(), `"http": want one for the API`) {
 		t.Errorf("a second socket for the API: %v", err)
 	}
@@ -93,7 +94,7 @@ func TestTakeSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = new(sockets).take([]*os.File{null})
+	err = new(sockets).inherit([]*os.File{null})
 	if err == nil || !strings.Contains(err.Error(), `cannot use the passed socket 1 ("/dev/null")`) {
 		t.Errorf("what is no socket: %v", err)
 	}

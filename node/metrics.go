@@ -12,8 +12,8 @@ import (
 	"ninepocket/engine"
 	"ninepocket/fleet/meter"
 	"ninepocket/fleet/mirror"
-	"ninepocket/internal/door"
-	"ninepocket/internal/tally"
+	"ninepocket/internal/connlimit"
+	"ninepocket/internal/counters"
 	"ninepocket/server"
 	"ninepocket/snapshot"
 )
@@ -41,7 +41,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	now := time.Now()
 	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", n.Version)
 	out.requests(n.server.Stats())
-	out.door(n.door)
+	out.connections(n.connLimiter)
 	// Before the first View there is nothing to describe.
 	if v := n.engine.View(); v != nil {
 		out.snapshot(v, now)
@@ -75,9 +75,9 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	if n.fleet != nil {
 		out.fleet(n.fleet.stats(), now)
 	}
-	if n.meter != nil {
-		stats := n.meter.Shared()
-		out.rights(&stats)
+	if n.limiter != nil {
+		stats := n.limiter.Shared()
+		out.limiter(&stats)
 	}
 	if n.mirror != nil {
 		out.mirror(n.mirror.Stats(), n.engine.Stats(), now)
@@ -103,15 +103,15 @@ func counter[N number](out sink, name, help string, v N, labels ...string) {
 	out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
 }
 
-// since sends the time that has passed since something, unless that never was.
-func (out sink) since(name, help string, now, at time.Time) {
+// ageGauge sends the time that has passed since something, unless that never was.
+func (out sink) ageGauge(name, help string, now, at time.Time) {
 	if !at.IsZero() {
 		gauge(out, name, help, now.Sub(at).Seconds())
 	}
 }
 
 // histogram sends a histogram in seconds, its buckets cumulative.
-func (out sink) histogram(name, help string, histogram tally.Histogram, labels ...string) {
+func (out sink) histogram(name, help string, histogram counters.Histogram, labels ...string) {
 	// Ours count a bucket each; Prometheus wants all that are below.
 	buckets := make(map[float64]uint64, len(histogram.Bounds))
 	n := uint64(0)
@@ -204,14 +204,14 @@ func (out sink) requests(stats server.Stats) {
 	}
 }
 
-func (out sink) door(entrance *door.Door) {
-	stats := entrance.Stats()
+func (out sink) connections(connLimiter *connlimit.Limiter) {
+	stats := connLimiter.Stats()
 	gauge(out, "connections", "Open connections of the API, those included that are being closed.", stats.Open)
-	gauge(out, "connections_limit", "How many there may be; beyond it connections are closed at once.", entrance.Most)
+	gauge(out, "connections_limit", "How many there may be; beyond it connections are closed at once.", connLimiter.Max)
 
 	const refused = "Connections that were closed at once, by reason: too many in all, or of one address."
-	counter(out, "connections_refused_total", refused, stats.Refused[door.Full], "reason", "all")
-	counter(out, "connections_refused_total", refused, stats.Refused[door.Busy], "reason", "address")
+	counter(out, "connections_refused_total", refused, stats.Refused[connlimit.AtMax], "reason", "all")
+	counter(out, "connections_refused_total", refused, stats.Refused[connlimit.AtMaxPerAddr], "reason", "address")
 	counter(out, "accept_failures_total",
 		"Times that the system could not give a connection; each was tried again after a pause.", stats.Failed)
 }
@@ -221,7 +221,7 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_info", "Always 1; the labels name the served snapshot.", 1, "snapshot_id", v.ID)
 	gauge(out, "snapshot_timestamp_seconds", "The instant that the served snapshot describes.",
 		float64(catalog.SnapshotAt)/1000)
-	out.since("snapshot_age_seconds", "Time since the instant that the served snapshot describes.", now,
+	out.ageGauge("snapshot_age_seconds", "Time since the instant that the served snapshot describes.", now,
 		time.UnixMilli(catalog.SnapshotAt))
 
 	gauge(out, "snapshot_games", "Games in the served snapshot.", catalog.Games.Slug.Len())
@@ -251,7 +251,7 @@ func recentGaps(catalog *snapshot.Catalog) (days, groups int) {
 }
 
 func (out sink) engine(stats engine.Stats, now time.Time) {
-	out.since("snapshot_live_seconds", "Time since the served snapshot went live here.", now, stats.Live)
+	out.ageGauge("snapshot_live_seconds", "Time since the served snapshot went live here.", now, stats.Live)
 	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback at the start.",
 		stats.Epoch)
 	// There is no manifest before the first snapshot, nor for a View that did not come from the
@@ -281,7 +281,7 @@ func (out sink) engine(stats engine.Stats, now time.Time) {
 	gauge(out, "degraded",
 		"1 while an earlier publication is served because the published snapshot could not be loaded at the start.",
 		flag(stats.Degraded))
-	out.since("store_check_age_seconds", "Time since the snapshot store last said what is published.", now,
+	out.ageGauge("store_check_age_seconds", "Time since the snapshot store last said what is published.", now,
 		stats.Checked)
 	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", stats.Retired)
 	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.",
@@ -318,40 +318,40 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", stats.LogWritten)
 
 	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", stats.Checkpoint)
-	out.since("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, stats.CheckpointAt)
+	out.ageGauge("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, stats.CheckpointAt)
 	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; each is tried again.",
 		stats.CheckpointFails)
 	counter(out, "checkpoint_postponements_total",
 		"Metering checkpoints put off because another process was reading the file.", stats.CheckpointBusy)
 }
 
-// sharingStats are figures of what a server shares.
-type sharingStats struct {
-	reported time.Time // when the ledger had everything last
-	heard    time.Time // when the database said last which keys there are
-	pending  int64
-	silent   int64
+// fleetStats are figures of what a server shares.
+type fleetStats struct {
+	ledgerReadyAt time.Time // when the ledger had everything last
+	keysReadAt    time.Time // when the database said last which keys there are
+	pending       int64
+	silent        int64
 }
 
-func (shared *sharing) stats() sharingStats {
-	return sharingStats{
-		reported: shared.exporter.Good(), heard: shared.keys.Good(), pending: shared.exporter.Pending(),
+func (shared *fleetNode) stats() fleetStats {
+	return fleetStats{
+		ledgerReadyAt: shared.exporter.Good(), keysReadAt: shared.keys.Good(), pending: shared.exporter.Pending(),
 		silent: shared.exporter.Silent(),
 	}
 }
 
-func (out sink) fleet(stats sharingStats, now time.Time) {
-	out.since("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
-		stats.reported)
+func (out sink) fleet(stats fleetStats, now time.Time) {
+	out.ageGauge("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
+		stats.ledgerReadyAt)
 	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", stats.pending)
-	out.since("fleet_keys_age_seconds", "Time since the database of the fleet last said which keys there are.", now,
-		stats.heard)
+	out.ageGauge("fleet_keys_age_seconds", "Time since the database of the fleet last said which keys there are.", now,
+		stats.keysReadAt)
 	gauge(out, "fleet_silent_servers", "Other servers that have not reported for ten minutes and are not forgotten.",
 		stats.silent)
 }
 
-// rights sends the figures of what servers share in Redis.
-func (out sink) rights(stats *meter.Stats) {
+// limiter sends the figures of what servers share in Redis.
+func (out sink) limiter(stats *meter.Stats) {
 	const takes = "fleet_takes_total"
 	for i, name := range meter.ResultNames {
 		counter(out, takes, "Calls, by what became of their right.", stats.Results[i], "result", name)
@@ -366,7 +366,7 @@ func (out sink) rights(stats *meter.Stats) {
 	counter(out, "fleet_unknown_total", "Calls whose answer came too late, or never: 503.", stats.Unknown)
 	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.", stats.Lost)
 	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
-	gauge(out, "fleet_redis_up", "1 while rights can be had of Redis; otherwise calls are answered 503.",
+	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.",
 		flag(stats.Up))
 	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
 		stats.ClockApart.Seconds())
@@ -374,14 +374,14 @@ func (out sink) rights(stats *meter.Stats) {
 
 // mirror sends the figures of the store that many servers follow.
 func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
-	asked := stats.Asked
-	if !asked.IsZero() {
-		out.since("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.", now,
-			asked)
+	if !stats.Asked.IsZero() {
+		out.ageGauge("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.",
+			now, stats.Asked)
 	}
+
 	counter(out, "fleet_download_bytes_total", "Bytes of sections that were downloaded.", stats.Downloaded)
 	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.Took.Seconds())
-	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was taken up last.", stats.Epoch)
+	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was activated last.", stats.Epoch)
 	gauge(out, "fleet_prepared", "1 while a snapshot is made ready and waits for its time.", flag(made.Prepared != ""))
 	gauge(out, "fleet_activation_late_seconds",
 		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())

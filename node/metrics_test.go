@@ -23,8 +23,8 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 	metrics := make(chan prometheus.Metric, 100)
 	out := sink(metrics)
 	now := time.Now()
-	out.fleet(sharingStats{reported: now, heard: now}, now)
-	out.rights(&meter.Stats{})
+	out.fleet(fleetStats{ledgerReadyAt: now, keysReadAt: now}, now)
+	out.limiter(&meter.Stats{})
 	out.mirror(mirror.Stats{Asked: now}, engine.Stats{}, now)
 	close(metrics)
 	known := map[string]bool{}

@@ -31,7 +31,7 @@ import (
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
-	"ninepocket/internal/door"
+	"ninepocket/internal/connlimit"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/server"
@@ -39,19 +39,19 @@ import (
 	"ninepocket/wire"
 )
 
-// drainTime is how long requests in flight may take to end after SIGTERM.
-const drainTime = 15 * time.Second
+// drainTimeout is how long requests in flight may take to end after SIGTERM.
+const drainTimeout = 15 * time.Second
 
-// adminGrace is how long requests of the admin listener may take to end once the API has drained.
-const adminGrace = 200 * time.Millisecond
+// adminTimeout is how long requests of the admin listener may take to end once the API has drained.
+const adminTimeout = 200 * time.Millisecond
 
 // Options are what a server is made of, besides what its settings name.
 type Options struct {
 	Config  settings.Config // which is valid
 	Version string          // of the program
 	Log     *slog.Logger
-	Lines   *accesslog.Patient // that the log's lines go through; nil without one
-	Stdout  io.Writer          // of an access log at -
+	Lines   *accesslog.AsyncWriter // that the log's lines go through; nil without one
+	Stdout  io.Writer              // of an access log at -
 
 	// Keys are those of a server without keys in its state directory; nil reads these.
 	Keys *keys.Ring
@@ -77,23 +77,23 @@ type ReadyFile struct {
 // Node is everything that runs while requests are served.
 type Node struct {
 	Options
-	ring     *keys.Ring
-	store    access.Store
-	journal  *access.Embedded // what the store records calls in; nil in memory
-	meter    *meter.Store     // the store, when many servers share rights; else nil
-	clock    access.Clock
-	cursors  *cursor.Signer
-	fleet    *sharing      // nil on one machine
-	mirror   *mirror.Cache // nil where the store is a folder of this machine
-	engine   *engine.Engine
-	sockets  sockets
-	server   *server.Server           // set by run
-	access   *accesslog.Log           // nil without one
-	images   *server.Images           // nil without a folder
-	cert     *certificate.Certificate // of the API; nil when it is plain HTTP
-	door     *door.Door               // that the API's connections come through
-	draining atomic.Bool              // since the first moment of the drain
-	closers  []func() error           // of what was opened, in its order
+	ring        *keys.Ring
+	store       access.Store
+	journal     *access.Embedded // what the store records calls in; nil in memory
+	limiter     *meter.Store     // the store, when many servers share rights; else nil
+	clock       access.Clock
+	cursors     *cursor.Signer
+	fleet       *fleetNode    // nil on one machine
+	mirror      *mirror.Cache // nil where the store is a folder of this machine
+	engine      *engine.Engine
+	sockets     sockets
+	server      *server.Server           // set by run
+	access      *accesslog.Log           // nil without one
+	images      *server.Images           // nil without a folder
+	cert        *certificate.Certificate // of the API; nil when it is plain HTTP
+	connLimiter *connlimit.Limiter       // that the API's connections come through
+	draining    atomic.Bool              // since the first moment of the drain
+	closers     []func() error           // of what was opened, in its order
 }
 
 // Serve opens a server, serves until ctx is done, drains, and closes all of it in the reverse order.
@@ -145,7 +145,7 @@ func (n *Node) site() wire.Site {
 
 // run serves until ctx is done and drains.
 func (n *Node) run(ctx context.Context) error {
-	api, admin, err := n.behindDoors()
+	api, admin, err := n.limitListeners()
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (n *Node) run(ctx context.Context) error {
 	}
 
 	// Told at each start: whoever configured the plans looks at the log now.
-	n.warnUnusable()
+	n.warnKeysWithoutPlan()
 
 	// Every task ends when one of them fails or when ctx is done.
 	group, ctx := errgroup.WithContext(ctx)
@@ -191,7 +191,7 @@ func (n *Node) run(ctx context.Context) error {
 		return err
 	}
 	// The service manager hears of it last: by then whoever reads the ready file can ask.
-	task(n.keepNotified)
+	task(n.notifyLoop)
 
 	// Being told to end is no failure.
 	err = group.Wait()
@@ -203,14 +203,14 @@ func (n *Node) run(ctx context.Context) error {
 
 // follow starts what keeps a server up to date with what changes around it.
 func (n *Node) follow(task func(func(context.Context))) {
-	task(func(ctx context.Context) { unlessItHangs(ctx, n.engine.Follow) })
+	task(func(ctx context.Context) { runOrAbandon(ctx, n.engine.Follow) })
 	if n.mirror != nil {
 		task(n.mirror.Follow)
 	}
 	task(func(ctx context.Context) { n.clock.Follow(ctx, reports{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
 	if n.fleet != nil {
-		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.export) })
+		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.exportInterval) })
 		task(n.followCursors)
 	}
 
@@ -219,7 +219,7 @@ func (n *Node) follow(task func(func(context.Context))) {
 	signal.Notify(hangups, syscall.SIGHUP)
 	task(func(ctx context.Context) { n.watchHangup(ctx, hangups) })
 	if n.cert != nil {
-		task(func(ctx context.Context) { n.cert.Watch(ctx, certificate.Poll, n.renewed) })
+		task(func(ctx context.Context) { n.cert.Watch(ctx, certificate.Poll, n.certificateChanged) })
 	}
 }
 
@@ -249,12 +249,12 @@ func (n *Node) announce() error {
 	return nil
 }
 
-// hangGrace is how long the drain waits for a look at the store that is under way.
-const hangGrace = time.Second
+// hangTimeout is how long the drain waits for a look at the store that is under way.
+const hangTimeout = time.Second
 
-// unlessItHangs runs what reads a mount until it ends, or until ctx is done and it does not end: the
+// runOrAbandon runs what reads a mount until it ends, or until ctx is done and it does not end: the
 // mount may never answer.
-func unlessItHangs(ctx context.Context, do func(context.Context)) {
+func runOrAbandon(ctx context.Context, do func(context.Context)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -264,12 +264,12 @@ func unlessItHangs(ctx context.Context, do func(context.Context)) {
 	<-ctx.Done()
 	select {
 	case <-done:
-	case <-time.After(hangGrace):
+	case <-time.After(hangTimeout):
 	}
 }
 
-// lastLines is how long the end waits for who takes the last lines of the access log.
-const lastLines = 2 * time.Second
+// accessLogTimeout is how long the end waits for who takes the last lines of the access log.
+const accessLogTimeout = 2 * time.Second
 
 // writeAccess writes the access log, if there is one, until its end is called. That waits until all
 // is written, unless who takes the log hangs.
@@ -286,8 +286,8 @@ func (n *Node) writeAccess() (end func()) {
 		close(drained)
 		select {
 		case <-written:
-		case <-time.After(lastLines):
-			n.Log.Error("who takes the access log hangs: its last lines are lost")
+		case <-time.After(accessLogTimeout):
+			n.Log.Error("the reader of the access log hangs: its last lines are lost")
 		}
 	}
 }
@@ -319,17 +319,18 @@ func (n *Node) newServer() (*server.Server, error) {
 
 	// It was listened on, unless the service manager did.
 	listenHost, _, _ := net.SplitHostPort(config.Listen)
-	var told func(server.Entry)
+	var onAccess func(server.Entry)
 	if n.access != nil {
-		told = n.access.Add
+		onAccess = n.access.Add
 	}
 	return server.New(server.Options{
-		Access: told,
+		Access: onAccess,
 		Engine: n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
 		Metering:  n.store.Err,
-		BodyRoom:  bodyRoom(memoryLimit()),
-		PackCache: cacheRoom(memoryLimit()), BaseURL: base, ListenHost: listenHost, ProductPrefix: config.ProductPrefix,
-		Preview: preview, Contract: contract, DefaultPreview: config.DefaultSurface == "preview",
+		BodyRoom:  bodyBudget(memoryLimit()),
+		PackCache: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,
+		ProductPrefix: config.ProductPrefix,
+		Preview:       preview, Contract: contract, DefaultPreview: config.DefaultSurface == "preview",
 		Origins: config.CORSOrigins, AllowedHosts: config.MCP.AllowedHosts, AllowedOrigins: config.MCP.AllowedOrigins,
 		Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
 	})
@@ -341,12 +342,12 @@ func (n *Node) drain(ctx context.Context, adminServer *http.Server) error {
 	n.draining.Store(true)
 	n.server.Drain()
 	n.Log.Info("draining")
-	n.tell("STOPPING=1", "STATUS=draining")
+	n.notify("STOPPING=1", "STATUS=draining")
 
 	// The group is cancelled here already; draining has a time of its own. While it leads, answers
 	// close their connections and the listener still stands.
 	lead, err := n.Config.Lead()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), lead+drainTime)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), lead+drainTimeout)
 	defer cancel()
 	select {
 	case <-time.After(lead):
@@ -355,7 +356,7 @@ func (n *Node) drain(ctx context.Context, adminServer *http.Server) error {
 	err = errors.Join(err, n.server.Shutdown(drain))
 
 	// Until then the admin listener says how it stands. Nobody waits for its connections.
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminGrace)
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminTimeout)
 	defer cancel()
 	// A scrape that hangs is cut.
 	if adminServer.Shutdown(short) != nil {

@@ -34,8 +34,8 @@ func publish(t *testing.T, store *snapshot.Dir, seed uint64) string {
 	return m.ID
 }
 
-// parts are options of a server in this process over a published store, with one live key.
-func parts(t *testing.T) (o Options, key string) {
+// testOptions are options of a server in this process over a published store, with one live key.
+func testOptions(t *testing.T) (o Options, key string) {
 	t.Helper()
 	dir := t.TempDir()
 	config := settings.Default()
@@ -60,7 +60,7 @@ func parts(t *testing.T) (o Options, key string) {
 // it is let go at the end, so that the same directories serve again.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	o, key := parts(t)
+	o, key := testOptions(t)
 	for _, memory := range []bool{false, true, false} {
 		o.Memory = memory
 		ctx, stop := context.WithCancel(t.Context())
@@ -113,7 +113,7 @@ func ask(t *testing.T, url, key string) int {
 // stages before it stays open. The last start finds the state directory free.
 func TestStartError(t *testing.T) {
 	t.Parallel()
-	o, _ := parts(t)
+	o, _ := testOptions(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestStartError(t *testing.T) {
 	defer taken.Close()
 	busy := errors.New("busy")
 	now := time.Now()
-	held, err := access.OpenEmbedded(o.Config.State, access.EmbeddedOptions{Now: access.StartClock(now).At(now)})
+	journal, err := access.OpenEmbedded(o.Config.State, access.EmbeddedOptions{Now: access.StartClock(now).At(now)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestStartError(t *testing.T) {
 	f(StageImages, func(o *Options) { o.Config.Images = filepath.Join(t.TempDir(), "none") })
 	f(StageSnapshot, func(o *Options) { o.Config.Store = t.TempDir() })
 	f(StageJournal, func(*Options) {})
-	if err := held.Close(); err != nil {
+	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -172,9 +172,9 @@ func TestStartError(t *testing.T) {
 	}
 }
 
-// TestReloadTakesOverWhatIsRight breaks the configuration and publishes: the reload says what is
+// TestReloadAppliesWhatIsValid breaks the configuration and publishes: the reload says what is
 // wrong and serves the new snapshot all the same.
-func TestReloadTakesOverWhatIsRight(t *testing.T) {
+func TestReloadAppliesWhatIsValid(t *testing.T) {
 	t.Parallel()
 	badLine := errors.New("a bad line")
 	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))

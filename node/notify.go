@@ -20,8 +20,9 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// warnUnusable logs which keys are answered 503 because the plan of their tenant is not configured.
-func (n *Node) warnUnusable() {
+// warnKeysWithoutPlan logs which keys are answered 503 because the plan of their tenant is not
+// configured.
+func (n *Node) warnKeysWithoutPlan() {
 	for _, u := range n.ring.Unusable(time.Now()) {
 		n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
 			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
@@ -41,11 +42,11 @@ func (r reports) clockStepped(by time.Duration) {
 func (n *Node) keysChanged(changed bool, err error) {
 	if changed {
 		n.Log.Info("keys changed")
-		n.warnUnusable()
+		n.warnKeysWithoutPlan()
 	}
 	switch {
 	case err != nil:
-		n.Log.Error("cannot re-read keys: those of before stay in force, and no revocation is heard of",
+		n.Log.Error("cannot re-read keys: the previous ones stay in force, and no revocation is heard of",
 			slog.Any("cause", err))
 	case !changed:
 		n.Log.Info("keys can be read again")
@@ -57,7 +58,7 @@ func (n *Node) keysChanged(changed bool, err error) {
 func (r reports) meteringChanged(err error) {
 	switch {
 	case err == nil:
-		r.log.Info("metering is well again")
+		r.log.Info("metering has recovered")
 	case errors.Is(err, statedir.ErrMoved):
 		r.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
@@ -71,8 +72,8 @@ func (r reports) meteringChanged(err error) {
 	}
 }
 
-// renewed logs what became of changed certificate files.
-func (n *Node) renewed(err error) {
+// certificateChanged logs what became of changed certificate files.
+func (n *Node) certificateChanged(err error) {
 	if err != nil {
 		n.Log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err),
 			slog.Time("expires_at", n.cert.Expires()))
@@ -89,13 +90,13 @@ func (n *Node) reloadCertificate() error {
 
 	err := n.cert.Reload()
 	if err == nil {
-		n.renewed(nil)
+		n.certificateChanged(nil)
 	}
 	return err
 }
 
-// tell sends lines to the service manager. A server does not fail because nobody listens to it.
-func (n *Node) tell(lines ...string) {
+// notify sends lines to the service manager. A server does not fail because nobody listens to it.
+func (n *Node) notify(lines ...string) {
 	_, err := daemon.SdNotify(false, strings.TrimSpace(strings.Join(lines, "\n")))
 	if err != nil {
 		n.Log.Error("cannot notify the service manager", slog.Any("cause", err))
@@ -105,13 +106,13 @@ func (n *Node) tell(lines ...string) {
 // status is what the service manager shows of the server.
 func (n *Node) status() string { return "STATUS=serving " + n.engine.View().ID }
 
-// statusEvery is how often the service manager hears of a new snapshot.
-const statusEvery = time.Second
+// statusInterval is how often the service manager hears of a new snapshot.
+const statusInterval = time.Second
 
-// keepNotified tells the service manager that requests are served and which snapshot it is. As long
+// notifyLoop tells the service manager that requests are served and which snapshot it is. As long
 // as the server answers itself, it also says that the server lives. Without a service manager it
 // does nothing.
-func (n *Node) keepNotified(ctx context.Context) {
+func (n *Node) notifyLoop(ctx context.Context) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
 	}
@@ -121,13 +122,13 @@ func (n *Node) keepNotified(ctx context.Context) {
 	}
 
 	// Both in one datagram: READY without a status would show the one of the start.
-	told := n.status()
-	n.tell("READY=1", told)
+	reported := n.status()
+	n.notify("READY=1", reported)
 
 	// Twice in the time that the service manager waits, so that one late answer does no harm;
 	// it never ticks for a manager that does not wait.
-	alive := time.Tick(watchdog / 2)
-	look := time.Tick(statusEvery)
+	watchdogTick := time.Tick(watchdog / 2)
+	statusTick := time.Tick(statusInterval)
 	check := selfCheck(n.Config.TLSCert != "", n.sockets.api.Addr())
 	// due says that it is time for a sign of life. While the server does not answer, it is asked
 	// again at each look.
@@ -136,12 +137,12 @@ func (n *Node) keepNotified(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-look:
-			if now := n.status(); now != told {
-				told = now
-				n.tell(told)
+		case <-statusTick:
+			if now := n.status(); now != reported {
+				reported = now
+				n.notify(reported)
 			}
-		case <-alive:
+		case <-watchdogTick:
 			due = true
 		}
 
@@ -152,7 +153,7 @@ func (n *Node) keepNotified(ctx context.Context) {
 				continue
 			}
 			due = false
-			n.tell("WATCHDOG=1")
+			n.notify("WATCHDOG=1")
 		}
 	}
 }
@@ -187,8 +188,8 @@ func Loopback(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// healthLimit is how long a server may take to say that it is healthy.
-const healthLimit = 5 * time.Second
+// healthTimeout is how long a server may take to say that it is healthy.
+const healthTimeout = 5 * time.Second
 
 // CheckHealth wants 200 from a URL.
 func CheckHealth(ctx context.Context, transport *http.Transport, url string) error {
@@ -198,7 +199,7 @@ func CheckHealth(ctx context.Context, transport *http.Transport, url string) err
 	}
 
 	// A server that hangs accepts, and never answers.
-	client := &http.Client{Transport: transport, Timeout: healthLimit}
+	client := &http.Client{Transport: transport, Timeout: healthTimeout}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err

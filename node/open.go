@@ -43,7 +43,7 @@ const (
 	StageCursors  // the secrets that sign cursors
 	StageJournal  // the log of calls and charges
 	StageExport   // reports of these to the database of a fleet
-	StageMeter    // rights that servers share
+	StageLimiter  // rights that servers share
 	StageAdmin    // the port of administration, where it was taken
 )
 
@@ -77,7 +77,7 @@ func (n *Node) open(ctx context.Context) error {
 		StageCursors:     n.openCursors,
 		StageJournal:     n.openJournal,
 		StageExport:      n.openExport,
-		StageMeter:       n.openMeter,
+		StageLimiter:     n.openLimiter,
 		StageAdmin:       n.openAdmin,
 	}
 
@@ -154,13 +154,14 @@ func (n *Node) openImages(context.Context) (err error) {
 	return err
 }
 
-// firstPull is how long a start waits for the store when an earlier snapshot is here to serve.
-const firstPull = 5 * time.Second
+// firstPullTimeout is how long a start waits for the store when an earlier snapshot is here to
+// serve.
+const firstPullTimeout = 5 * time.Second
 
 // openMirror pulls what many servers serve, when the store is of that kind. A start needs no
 // network where an earlier snapshot is here.
 func (n *Node) openMirror(ctx context.Context) error {
-	if !n.Config.Mirrored() {
+	if !n.Config.UsesBucket() {
 		return nil
 	}
 	publishers, err := settings.ParsePublishers(n.Config.Publishers)
@@ -180,7 +181,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	_, none := dir.Current()
 	if none == nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, firstPull)
+		ctx, cancel = context.WithTimeout(ctx, firstPullTimeout)
 		defer cancel()
 	}
 
@@ -202,7 +203,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 func (n *Node) openEngine(context.Context) error {
 	// The base URL of answers needs the port, so that this comes after the listeners.
 	options := engine.Options{
-		Site: n.site(), SearchCache: cacheRoom(memoryLimit()), Memory: memory, Aside: aside, Log: n.Log,
+		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, Aside: withExtraProc, Log: n.Log,
 	}
 	if n.images != nil {
 		options.Images = n.images.List
@@ -221,12 +222,12 @@ func (n *Node) openEngine(context.Context) error {
 	return n.engine.Open(time.Now())
 }
 
-// handoverTime is how long a server that was given its socket waits for the one before it to give
-// up the state directory: that one's whole drain, and as long again.
-const handoverTime = 2 * (drainTime + settings.LongestLead)
+// handoverTimeout is how long a server that was given its socket waits for the one before it to
+// give up the state directory: that one's whole drain, and as long again.
+const handoverTimeout = 2 * (drainTimeout + settings.MaxLead)
 
-// handoverPoll is how often it looks.
-const handoverPoll = 20 * time.Millisecond
+// handoverInterval is how often it looks.
+const handoverInterval = 20 * time.Millisecond
 
 // openJournal opens the log of calls and charges, which one process writes. A server that was given
 // its socket replaces another one, for which it waits; all others fail at once.
@@ -241,23 +242,24 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 	begun := time.Now()
 	for waiting := false; ; waiting = true {
 		n.journal, err = access.OpenEmbedded(n.Config.State, access.EmbeddedOptions{
-			Now: n.clock.At(time.Now()), Report: reports{n.Log}.meteringChanged, RepliesMax: n.Config.RepliesMax,
-			Export: n.fleet != nil,
+			Now: n.clock.At(time.Now()), Report: reports{n.Log}.meteringChanged,
+			RepliesMax: n.Config.MaxIdempotencyRecords,
+			Export:     n.fleet != nil,
 		})
 		if err == nil {
 			break
 		}
-		if !n.sockets.given || !errors.Is(err, statedir.ErrLocked) || time.Since(begun) > handoverTime {
+		if !n.sockets.inherited || !errors.Is(err, statedir.ErrLocked) || time.Since(begun) > handoverTimeout {
 			return err
 		}
 
 		// Told once: this is when the server before may be ended.
 		if !waiting {
 			n.Log.Info("waiting for the state directory")
-			n.tell("STATUS=waiting for the state directory")
+			n.notify("STATUS=waiting for the state directory")
 		}
 		select {
-		case <-time.After(handoverPoll):
+		case <-time.After(handoverInterval):
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}
@@ -266,18 +268,18 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 	// Closing it writes what is still in memory.
 	n.store = n.journal
 	n.onClose(func() error { return n.store.Close() })
-	n.tellJournal()
+	n.logJournal()
 	return nil
 }
 
-// openMeter makes the rights of this server's tenants those of all servers, where that is configured.
-// What calls cost stays in the journal of this one.
-func (n *Node) openMeter(ctx context.Context) error {
+// openLimiter makes the rights of this server's tenants those of all servers, where that is
+// configured. What calls cost stays in the journal of this one.
+func (n *Node) openLimiter(ctx context.Context) error {
 	if n.Config.Metering == "" {
 		return nil
 	}
 
-	options, _, err := n.Config.Sharing()
+	options, _, err := n.Config.FleetOptions()
 	if err != nil {
 		return err
 	}
@@ -289,28 +291,28 @@ func (n *Node) openMeter(ctx context.Context) error {
 	// The bill stays here, where no other server can lose it.
 	options.Journal = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
-	options.Report = reports{n.Log}.rightsChanged
+	options.Report = reports{n.Log}.limiterChanged
 	options.Recorded = n.fleet.control.ChargedTo
 
-	n.meter, err = meter.Open(ctx, options)
+	n.limiter, err = meter.Open(ctx, options)
 	if err == nil {
-		n.store = n.meter
+		n.store = n.limiter
 	}
 	return err
 }
 
-// tellJournal logs how many idempotent replies are kept, which plans may make more of them, and what
+// logJournal logs how many idempotent replies are kept, which plans may make more of them, and what
 // is odd about the log.
-func (n *Node) tellJournal() {
+func (n *Node) logJournal() {
 	plans, _ := n.Config.PlanTable() // a start fails on that before
 	more := []string{}
 	for _, name := range plans.Names() {
-		if plans[name].PerMinute*10 > n.Config.RepliesMax {
+		if plans[name].PerMinute*10 > n.Config.MaxIdempotencyRecords {
 			more = append(more, name)
 		}
 	}
 	n.Log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
-		slog.Int("replies_max", n.Config.RepliesMax), slog.Any("plans_that_make_more", more))
+		slog.Int("replies_max", n.Config.MaxIdempotencyRecords), slog.Any("plans_that_make_more", more))
 
 	// Both are known once the log was read.
 	stats := n.store.Stats()

@@ -33,14 +33,14 @@ func memory() (used, limit int64) {
 	metrics.Read(samples)
 	sample := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
 	// What was given back to the system does not count.
-	held := sample(1) - sample(2)
+	resident := sample(1) - sample(2)
 	// What is live, and what the runtime takes beside the heap.
-	used = sample(0) + held - sample(3) - sample(4) - sample(5)
+	used = sample(0) + resident - sample(3) - sample(4) - sample(5)
 	limit = memoryLimit()
 	if limit != 0 {
 		return used, limit
 	}
-	return used, (held + availableMemory()) / 2
+	return used, (resident + availableMemory()) / 2
 }
 
 // availableMemory is what the kernel says new work could get without swapping. Where nobody knows,
@@ -93,29 +93,29 @@ func memoryLimit() int64 {
 // what is served, connections and answers, and with much memory what 256 of the largest take, or
 // 5,000 batches of a hundred selections.
 const (
-	leastBodyRoom = 2 << 20
-	mostBodyRoom  = 64 << 20
+	minBodyBudget = 2 << 20
+	maxBodyBudget = 64 << 20
 )
 
-// bodyRoom is server.Options.BodyRoom.
-func bodyRoom(limit int64) int64 { return max(share(limit, 4, mostBodyRoom), leastBodyRoom) }
+// bodyBudget is server.Options.BodyRoom.
+func bodyBudget(limit int64) int64 { return max(memoryShare(limit, 4, maxBodyBudget), minBodyBudget) }
 
-// share is a part of a limit of memory, most of which is where there is no limit.
-func share(limit, part, most int64) int64 {
+// memoryShare is a part of a limit of memory, most of which is where there is no limit.
+func memoryShare(limit, part, unlimited int64) int64 {
 	if limit == 0 {
-		return most
+		return unlimited
 	}
-	return min(limit/part, most)
+	return min(limit/part, unlimited)
 }
 
-// mostCache bounds the memory of each cache: some 100,000 remembered searches; bodies that are kept
-// compressed, each with the plain body, are some 3,000 pages of 20 kB or 1,500 price histories of a
-// year. That is what most clients ask for most of the time.
-const mostCache = 64 << 20
+// maxCacheBudget bounds the memory of each cache: some 100,000 remembered searches; bodies that are
+// kept compressed, each with the plain body, are some 3,000 pages of 20 kB or 1,500 price histories
+// of a year. That is what most clients ask for most of the time.
+const maxCacheBudget = 64 << 20
 
-// cacheRoom is the memory for each of the two caches: with little memory an eighth of the limit, so that
-// they and bodies leave half of it to what is served and to connections.
-func cacheRoom(limit int64) int64 { return share(limit, 8, mostCache) }
+// cacheBudget is the memory for each of the two caches: with little memory an eighth of the limit,
+// so that they and bodies leave half of it to what is served and to connections.
+func cacheBudget(limit int64) int64 { return memoryShare(limit, 8, maxCacheBudget) }
 
 // LogMemory says what the process plans with; 0 is no limit.
 func LogMemory(log *slog.Logger) {
@@ -123,10 +123,10 @@ func LogMemory(log *slog.Logger) {
 	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
 }
 
-// aside is engine.Options.Aside: it gives the scheduler one more processor for the work. A
+// withExtraProc is engine.Options.Aside: it gives the scheduler one more processor for the work. A
 // goroutine that rests in the kernel, as paced work does, keeps a processor from the others for a
 // while.
-func aside(work func()) {
+func withExtraProc(work func()) {
 	before := runtime.GOMAXPROCS(0)
 	// It stops the world for a moment, and again at the end: once a load is seldom enough.
 	runtime.GOMAXPROCS(before + 1)

@@ -11,8 +11,9 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// TestAside wants one processor more for the work, and after it as many as the operator said.
-func TestAside(t *testing.T) {
+// TestWithExtraProc wants one processor more for the work, and after it as many as the operator
+// said.
+func TestWithExtraProc(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
 
@@ -20,7 +21,7 @@ func TestAside(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "7")
 	runtime.GOMAXPROCS(7)
 	during := 0
-	aside(func() { during = runtime.GOMAXPROCS(0) })
+	withExtraProc(func() { during = runtime.GOMAXPROCS(0) })
 	if after := runtime.GOMAXPROCS(0); during != 8 || after != 7 {
 		t.Errorf("%d processors during the work and %d after, want 8 and 7", during, after)
 	}
@@ -56,11 +57,11 @@ func TestLimitMemory(t *testing.T) {
 func TestSharesOfMemory(t *testing.T) {
 	t.Parallel()
 	for limit := int64(8 << 20); limit < 1<<40; limit += limit / 3 {
-		if sum := bodyRoom(limit) + 2*cacheRoom(limit); sum > limit/2 || sum < min(limit/3, 192<<20) {
+		if sum := bodyBudget(limit) + 2*cacheBudget(limit); sum > limit/2 || sum < min(limit/3, 192<<20) {
 			t.Errorf("of %d bytes, bodies and caches may take %d", limit, sum)
 		}
 	}
-	if bodyRoom(0) != mostBodyRoom || cacheRoom(0) != mostCache {
+	if bodyBudget(0) != maxBodyBudget || cacheBudget(0) != maxCacheBudget {
 		t.Error("without a limit they do not take what they may")
 	}
 }
@@ -75,12 +76,12 @@ func TestMemoryIsKnown(t *testing.T) {
 	}
 }
 
-// TestForgetful asks for a directory in memory, and for one that is not.
-func TestForgetful(t *testing.T) {
+// TestIsTmpfs asks for a directory in memory, and for one that is not.
+func TestIsTmpfs(t *testing.T) {
 	if _, err := os.Stat("/dev/shm"); errors.Is(err, os.ErrNotExist) {
 		t.Skip("skipped: the warning of a state directory in memory, because there is no /dev/shm")
 	}
-	if !forgetful("/dev/shm") || forgetful("/proc") {
+	if !isTmpfs("/dev/shm") || isTmpfs("/proc") {
 		t.Error("/dev/shm is taken for a disk, or /proc for memory")
 	}
 }

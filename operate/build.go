@@ -57,8 +57,8 @@ type Built struct {
 	QuarantineFile string          `json:"quarantine_file"`
 	Seconds        float64         `json:"seconds"`
 	Report         loader.Report   `json:"report"`
-	// Notes are what an operator should know of a build that went well.
-	Notes []string `json:"notes"`
+	// Warnings are what an operator should know of a build that went well.
+	Warnings []string `json:"notes"`
 }
 
 // Run reads the base, builds and writes the snapshot. Equal input is written once. Errors are those of
@@ -90,14 +90,14 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
-	notes := made.Report.Notes(b.Base, b.Again)
+	warnings := made.Report.Notes(b.Base, b.Again)
 	if fresh {
-		notes = append(notes, fmt.Sprintf("store %q is new", b.Store))
+		warnings = append(warnings, fmt.Sprintf("store %q is new", b.Store))
 	}
 	return &Built{
 		ID: m.ID, Path: store.Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
 		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: store.QuarantinePath(m.ID),
-		Report: made.Report, Notes: notes,
+		Report: made.Report, Warnings: warnings,
 	}, nil
 }
 
@@ -174,8 +174,9 @@ func Resolve(store, given string) (string, error) {
 // NoDays stands for a folder of kept day files that fills nothing.
 const NoDays = "none"
 
-// KeptDays finds the kept day files: in the folder that is given, else beside the trees of the sources.
-func KeptDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.Input, error) {
+// ArchivedDays finds the kept day files: in the folder that is given, else beside the trees of the
+// sources.
+func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.Input, error) {
 	var folders []string
 	switch folder {
 	case NoDays:
@@ -193,7 +194,7 @@ func KeptDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.In
 		folders = []string{folder}
 	}
 
-	kept := map[snapshot.Day]loader.Input{}
+	archived := map[snapshot.Day]loader.Input{}
 	var wrong []error
 	for _, folder := range folders {
 		days, err := feed.Days(folder)
@@ -201,9 +202,9 @@ func KeptDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.In
 		for _, text := range days {
 			// Other files may lie there, and are nobody's days.
 			if day, err := snapshot.ParseDay(text); err == nil {
-				kept[day] = loader.Input{Kind: source.KindTCGCSV, Path: filepath.Join(folder, text+".tar.zst")}
+				archived[day] = loader.Input{Kind: source.KindTCGCSV, Path: filepath.Join(folder, text+".tar.zst")}
 			}
 		}
 	}
-	return kept, errors.Join(wrong...)
+	return archived, errors.Join(wrong...)
 }

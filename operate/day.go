@@ -21,8 +21,8 @@ type Day struct {
 	Terms Terms
 	// Tree is the folder of the feed that is built from, "" for none.
 	Tree string
-	// Note is told what an operator should know of a day that goes on.
-	Note func(text string)
+	// OnWarning is told what an operator should know of a day that goes on.
+	OnWarning func(text string)
 }
 
 // Report is what became of a day.
@@ -69,7 +69,7 @@ func (d *Day) Run(ctx context.Context) (*Report, error) {
 		if _, err := os.Stat(d.Tree); err != nil || ctx.Err() != nil {
 			return nil, pullErr
 		}
-		d.Note("the pull failed, and the day goes on with what is here: " + pullErr.Error())
+		d.OnWarning("the pull failed, and the day goes on with what is here: " + pullErr.Error())
 	}
 
 	err := d.publish(ctx, report)
@@ -97,7 +97,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	} else if err != nil {
 		return err
 	}
-	d.Build.Kept, err = KeptDays("", d.Build.Sources)
+	d.Build.Kept, err = ArchivedDays("", d.Build.Sources)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range report.Built.Notes {
-		d.Note(note)
+	for _, warning := range report.Built.Warnings {
+		d.OnWarning(warning)
 	}
 	id := report.Built.ID
 	report.New = id != cur.ID
@@ -119,7 +119,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 
 	report.Diff = d.compare(ctx, cur.ID, id)
 	if lost != nil {
-		d.Note(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
+		d.OnWarning(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
 			"back", lost))
 	}
 	// It may be built on another base: what counts is that the feed is the same.
@@ -148,7 +148,7 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	// What was written is compared, not what was meant to be.
 	next, err := snapshot.OpenDir(d.Build.Store).Load(ctx, id, nil)
 	if err != nil {
-		d.Note(fmt.Sprintf("cannot compare with %s: %v", current, err))
+		d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
 		return nil
 	}
 	return diff.Compare(d.Build.Base, next, d.Terms.ProductPrefix)

@@ -19,7 +19,7 @@ type Terms struct {
 	Guards        guard.Limits
 	Overrides     []snapshot.Override
 	ProductPrefix string // of the server: ids of products are part of a View
-	Keep          int    // of the newest snapshots that stay, 0 for all
+	RetainCount   int    // of the newest snapshots that stay, 0 for all
 	By            string // who publishes
 	Now           func() time.Time
 }
@@ -28,13 +28,13 @@ type Terms struct {
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
 	// The guards and the record get the time of publishing: a build may have taken an hour.
 	return snapshot.OpenDir(t.Store).Publish(id, snapshot.Publishing{
-		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.judge, Overrides: t.Overrides, By: t.By,
-		Retention: snapshot.Retention{Keep: t.Keep, Recent: cursor.Lifetime},
+		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
+		Retention: snapshot.Retention{Keep: t.RetainCount, Recent: cursor.Lifetime},
 	})
 }
 
-// judge has the guards compare with the current snapshot.
-func (t *Terms) judge(current, next *snapshot.Stored) []snapshot.Verdict {
+// runGuards has the guards compare with the current snapshot.
+func (t *Terms) runGuards(current, next *snapshot.Stored) []snapshot.Verdict {
 	return guard.Judge(current, next, guard.Options{
 		Limits: t.Guards, Now: t.Now(), Duplicates: source.Duplicates, Store: t.Store,
 	})
@@ -52,8 +52,9 @@ func Servable(prefix string) func(*snapshot.Catalog) error {
 	}
 }
 
-// Verdicts are what the guards said when a snapshot was published last, else what they would say now.
-func (t *Terms) Verdicts(ctx context.Context, next *snapshot.Stored) []snapshot.Verdict {
+// GuardResults are what the guards said when a snapshot was published last, else what they would
+// say now.
+func (t *Terms) GuardResults(ctx context.Context, next *snapshot.Stored) []snapshot.Verdict {
 	store := snapshot.OpenDir(t.Store)
 	past, _ := store.Publications()
 	// A snapshot may have been published more than once: the last time counts.
@@ -76,7 +77,7 @@ func (t *Terms) Verdicts(ctx context.Context, next *snapshot.Stored) []snapshot.
 			current = st
 		}
 	}
-	return t.judge(current, next)
+	return t.runGuards(current, next)
 }
 
 // Load reads a snapshot with its manifest.

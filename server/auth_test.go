@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // surfaces of the matrix: what a path answers with.
@@ -167,7 +167,7 @@ func TestAuthenticationMatrix(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for kind, wanted := range map[pathKind]want{liveOnly: c.live, previewOnly: c.prev, sharedPath: c.both} {
 				for i, target := range matrixPaths[kind] {
-					if (i+k)%depth.Every(8) != 0 {
+					if (i+k)%testsweep.Stride(8) != 0 {
 						continue // another case asks it
 					}
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"ninepocket/internal/tally"
+	"ninepocket/internal/counters"
 	"ninepocket/wire"
 )
 
@@ -12,11 +12,11 @@ import (
 // five atomic additions in its exchange's shard.
 type counts struct {
 	rows     []route
-	requests *tally.Counters  // of a row: answers by column of the status
-	latency  *tally.Durations // of a row
-	totals   *tally.Counters  // one row
-	denials  *tally.Counters  // of a surface: refusals by reason
-	broken   *tally.Counters  // one row: what was no HTTP request, by column of the status
+	requests *counters.Counters  // of a row: answers by column of the status
+	latency  *counters.Durations // of a row
+	totals   *counters.Counters  // one row
+	denials  *counters.Counters  // of a surface: refusals by reason
+	broken   *counters.Counters  // one row: what was no HTTP request, by column of the status
 }
 
 // route names a row of the counts. Clients cannot add one.
@@ -68,11 +68,11 @@ func newCounts(table []*path, tools []*operation) *counts {
 		tool.row = counts.rowOf(route{onMCP, string(tool.Name)})
 	}
 
-	counts.requests = tally.NewCounters(len(counts.rows), len(statuses)+1)
-	counts.latency = tally.NewDurations(len(counts.rows), tally.Decades(5*time.Microsecond, time.Second)...)
-	counts.totals = tally.NewCounters(1, totalColumns)
-	counts.denials = tally.NewCounters(len(denialSurfaces), len(denialReasons))
-	counts.broken = tally.NewCounters(1, len(statuses)+1)
+	counts.requests = counters.NewCounters(len(counts.rows), len(statuses)+1)
+	counts.latency = counters.NewDurations(len(counts.rows), counters.Decades(5*time.Microsecond, time.Second)...)
+	counts.totals = counters.NewCounters(1, totalColumns)
+	counts.denials = counters.NewCounters(len(denialSurfaces), len(denialReasons))
+	counts.broken = counters.NewCounters(1, len(statuses)+1)
 	return counts
 }
 
@@ -87,7 +87,7 @@ func (counts *counts) rowOf(wanted route) int {
 }
 
 // total counts what has no row.
-func (counts *counts) total(shard tally.Shard, column int, n uint64) {
+func (counts *counts) total(shard counters.Shard, column int, n uint64) {
 	counts.totals.Add(shard, 0, column, n)
 }
 
@@ -118,7 +118,7 @@ func (counts *counts) answered(x *exchange) (took time.Duration) {
 }
 
 // denied counts a refusal of a surface, if its reason is one of denialReasons.
-func (counts *counts) denied(shard tally.Shard, by *surface, code wire.Code) {
+func (counts *counts) denied(shard counters.Shard, by *surface, code wire.Code) {
 	if reason := slices.Index(denialReasons, code); reason >= 0 {
 		counts.denials.Add(shard, slices.Index(denialSurfaces, by.name), reason, 1)
 	}
@@ -141,8 +141,8 @@ type Stats struct {
 type RouteStats struct {
 	Surface   string // live, preview, mcp, site or none
 	Operation string
-	Statuses  map[int]uint64  // answers; 0 for a status that is not expected
-	Latency   tally.Histogram // from the request being read to the answer being ready to be written
+	Statuses  map[int]uint64     // answers; 0 for a status that is not expected
+	Latency   counters.Histogram // from the request being read to the answer being ready to be written
 }
 
 // Denials are the refusals of a surface for one reason.
@@ -152,7 +152,7 @@ type Denials struct {
 }
 
 // byStatus reads a row of answers, leaving out what never came.
-func byStatus(counters *tally.Counters, row int) map[int]uint64 {
+func byStatus(counters *counters.Counters, row int) map[int]uint64 {
 	found := map[int]uint64{}
 	for column := range len(statuses) + 1 {
 		n := counters.Sum(row, column)

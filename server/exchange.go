@@ -14,7 +14,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/api"
-	"ninepocket/internal/tally"
+	"ninepocket/internal/counters"
 	"ninepocket/server/front"
 	"ninepocket/wire"
 )
@@ -24,8 +24,8 @@ import (
 type exchange struct {
 	front.Call
 	s     *Server
-	shard tally.Shard // where it counts
-	row   int         // what it counts as: see counts
+	shard counters.Shard // where it counts
+	row   int            // what it counts as: see counts
 
 	id   []byte // request id
 	time time.Time
@@ -51,7 +51,7 @@ type current struct {
 	varies      bool // and Vary
 }
 
-var exchanges = sync.Pool{New: func() any { return &exchange{shard: tally.NextShard()} }}
+var exchanges = sync.Pool{New: func() any { return &exchange{shard: counters.NextShard()} }}
 
 // handle is the fasthttp handler.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) { s.handleAt(ctx, ctx.Time()) }

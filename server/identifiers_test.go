@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ninepocket/access/keys"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader"
 )
 
@@ -55,7 +55,7 @@ func TestIdentifiersFindTheirCards(t *testing.T) {
 
 		// Batches of a sample: each is charged, written down and held against the document.
 		asked++
-		if asked%depth.Every(5) != 0 {
+		if asked%testsweep.Stride(5) != 0 {
 			continue
 		}
 
@@ -429,7 +429,7 @@ func sweepIdentifiers(
 	cards, values := realRefs(w, namespace)
 	var byIdentifier, byID time.Duration
 	asked := 0
-	for from := 0; from < len(values); from += 200 * depth.Every(4) {
+	for from := 0; from < len(values); from += 200 * testsweep.Stride(4) {
 		part := values[from:min(from+200, len(values))]
 		asked += len(part)
 		var identifiers, own []string
@@ -457,7 +457,7 @@ func sweepIdentifiers(
 		byID += took
 	}
 
-	step := depth.Every(200)
+	step := testsweep.Stride(200)
 	singly := 0
 	products := 0
 	for i := 0; i < len(values); i += step {
@@ -503,7 +503,7 @@ func TestRealCardsByTheirOtherIDs(t *testing.T) {
 // TestRealTreeByTCGplayerID asks for every card of the real tree by its TCGplayer id and compares its
 // prices with the rows of that id, and for every card of the joined tree by its pokemon-tcg-data id.
 func TestRealTreeByTCGplayerID(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	dir := realDir(t)
 	tree := filepath.Join(dir, "tcgcsv", "tcgplayer-current.tar.zst")
 	w := realWorld(t,

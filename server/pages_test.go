@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"ninepocket/engine"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/site"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
@@ -126,7 +126,7 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 	seen := map[string]bool{}
 	kinds := map[string]int{}
 	clean := inlineSearch{}
-	for len(queue) > 0 && len(seen) < 700/depth.Every(2) {
+	for len(queue) > 0 && len(seen) < 700/testsweep.Stride(2) {
 		target := queue[0]
 		queue = queue[1:]
 		if seen[target] {
@@ -135,7 +135,7 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 
 		seen[target] = true
 		// To paint one takes a second under the race detector, and each card has one.
-		if strings.HasPrefix(target, "/previews/") && kinds["previews"] == 20/depth.Every(20) {
+		if strings.HasPrefix(target, "/previews/") && kinds["previews"] == 20/testsweep.Stride(20) {
 			continue
 		}
 
@@ -295,7 +295,7 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 	v := w.view0()
 	dollars := func(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
 	compared := 0
-	for card := 0; card < v.Catalog.Cards.ID.Len(); card += 37 * depth.Every(3) {
+	for card := 0; card < v.Catalog.Cards.ID.Len(); card += 37 * testsweep.Stride(3) {
 		slug := v.Catalog.Cards.Slug.At(card)
 		var entry struct {
 			Data []struct {
@@ -350,7 +350,7 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 		}
 	}
 
-	if compared < 100/depth.Every(3) {
+	if compared < 100/testsweep.Stride(3) {
 		t.Errorf("only %d charts were compared", compared)
 	}
 }

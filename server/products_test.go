@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // trueProducts are the public ids of the verified products, ascending, with what each is (decision
@@ -73,7 +73,7 @@ func TestProductsAreTrue(t *testing.T) {
 	ids, cards, sealed := tr.trueProducts()
 	for _, game := range []string{"", "pokemon", "one_piece"} {
 		for _, kind := range []string{"", "card", "sealed"} {
-			if game != "" && kind != "" && !depth.Whole() {
+			if game != "" && kind != "" && !testsweep.Full() {
 				continue // each filter is walked alone
 			}
 

@@ -19,7 +19,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/engine"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader"
 	"ninepocket/wire"
 )
@@ -57,7 +57,7 @@ func realWorld(tb testing.TB, inputs ...loader.Input) *world {
 // TestSearchSet asks the search set over HTTP: tier 1 must pass entirely, of tier 2 nine in ten,
 // tier 3 is reported.
 func TestSearchSet(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	dir := realDir(t)
 	w := realWorld(t,
 		loader.Input{Kind: "pokemon-tcg-data", Path: filepath.Join(dir, "pokemon-tcg-data",
@@ -130,7 +130,7 @@ func (w *world) searchMiss(tb testing.TB, query, game, name, number, set string)
 // trees and compares each with the decimal text of its file: the feed has no observation times, so
 // a price is of unknown age.
 func TestRealSelections(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	tree := filepath.Join(realDir(t), "tcgcsv", "tcgplayer-current.tar.zst")
 	w := realWorld(t, loader.Input{Kind: "tcgcsv", Path: tree})
 	truth := readMarketPrices(t, tree)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"ninepocket/internal/contracttest"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // scenario is one request and what must come back. Every reply is held against the OpenAPI document
@@ -236,7 +236,7 @@ type sampler struct{ seen sync.Map }
 // due says whether to hold an answer against the document: the first of an operation and a status, and
 // then one in a few, fewer of the long ones. make whole takes all of them.
 func (s *sampler) due(q request, r reply) bool {
-	if depth.Whole() {
+	if testsweep.Full() {
 		return true
 	}
 

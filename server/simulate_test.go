@@ -16,7 +16,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // simulation is one run of random clients against a server whose clock, store, catalog and keys
@@ -130,7 +130,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 
-	for seed := range uint64(500 / depth.Every(20)) {
+	for seed := range uint64(500 / testsweep.Stride(20)) {
 		trace := simulate(t, w, seed)
 		if t.Failed() {
 			t.Fatalf("NINEPOCKET_SEED=%d shows it again", seed)

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ninepocket/engine"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/site"
 	"ninepocket/wire"
 )
@@ -111,7 +111,7 @@ func TestSmallPictures(t *testing.T) {
 	group.SetLimit(4) // on a slow machine, more would wait for longer than a visitor does
 	sum := 0
 	for i, m := range shown {
-		if i%depth.Every(3) != 0 { // to make one takes long under the race detector
+		if i%testsweep.Stride(3) != 0 { // to make one takes long under the race detector
 			continue
 		}
 		group.Go(func() error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // TestSwapsUnderReaders swaps catalogs under readers: every answer is wholly of the snapshot that it names.
@@ -33,7 +33,7 @@ func TestSwapsUnderReaders(t *testing.T) {
 	}
 
 	views := []*edition{tomorrow(), today()}
-	for swap := range 400 / depth.Every(4) {
+	for swap := range 400 / testsweep.Stride(4) {
 		w.Engine.Swap(views[swap%2].view, time.Now())
 		for range 5 { // while other answers are being made
 			<-answered

@@ -14,7 +14,7 @@ import (
 	"ninepocket/cardvocab"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // filter is a random query of cards and what it means.
@@ -217,7 +217,7 @@ func TestWalks(t *testing.T) {
 	tr := todaysTruth()
 	r := rand.New(rand.NewPCG(1, 2))
 	matched := 0
-	for i := range 90 / depth.Every(9) {
+	for i := range 90 / testsweep.Stride(9) {
 		f := draw(r, tr)
 		want := f.want(tr)
 		limit := always(50)
@@ -235,7 +235,7 @@ func TestWalks(t *testing.T) {
 		matched += len(want)
 	}
 
-	if matched < 12_000/depth.Every(9) {
+	if matched < 12_000/testsweep.Stride(9) {
 		t.Errorf("only %d cards walked", matched)
 	}
 }
@@ -359,7 +359,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 		const size = 20 // each walk is longer than the pages before the swap
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
 			for k, game := range []string{"", "one-piece"} {
-				if (i+k)%depth.Every(2) != 0 {
+				if (i+k)%testsweep.Stride(2) != 0 {
 					continue
 				}
 
@@ -507,7 +507,7 @@ func TestCursors(t *testing.T) {
 		// Every character, or a sample with the last one, changed in its lowest and in another bit of
 		// what it stands for.
 		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-		stride := depth.Every(3)
+		stride := testsweep.Stride(3)
 		from := rand.IntN(stride)
 		t.Logf("%s: each %d. character from %d", path, stride, from)
 		for i := range token {

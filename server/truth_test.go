@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 var gameNames = map[string]string{"pokemon": "Pokémon", "one-piece": "One Piece"}
@@ -149,7 +149,7 @@ func TestEveryCardIsTrue(t *testing.T) {
 	}
 
 	for i, k := range tr.cards {
-		if i%(7*depth.Every(5)) != 0 { // the table of slugs is one; a part of it is enough through single requests
+		if i%(7*testsweep.Stride(5)) != 0 { // the table of slugs is one; a part of it is enough through single requests
 			continue
 		}
 
@@ -375,7 +375,7 @@ func TestHistoriesAreTrue(t *testing.T) {
 
 		entries += len(wantStats)
 		for lane, l := range k.shown() {
-			if (i+lane)%depth.Every(2) != 0 {
+			if (i+lane)%testsweep.Stride(2) != 0 {
 				continue
 			}
 

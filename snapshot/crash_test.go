@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -92,7 +92,7 @@ func eachStep(
 	disk := unsynced(nil)
 	disk.Watch(filepath.Dir(d.Root()))
 	cut := func(before string) {
-		for _, files := range disk.Cuts(dice, "/tmp/") {
+		for _, files := range disk.PowerCuts(dice, "/tmp/") {
 			left(before, files)
 		}
 	}
@@ -238,7 +238,7 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 	root := t.TempDir()
 	defer os.RemoveAll(root)
 
-	if err := disktest.Lay(root, files); err != nil {
+	if err := disktest.WriteFiles(root, files); err != nil {
 		t.Fatal(err)
 	}
 
@@ -286,7 +286,7 @@ func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 		if lie >= 0 && (done <= p.writing || len(broken) > 0) {
 			return
 		}
-		for _, files := range disk.Cuts(dice, "/tmp/") {
+		for _, files := range disk.PowerCuts(dice, "/tmp/") {
 			states++
 			if what := p.outcome(t, files, done); what != "" {
 				broken = append(broken, fmt.Sprintf("after step %d (%s): %s", done-1, p.calls[max(0, done-1)], what))
@@ -339,7 +339,7 @@ func TestEverySyncIsNeeded(t *testing.T) {
 		}
 
 		syncs++
-		if syncs%depth.Every(3) != 0 {
+		if syncs%testsweep.Stride(3) != 0 {
 			continue
 		}
 

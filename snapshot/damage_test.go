@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -67,7 +67,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 			}
 		}
 
-		for at := 0; at < len(whole); at += depth.Every(7) {
+		for at := 0; at < len(whole); at += testsweep.Stride(7) {
 			put(at, whole[at]^1<<(at%8))
 			check(at)
 			put(at, whole[at])

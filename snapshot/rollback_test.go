@@ -397,7 +397,7 @@ func TestPowerCutsOfPrune(t *testing.T) {
 	steps := eachStep(d, func(before string, files map[string][]byte) {
 		states++
 		root := t.TempDir()
-		if err := disktest.Lay(root, files); err != nil {
+		if err := disktest.WriteFiles(root, files); err != nil {
 			t.Fatal(err)
 		}
 

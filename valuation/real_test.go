@@ -14,8 +14,8 @@ import (
 
 	"ninepocket/cardvocab"
 	"ninepocket/engine"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader"
 	"ninepocket/valuation"
 	"ninepocket/wire"
@@ -53,7 +53,7 @@ type shop struct {
 func realShop(tb testing.TB) *shop {
 	tb.Helper()
 	if _, test := tb.(*testing.T); test {
-		depth.OnlyWhole(tb)
+		testsweep.OnlyFull(tb)
 	}
 
 	view, err := realView()

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ninepocket/engine"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 	"ninepocket/valuation"
 	"ninepocket/wire"
@@ -359,7 +359,7 @@ func TestGarbage(t *testing.T) {
 		return text()
 	}
 
-	for range 20_000 / depth.Every(4) {
+	for range 20_000 / testsweep.Stride(4) {
 		item := valuation.Item{
 			Line: some(), Name: text(), Set: some(), Number: some(), Variant: some(), Condition: some(),
 			Quantity: int64(r.IntN(3)),

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ninepocket/access/statedir"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/internal/wal"
 )
 
@@ -27,7 +27,7 @@ func TestKeyFileBits(t *testing.T) {
 	want, _ := json.Marshal(f)
 
 	harmless := 0
-	for bit := 0; bit < len(data)*8; bit += depth.Every(5) {
+	for bit := 0; bit < len(data)*8; bit += testsweep.Stride(5) {
 		bad := bytes.Clone(data)
 		bad[bit/8] ^= 1 << (bit % 8)
 		f, err := parseFile(bad)

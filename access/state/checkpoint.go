@@ -51,7 +51,7 @@ func (d *Dir) run() {
 		moved := d.place()
 		lost := failed == nil && moved == nil && d.lost()
 		// A disk that is full of the log has room again after a checkpoint.
-		full := errors.Is(d.Log.Err(), wal.ErrRoom)
+		full := errors.Is(d.Log.Err(), wal.ErrNoSpace)
 		due := waited >= wait || lost || full || failed == nil && d.Log.Size() >= checkpointBytes
 		if due && moved == nil && (full || d.Log.Err() == nil) {
 			waited = 0
@@ -77,7 +77,7 @@ func (d *Dir) run() {
 
 // lost reports whether segments of the log are gone that are needed, and tells it.
 func (d *Dir) lost() bool {
-	names := d.Log.Lost()
+	names := d.Log.MissingSegments()
 	if len(names) == 0 {
 		return false
 	}

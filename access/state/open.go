@@ -130,7 +130,7 @@ func (d *Dir) recover(walDir string) error {
 
 	d.Log, err = wal.Start(walDir, end.Last+1, wal.Options{
 		Disk: d.options.Disk, OnSync: d.meter.synced, Inline: d.options.Inline, Now: d.options.Now,
-		Ready: func() error { return d.lock.Moved(d.path) },
+		CanCreate: func() error { return d.lock.Moved(d.path) },
 	})
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (d *Dir) recover(walDir string) error {
 	// A checkpoint at once shows that one can be written, before anything is charged.
 	// Where another process reads the file, the log has everything until that ends.
 	if err := d.Save(time.Second); err != nil && !errors.Is(err, errBusy) {
-		d.Log.Abandon()
+		d.Log.CloseNow()
 		return err
 	}
 	return nil
@@ -188,7 +188,7 @@ func (d *Dir) Stop(save bool) error {
 
 // Release ends the log, and lets another server have the directory.
 func (d *Dir) Release() error {
-	d.Log.Abandon()
+	d.Log.CloseNow()
 	return d.lock.Unlock()
 }
 

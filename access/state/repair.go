@@ -129,7 +129,7 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 	if err != nil {
 		return aside, err
 	}
-	defer log.Abandon()
+	defer log.CloseNow()
 
 	path := filepath.Join(dir, statedir.CheckpointName)
 	d := &Dir{Log: log, content: content, meter: newMeter(), options: Options{Seams: Seams{Disk: disk.OS}}}

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ninepocket/internal/tally"
+	"ninepocket/internal/counters"
 )
 
 // The rows of a meter.
@@ -16,7 +16,7 @@ const (
 
 // meter is what a Dir counts of itself.
 type meter struct {
-	times      *tally.Durations
+	times      *counters.Durations
 	syncErrors atomic.Uint64
 	failed     atomic.Uint64 // checkpoints that failed
 	lost       atomic.Uint64 // log segments that somebody removed
@@ -25,7 +25,7 @@ type meter struct {
 }
 
 func newMeter() *meter {
-	return &meter{times: tally.NewDurations(timeRows, tally.Decades(time.Microsecond, 10*time.Second)...)}
+	return &meter{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
 // synced notes an fsync of the log.
@@ -38,14 +38,14 @@ func (m *meter) synced(began time.Time, err error) {
 
 // Stats are the figures of a state directory since it was opened.
 type Stats struct {
-	Sync            tally.Histogram
+	Sync            counters.Histogram
 	SyncErrors      uint64
 	LogBytes        int64  // of the open segment
 	LogWritten      uint64 // bytes, since the directory was opened
 	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
 	LogLost         uint64 // segments that somebody removed while they were needed
 	LogTorn         int    // records that a torn end held when the directory was opened: none was answered
-	Checkpoint      tally.Histogram
+	Checkpoint      counters.Histogram
 	CheckpointAt    time.Time // of the last one
 	CheckpointFails uint64
 	CheckpointBusy  uint64 // put off because the file was being read

@@ -40,7 +40,7 @@ func LockState(dir string, patience time.Duration) (*Lock, error) {
 
 // Moved returns ErrMoved when the directory that is locked is not at its path any more.
 func (lock *Lock) Moved(dir string) error {
-	if lock.held.Moved() {
+	if lock.held.Relocated() {
 		return fmt.Errorf("%w: %q", ErrMoved, dir)
 	}
 	return nil

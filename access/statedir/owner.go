@@ -48,7 +48,7 @@ func OwnerFor(path string) (Owner, error) {
 // OwnerOf returns who a file belongs to, with a mode.
 func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 	of := Owner{uid: -1, gid: -1, Mode: mode}
-	if uid, gid, known := disk.Of(info); known {
+	if uid, gid, known := disk.OwnerOf(info); known {
 		of.uid = uid
 		of.gid = gid
 	}

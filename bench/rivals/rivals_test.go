@@ -22,7 +22,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/bench"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // build makes a store with a synthetic catalog.
@@ -191,7 +191,7 @@ func TestPlainAnswersAlike(t *testing.T) {
 		return `{"ids":[` + strings.Join(append(quoted, `"unknown"`), ",") + `]}`
 	}
 
-	for i := 0; i < 64; i += depth.Every(4) {
+	for i := 0; i < 64; i += testsweep.Stride(4) {
 		word := words[i%len(words)]
 		alike("/v1/cards/"+cards[i].ID, "")
 		alike("/v1/cards/batch", batch(199, i))

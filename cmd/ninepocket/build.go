@@ -21,12 +21,12 @@ import (
 // buildFlags are the flags of snapshot build.
 type buildFlags struct {
 	storeFlags
-	publishing              publishFlags
-	sources, prices         []string
-	base                    string
-	snapshotAt, collectedAt string
-	mapping, days, images   string
-	keepUnmatched, publish  bool
+	publishing                publishFlags
+	sources, prices           []string
+	base                      string
+	snapshotAt, collectedAt   string
+	mapping, days, images     string
+	includeUnmatched, publish bool
 }
 
 func snapshotBuild() *cobra.Command {
@@ -61,7 +61,7 @@ func snapshotBuild() *cobra.Command {
 	f.StringVar(&flags.days, "days", "",
 		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
 			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
-	f.BoolVar(&flags.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
+	f.BoolVar(&flags.includeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)
 	flags.publishing.add(cmd)
@@ -71,24 +71,24 @@ func snapshotBuild() *cobra.Command {
 // read reads the flags, naming every problem.
 func (flags *buildFlags) read() (*operate.Build, error) {
 	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
-		Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.keepUnmatched, Unpack: unpacking(),
+		Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.includeUnmatched, Unpack: unpacking(),
 	}}
 	b.Again = func(prices []string) string {
 		return againCommand(b, prices, flags.publish, flags.publishing.config)
 	}
 
 	var wrong settings.Problems
-	b.Sources = wrong.Inputs(flags.sources)
-	b.Prices = wrong.Inputs(flags.prices)
-	wrong.When(len(flags.sources) == 0, "cannot build without a --source")
+	b.Sources = wrong.ParseInputs(flags.sources)
+	b.Prices = wrong.ParseInputs(flags.prices)
+	wrong.AddIf(len(flags.sources) == 0, "cannot build without a --source")
 	var err error
-	b.Kept, err = operate.KeptDays(flags.days, b.Sources)
+	b.Kept, err = operate.ArchivedDays(flags.days, b.Sources)
 	wrong.Add(err)
-	b.SnapshotAt = wrong.Time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
-	b.CollectedAt = wrong.Time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
+	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
+	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
 	// What cannot work is refused before hours of building.
-	wrong.When(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
+	wrong.AddIf(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
 	return b, fail(exitUsage, "", wrong.Err())
 }
 
@@ -122,8 +122,8 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	// Notes go to the terminal even when the output is JSON for a script.
-	for _, note := range out.Notes {
-		cmd.PrintErrln("note: " + note)
+	for _, warning := range out.Warnings {
+		cmd.PrintErrln("note: " + warning)
 	}
 
 	var refused error
@@ -132,7 +132,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	err = show(cmd, flags.asJSON, out, func(w *bufio.Writer) { printBuilt(w, out) })
+	err = printResult(cmd, flags.asJSON, out, func(w *bufio.Writer) { printBuilt(w, out) })
 	if refused != nil {
 		// What was built stays, and was said.
 		return refusal(refused, flags.folder, flags.publishing.config)

@@ -30,12 +30,12 @@ func configCheck() *cobra.Command {
 			// A half-read configuration would only lack what was misread.
 			if err == nil {
 				_, certErr := node.Certificate(&layered.Config)
-				err = errors.Join(layered.Missing(), certErr)
+				err = errors.Join(layered.MissingSettings(), certErr)
 			}
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
-			if layered.HidesVisitors() {
+			if layered.HidesClientIPs() {
 				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
 					"all who ask for pages through it share one allowance")
 			}
@@ -43,7 +43,7 @@ func configCheck() *cobra.Command {
 				cmd.PrintErrln("hint: control is given and metering is not: each server counts limits for itself")
 			}
 			hintPlans(cmd, &layered)
-			return say(cmd, false, nil, "the configuration is good")
+			return printLine(cmd, false, nil, "the configuration is good")
 		},
 	}
 
@@ -53,7 +53,7 @@ func configCheck() *cobra.Command {
 
 // hintPlans names keys that would be answered 503, and plans that can make more replies than are
 // kept.
-func hintPlans(cmd *cobra.Command, layered *settings.Layered) {
+func hintPlans(cmd *cobra.Command, layered *settings.Merged) {
 	plans, err := layered.PlanTable()
 	if err != nil {
 		return // told before
@@ -61,9 +61,9 @@ func hintPlans(cmd *cobra.Command, layered *settings.Layered) {
 	for _, name := range plans.Names() {
 		// Replies are kept for ten minutes.
 		n := plans[name].PerMinute * 10
-		if n > layered.RepliesMax && layered.Origin("plans."+name+".per_minute") != "" {
+		if n > layered.MaxIdempotencyRecords && layered.Origin("plans."+name+".per_minute") != "" {
 			cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
-				"what is beyond gets 503\n", name, n, layered.RepliesMax)
+				"what is beyond gets 503\n", name, n, layered.MaxIdempotencyRecords)
 		}
 	}
 
@@ -98,7 +98,7 @@ func configPrint() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			return show(cmd, asJSON, layered.Rows(), layered.Print)
+			return printResult(cmd, asJSON, layered.Rows(), layered.Print)
 		},
 	}
 
@@ -129,7 +129,7 @@ func configInit() *cobra.Command {
 				return fail(exitFailure, "name another file, or - for the terminal",
 					fmt.Errorf("cannot write configuration: %w", err))
 			}
-			return say(cmd, false, nil, "wrote %s", path)
+			return printLine(cmd, false, nil, "wrote %s", path)
 		},
 	}
 }
@@ -189,7 +189,7 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 }
 
 // read merges all layers as they are now and validates the outcome; the error joins every problem.
-func (flags *configFlags) read() (settings.Layered, error) {
+func (flags *configFlags) read() (settings.Merged, error) {
 	layered, err := settings.Read(settings.File(flags.path), os.Environ(), func(name string) {
 		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket\n", name)
 	})

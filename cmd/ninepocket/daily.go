@@ -32,7 +32,7 @@ type dailyFlags struct {
 type daily struct {
 	dailyFlags
 	cmd *cobra.Command
-	c   settings.Layered
+	c   settings.Merged
 }
 
 func dailyCommand() *cobra.Command {
@@ -52,7 +52,7 @@ func dailyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			work := &daily{dailyFlags: flags, cmd: cmd}
 			err := work.run()
-			return asFailure(err, storeRemedies, work.store)
+			return withHint(err, storeHints, work.store)
 		},
 	}
 
@@ -68,7 +68,7 @@ func dailyCommand() *cobra.Command {
 func (d *daily) read() error {
 	d.config = settings.File(d.config)
 	var err error
-	d.c, err = settings.ReadHere(d.config)
+	d.c, err = settings.ReadWithEnv(d.config)
 	err = errors.Join(err, d.c.CheckDaily(), d.c.GuardLimits().Validate())
 	if err != nil {
 		return fail(exitUsage, "run: ninepocket config check --config "+d.config, err)
@@ -76,11 +76,11 @@ func (d *daily) read() error {
 
 	d.store = cmp.Or(d.store, d.c.Store)
 	var wrong settings.Problems
-	wrong.When(d.store == "", "cannot do the day's work: the store is not given")
+	wrong.AddIf(d.store == "", "cannot do the day's work: the store is not given")
 	pulled := d.c.Feed.Into != ""
-	wrong.When(!pulled && slices.Contains(d.c.Daily.Sources, settings.PulledFeed),
+	wrong.AddIf(!pulled && slices.Contains(d.c.Daily.Sources, settings.PulledFeed),
 		"cannot do the day's work: daily.sources names the feed, and feed.into is not given")
-	wrong.When(len(d.c.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
+	wrong.AddIf(len(d.c.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
 	wrong.Add(settings.CheckFolder("store", d.store))
 	return fail(exitUsage, "set store and feed.into in the configuration, or NINEPOCKET_STORE and "+
 		"NINEPOCKET_FEED__INTO", wrong.Err())
@@ -100,10 +100,10 @@ func (d *daily) run() error {
 	if err != nil {
 		return err
 	}
-	told, err := work.Run(d.cmd.Context())
+	report, err := work.Run(d.cmd.Context())
 	stop()
-	if told != nil {
-		shown := show(d.cmd, d.asJSON, told, func(out *bufio.Writer) { printDay(out, told) })
+	if report != nil {
+		shown := printResult(d.cmd, d.asJSON, report, func(out *bufio.Writer) { printDay(out, report) })
 		if shown != nil {
 			return shown
 		}
@@ -113,10 +113,10 @@ func (d *daily) run() error {
 
 // lock keeps a second run out of the store.
 func (d *daily) lock() (unlock func(), err error) {
-	var held *disk.Lock
+	var dirLock *disk.Lock
 	err = disk.MkdirAll(disk.OS, d.store, 0o755)
 	if err == nil {
-		held, err = disk.TakeLock(filepath.Join(d.store, "DAILY.LOCK"), 0o644, 0)
+		dirLock, err = disk.TakeLock(filepath.Join(d.store, "DAILY.LOCK"), 0o644, 0)
 	}
 	switch {
 	case errors.Is(err, disk.ErrLocked):
@@ -125,27 +125,27 @@ func (d *daily) lock() (unlock func(), err error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot do the day's work on store %q: %w", d.store, err)
 	}
-	return func() { _ = held.Unlock() }, nil
+	return func() { _ = dirLock.Unlock() }, nil
 }
 
 // work is the day's work as configured; stop ends the line that shows how far it is.
 func (d *daily) work() (work *operate.Day, stop func(), err error) {
 	progress := term.NewProgress(d.cmd.ErrOrStderr(), d.asJSON)
-	note := func(text string) {
+	warn := func(text string) {
 		progress.Stop()
 		d.cmd.PrintErrln("note: " + text)
 	}
 	layered := &d.c
 	work = &operate.Day{
-		Tree: operate.Tree(layered.Feed.Into), Note: note,
+		Tree: operate.Tree(layered.Feed.Into), OnWarning: warn,
 		Build: operate.Build{Store: d.store, Options: loader.Options{
 			Mapping: layered.Daily.Mapping, Images: cmp.Or(layered.Images, layered.Feed.Images),
-			KeepUnmatched: layered.Daily.KeepUnmatched,
+			KeepUnmatched: layered.Daily.IncludeUnmatched,
 			Guards:        layered.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
 		}},
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
-			Keep: layered.Daily.Keep, By: who(), Now: time.Now,
+			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now,
 		},
 	}
 	b := &work.Build
@@ -162,12 +162,12 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 			sources[i] = source.KindTCGCSV + ":" + work.Tree
 		}
 	}
-	b.Sources = wrong.Inputs(sources)
-	b.Prices = wrong.Inputs(layered.Daily.Prices)
+	b.Sources = wrong.ParseInputs(sources)
+	b.Prices = wrong.ParseInputs(layered.Daily.Prices)
 	if !d.noPull && layered.Feed.Into != "" {
 		pulling, err := layered.Pulling()
 		wrong.Add(err)
-		work.Pull = newPull(pulling, d.config, note, progress)
+		work.Pull = newPull(pulling, d.config, warn, progress)
 	}
 	return work, progress.Stop, fail(exitUsage, "", wrong.Err())
 }
@@ -184,28 +184,28 @@ func (d *daily) hinted(err error, work *operate.Day) error {
 	return refusal(err, d.store, d.config)
 }
 
-func printDay(out *bufio.Writer, told *operate.Report) {
-	if told.Pulled != nil {
-		printPull(out, told.Pulled)
+func printDay(out *bufio.Writer, report *operate.Report) {
+	if report.Pulled != nil {
+		printPull(out, report.Pulled)
 	}
-	if told.Diff != nil {
-		printDiff(out, told.Diff)
+	if report.Diff != nil {
+		printDiff(out, report.Diff)
 		fmt.Fprintln(out)
 	}
 
-	id := told.Built.ID
+	id := report.Built.ID
 	switch {
-	case !told.New:
+	case !report.New:
 		fmt.Fprintf(out, "nothing is new: %s is already served\n", id)
-	case told.Withdrawn:
+	case report.Withdrawn:
 		fmt.Fprintf(out, "%s was built and is not published: the day was rolled back; what was served still is\n", id)
-	case told.Published:
-		n := told.Built.Counts
+	case report.Published:
+		n := report.Built.Counts
 		fmt.Fprintf(out, "published %s: %d cards, %d products, %d lanes, %d history points\n", id, n.Cards, n.Products,
 			n.Lanes, n.HistoryPoints)
 	default:
 		var names []string
-		for _, verdict := range told.Guards {
+		for _, verdict := range report.Guards {
 			if verdict.Status == snapshot.Refused {
 				names = append(names, verdict.Name)
 			}

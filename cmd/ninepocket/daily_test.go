@@ -18,7 +18,7 @@ import (
 )
 
 // configures writes the one file of a house.
-func (h *house) configures(more string) (file string) {
+func (h *feedStore) configures(more string) (file string) {
 	h.t.Helper()
 	file = filepath.Join(h.t.TempDir(), "ninepocket.toml")
 	text := "store = '" + h.store + "'\n[feed]\ninto = '" + h.into + "'\nurl = '" + h.url +
@@ -30,7 +30,7 @@ func (h *house) configures(more string) (file string) {
 }
 
 // days runs the day's work, which must end with the code.
-func (h *house) days(code int, file string, args ...string) (stdout, stderr string) {
+func (h *feedStore) days(code int, file string, args ...string) (stdout, stderr string) {
 	h.t.Helper()
 	var out, errs bytes.Buffer
 	args = append([]string{"daily", "--config", file}, args...)
@@ -39,7 +39,7 @@ func (h *house) days(code int, file string, args ...string) (stdout, stderr stri
 	}
 	if code != exitUsage {
 		if _, err := os.Stat(filepath.Join(h.into, "current")); err == nil {
-			h.note()
+			h.recordPrices()
 		}
 	}
 	return out.String(), errs.String()
@@ -58,7 +58,7 @@ func says(t *testing.T, printed string, want ...string) {
 // TestDaily goes through every end of a day.
 func TestDaily(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	file := h.configures("[guards]\nminimum_cards = 60\n[daily]\nkeep = 3\n")
 
 	// The first day, and the same once more.
@@ -94,21 +94,21 @@ func TestDaily(t *testing.T) {
 	_, stderr = h.days(exitOK, file)
 	says(t, stderr, "the kept day "+dayName(3)+" is left out: 72 of 72 prices moved by more than 60 %",
 		"no prices of tcgcsv, pokemon, for "+dayName(2)+" to "+dayName(3)+"; to add them run: ")
-	h.holdsAll()
+	h.hasAllPrices()
 
 	// What was pulled by itself is published without a pull.
 	h.evening(5, feedtest.Weather{})
 	h.pulls(exitOK)
 	h.feed.Set(feedtest.Weather{Down: true})
 	out, _ = h.days(exitOK, file, "--no-pull", "--json")
-	var told operate.Report
+	var report operate.Report
 	if err := json.Unmarshal([]byte(out), &struct {
 		Published *bool
 		New       *bool
-	}{&told.Published, &told.New}); err != nil || !told.Published || !told.New {
+	}{&report.Published, &report.New}); err != nil || !report.Published || !report.New {
 		t.Errorf("%v: %s", err, out)
 	}
-	h.holdsAll()
+	h.hasAllPrices()
 
 	// The guards of the file hold.
 	h.evening(6, feedtest.Weather{})
@@ -119,7 +119,7 @@ func TestDaily(t *testing.T) {
 // TestDailyMistakes wants mistakes of the configuration to be told before anything is done.
 func TestDailyMistakes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, 3)
+	h := newFeedStore(t, 2, 3)
 	for more, want := range map[string]string{
 		"games = ['chess']\n":                  `"chess"`,
 		"[daily]\nsources = ['excel:x']\n":     "excel:x",
@@ -150,7 +150,7 @@ func TestRootsDay(t *testing.T) {
 		t.Skip("skipped: folders of another user, because only root can make some")
 	}
 	const user = 65534
-	h := newHouse(t, 3, 3)
+	h := newFeedStore(t, 3, 3)
 	file := h.configures("[guards]\nminimum_cards = 1\n[daily]\nkeep = 3\n")
 	for _, folder := range []string{h.store, h.into} {
 		if err := errors.Join(os.MkdirAll(folder, 0o755), os.Chown(folder, user, user)); err != nil {
@@ -169,7 +169,7 @@ func TestRootsDay(t *testing.T) {
 				return err
 			}
 			info, err := entry.Info()
-			if uid, gid, _ := disk.Of(info); err == nil && (uid != user || gid != user) {
+			if uid, gid, _ := disk.OwnerOf(info); err == nil && (uid != user || gid != user) {
 				t.Errorf("%s belongs to %d:%d", path, uid, gid)
 			}
 			seen[entry.Name()] = true
@@ -192,7 +192,7 @@ func TestRootsDay(t *testing.T) {
 // is built on, and to go on with the next one.
 func TestDailyAfterARollback(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 4, 5)
+	h := newFeedStore(t, 4, 5)
 	file := h.configures("[daily]\nkeep = 9\n")
 	// An editor has put a byte order mark before it.
 	text, err := os.ReadFile(file)
@@ -225,12 +225,12 @@ func TestDailyAfterARollback(t *testing.T) {
 	}
 	out, _ := h.days(exitOK, file)
 	says(t, out, "is already served")
-	h.holdsAll()
+	h.hasAllPrices()
 
 	h.does(exitOK, "snapshot", "rollback")
 	h.evening(3, feedtest.Weather{})
 	h.days(exitOK, file)
-	h.holdsAll()
+	h.hasAllPrices()
 
 	// A damaged snapshot was not rolled back for what is in it: the same day is built again.
 	h.damages(h.current())
@@ -238,7 +238,7 @@ func TestDailyAfterARollback(t *testing.T) {
 	says(t, stderr, "nothing can be built on it", "snapshot rollback")
 	h.does(exitOK, "snapshot", "rollback")
 	h.days(exitOK, file)
-	h.holdsAll()
+	h.hasAllPrices()
 }
 
 // TestDailyAfterALostJournal wants a day that was rolled back to stay off the air when the record of
@@ -259,7 +259,7 @@ func TestDailyAfterALostJournal(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, 20, 50)
+			h := newFeedStore(t, 20, 50)
 			file := h.configures("")
 			h.evening(0, feedtest.Weather{})
 			h.days(exitOK, file)
@@ -303,7 +303,7 @@ func TestDailyAfterALostJournal(t *testing.T) {
 
 			h.evening(3, feedtest.Weather{})
 			h.days(exitOK, file)
-			h.holdsAll()
+			h.hasAllPrices()
 		})
 	}
 }
@@ -312,7 +312,7 @@ func TestDailyAfterALostJournal(t *testing.T) {
 // stay off the air when it is built again.
 func TestDailyAfterARemovedSnapshot(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 20, 50)
+	h := newFeedStore(t, 20, 50)
 	file := h.configures("")
 	for day := range 2 {
 		h.evening(day, feedtest.Weather{})
@@ -336,7 +336,7 @@ func TestDailyAfterARemovedSnapshot(t *testing.T) {
 }
 
 // damages changes a byte of a snapshot.
-func (h *house) damages(id string) {
+func (h *feedStore) damages(id string) {
 	h.t.Helper()
 	name := filepath.Join(h.store, "snapshots", id, "cards.msgpack.zst")
 	text, err := os.ReadFile(name)
@@ -352,7 +352,7 @@ func (h *house) damages(id string) {
 // TestPruneAsConfigured wants a clean-up by hand to keep what the configuration says.
 func TestPruneAsConfigured(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, 3)
+	h := newFeedStore(t, 2, 3)
 	for day := range 5 {
 		h.evening(day, feedtest.Weather{})
 		h.pulls(exitOK)
@@ -368,7 +368,7 @@ func TestPruneAsConfigured(t *testing.T) {
 // TestBuildFindsPictures wants a card's picture to be found by the feed's own number.
 func TestBuildFindsPictures(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, 3)
+	h := newFeedStore(t, 2, 3)
 	h.pulls(exitOK)
 	images := t.TempDir()
 	for _, name := range []string{"101000.jpg", "101001.webp"} {

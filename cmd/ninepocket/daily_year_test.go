@@ -53,7 +53,7 @@ var fortnight = map[int]string{
 
 // operatorYear is an operator's year, day by day.
 type operatorYear struct {
-	*house
+	*feedStore
 	file   string
 	random *rand.Rand
 	kindOf map[int]string // by day of the period
@@ -79,9 +79,9 @@ func TestYear(t *testing.T) {
 		t.Parallel()
 	}
 
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	y := &operatorYear{
-		house: h, random: rand.New(rand.NewPCG(1, 19)), missing: map[string]bool{}, kinds: map[string]int{},
+		feedStore: h, random: rand.New(rand.NewPCG(1, 19)), missing: map[string]bool{}, kinds: map[string]int{},
 		file: h.configures("[daily]\nkeep = 5\n"), kindOf: fortnight, period: 14,
 	}
 	if long() {
@@ -96,7 +96,7 @@ func TestYear(t *testing.T) {
 		}
 		y.live(day)
 		if day == 0 {
-			y.names = y.house.names()
+			y.names = y.feedStore.names()
 		}
 
 		n := day - servedFrom
@@ -109,8 +109,8 @@ func TestYear(t *testing.T) {
 		}
 	}
 
-	y.holdsAll()
-	if !maps.Equal(y.names, y.house.names()) {
+	y.hasAllPrices()
+	if !maps.Equal(y.names, y.feedStore.names()) {
 		t.Error("ids or slugs have changed")
 	}
 	y.namesGaps(days)
@@ -238,9 +238,9 @@ func (y *operatorYear) namesGaps(days int) {
 		y.t.Errorf("missing are %v, want %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(y.missing)))
 	}
 
-	kept, err := feed.Days(filepath.Join(y.into, "days"))
-	if want := days - y.kinds[halfPull] - y.kinds[outage]; err != nil || len(kept) != want {
-		y.t.Errorf("%d of %d days are kept, want %d: %v", len(kept), days, want, err)
+	archived, err := feed.Days(filepath.Join(y.into, "days"))
+	if want := days - y.kinds[halfPull] - y.kinds[outage]; err != nil || len(archived) != want {
+		y.t.Errorf("%d of %d days are kept, want %d: %v", len(archived), days, want, err)
 	}
 	for name := range y.missing {
 		if !y.named(name[len(name)-len(time.DateOnly):]) {

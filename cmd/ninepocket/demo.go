@@ -42,7 +42,7 @@ func demoCommand() *cobra.Command {
 			if err := errors.Join(err, config.Validate(), catalog.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
-			return asFailure(demo(cmd, config, catalog), nil, "")
+			return withHint(demo(cmd, config, catalog), nil, "")
 		},
 	}
 
@@ -154,7 +154,7 @@ func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
 	file := keys.NewFile()
 	texts := map[string]string{}
 	// A try uses them up, and sees what happens then.
-	few := new(int64(5))
+	credits := new(int64(5))
 	for _, want := range []keys.NewKey{
 		{Name: "free", Tenant: "demo-free", Kind: keys.Live, Plan: "free"},
 		{Name: "starter", Tenant: "demo-starter", Kind: keys.Live, Plan: "starter"},
@@ -168,7 +168,7 @@ func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
 			Name: "preview_catalog", Tenant: "demo-preview", Kind: keys.Preview, Plan: "preview",
 			Scopes: keys.CatalogRead,
 		},
-		{Name: "preview_small", Tenant: "demo-preview-small", Kind: keys.Preview, Plan: "preview", Credits: few},
+		{Name: "preview_small", Tenant: "demo-preview-small", Kind: keys.Preview, Plan: "preview", Credits: credits},
 		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: keys.Preview, Plan: "preview_bench"},
 		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: keys.Preview, Plan: "preview"},
 	} {

@@ -25,9 +25,9 @@ func TestDescriptorsRunOut(t *testing.T) {
 		p.path = scriptPath(t)
 		p.serve(t, nil, "")
 		f := &flood{program: p, t: t}
-		kept := f.visitor()
-		defer kept.leave()
-		if err := kept.ask(); err != nil {
+		openVisitor := f.visitor()
+		defer openVisitor.leave()
+		if err := openVisitor.ask(); err != nil {
 			t.Fatal(err)
 		}
 
@@ -54,7 +54,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		newKey := anotherTenant(t, p.dir, "late", "--surface", "live", "--plan", "unlimited")
 		newSnapshot := p.anotherSnapshot(t)
 		for time.Since(begun) < d {
-			if err := kept.ask(); err != nil {
+			if err := openVisitor.ask(); err != nil {
 				t.Errorf("%s: who was there before is not served: %v", what, err)
 				break
 			}

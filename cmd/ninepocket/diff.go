@@ -30,7 +30,7 @@ func snapshotDiff() *cobra.Command {
 			}
 
 			changes := diff.Compare(both[0], both[1], "")
-			return show(cmd, flags.asJSON, changes, func(out *bufio.Writer) { printDiff(out, changes) })
+			return printResult(cmd, flags.asJSON, changes, func(out *bufio.Writer) { printDiff(out, changes) })
 		},
 	})
 }

@@ -47,16 +47,17 @@ type shownBlock struct {
 	pasted     bool
 }
 
-// desk is where a reader pastes commands: a folder with a shell, a fake feed behind its environment.
-type desk struct {
-	*house
+// docsKit is where a reader pastes commands: a folder with a shell, a fake feed behind its
+// environment.
+type docsKit struct {
+	*feedStore
 	folder string
 	env    []string
 	blocks []*shownBlock // of all pages
 	lacks  []excuse      // more of them: of programs that are not installed
 }
 
-func newDesk(t *testing.T) *desk {
+func newDocsKit(t *testing.T) *docsKit {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("skipped: the pages word for word, because there is no bash")
@@ -69,8 +70,8 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 
-	h := newHouse(t, 12, 6)
-	d := &desk{house: h, folder: t.TempDir(), env: append(os.Environ(),
+	h := newFeedStore(t, 12, 6)
+	d := &docsKit{feedStore: h, folder: t.TempDir(), env: append(os.Environ(),
 		"PATH="+plain+":"+os.Getenv("PATH"), "NINEPOCKET_FEED__URL="+h.url, "NINEPOCKET_FEED__INTERVAL=0s",
 		"NINEPOCKET_LISTEN=127.0.0.1:0", "NINEPOCKET_ADMIN=127.0.0.1:0")}
 	for _, page := range commandPages(t) {
@@ -82,7 +83,7 @@ func newDesk(t *testing.T) *desk {
 }
 
 // block is the one block of the page that says something; it is to be pasted.
-func (d *desk) block(page, says string) string {
+func (d *docsKit) block(page, says string) string {
 	d.t.Helper()
 	found := d.find(page, says)
 	if found == nil {
@@ -93,7 +94,7 @@ func (d *desk) block(page, says string) string {
 }
 
 // find returns nil unless one block of the page alone says it.
-func (d *desk) find(page, says string) (found *shownBlock) {
+func (d *docsKit) find(page, says string) (found *shownBlock) {
 	for _, b := range d.blocks {
 		if b.page != page || !strings.Contains(b.text, says) {
 			continue
@@ -107,7 +108,7 @@ func (d *desk) find(page, says string) (found *shownBlock) {
 }
 
 // wantsAll wants each block pasted or excused, and each excuse to be needed.
-func (d *desk) wantsAll() {
+func (d *docsKit) wantsAll() {
 	d.t.Helper()
 	excuses := map[*shownBlock]bool{}
 	for _, row := range slices.Concat(excused, d.lacks) {
@@ -132,7 +133,7 @@ func (d *desk) wantsAll() {
 
 // pastes runs commands as they stand, but for what differs from one machine to the next. What make build
 // makes is there already.
-func (d *desk) pastes(block string, swaps ...string) string {
+func (d *docsKit) pastes(block string, swaps ...string) string {
 	d.t.Helper()
 	block = strings.NewReplacer(append(swaps, "make build\n", "", `export PATH="$PWD/bin:$PATH"`+"\n", "")...).
 		Replace(block)
@@ -159,7 +160,7 @@ func (d *desk) pastes(block string, swaps ...string) string {
 
 // starts pastes commands of which the line that begins with the words runs a server. The test goes on with
 // it in the background, and stop ends it, at the latest with the test.
-func (d *desk) starts(block, words string, swaps ...string) (serving node.ReadyFile, stop func()) {
+func (d *docsKit) starts(block, words string, swaps ...string) (serving node.ReadyFile, stop func()) {
 	d.t.Helper()
 	folder := d.t.TempDir()
 	ready := filepath.Join(folder, "ready.json")
@@ -185,7 +186,7 @@ func (d *desk) starts(block, words string, swaps ...string) (serving node.ReadyF
 }
 
 // stops ends a server by SIGTERM, after which it must end well.
-func (d *desk) stops(pid, ended, log string) {
+func (d *docsKit) stops(pid, ended, log string) {
 	d.t.Helper()
 	if err := exec.Command("bash", "-c", "kill $(cat "+pid+")").Run(); err != nil {
 		d.t.Errorf("cannot end the server: %v", err)
@@ -206,7 +207,7 @@ func (d *desk) stops(pid, ended, log string) {
 }
 
 // ready waits for the ready file of a server.
-func (d *desk) ready(name, log string) (ready node.ReadyFile) {
+func (d *docsKit) ready(name, log string) (ready node.ReadyFile) {
 	d.t.Helper()
 	for range 600 {
 		if b, err := os.ReadFile(name); err == nil && json.Unmarshal(bytes.TrimSpace(b), &ready) == nil {

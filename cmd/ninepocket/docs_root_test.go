@@ -21,7 +21,7 @@ runuser -u nobody -- true
 
 // installsAsRoot pastes how systemd's user gets his directories, all but the line that needs systemd as
 // init.
-func (d *desk) installsAsRoot() {
+func (d *docsKit) installsAsRoot() {
 	d.t.Helper()
 	block := d.block("docs/INSTALL.md", "systemd-sysusers")
 	if !d.has("a user of its own for the server", "systemd-sysusers", "--version") ||
@@ -44,7 +44,7 @@ func (d *desk) installsAsRoot() {
 }
 
 // has says whether a command works here; the test tells in a line what it skips otherwise.
-func (d *desk) has(what string, command ...string) bool {
+func (d *docsKit) has(what string, command ...string) bool {
 	d.t.Helper()
 	err := exec.Command(command[0], command[1:]...).Run()
 	if err != nil {

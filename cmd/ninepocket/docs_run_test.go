@@ -19,10 +19,10 @@ import (
 // goes from nothing to a served catalog with sealed products, through a day, to another machine.
 func TestPagesWordForWord(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newDocsKit(t)
 	admin, stop := d.installs()
 	d.spendsADay(admin)
-	d.keepsKeys()
+	d.managesKeys()
 	stop()
 	d.moves()
 	d.joins()
@@ -35,7 +35,7 @@ func TestPagesWordForWord(t *testing.T) {
 }
 
 // installs serves the feed's catalog from a shop that the page makes.
-func (d *desk) installs() (admin string, stop func()) {
+func (d *docsKit) installs() (admin string, stop func()) {
 	d.t.Helper()
 	const page = "docs/INSTALL.md"
 	d.pastes(d.block(page, "mkdir shop"))
@@ -59,7 +59,7 @@ func (d *desk) installs() (admin string, stop func()) {
 }
 
 // configures checks the configurations that pages show, and takes over how a feed is read.
-func (d *desk) configures() {
+func (d *docsKit) configures() {
 	d.t.Helper()
 	for _, block := range []struct{ page, says, file string }{
 		{"docs/SECURE.md", "[plans.partner]", "secure.toml"},
@@ -87,7 +87,7 @@ func (d *desk) configures() {
 }
 
 // spendsADay pastes the next evenings, at once and step by step.
-func (d *desk) spendsADay(admin string) {
+func (d *docsKit) spendsADay(admin string) {
 	d.t.Helper()
 	const page = "docs/DAILY.md"
 	d.evening(1, feedtest.Weather{})
@@ -102,8 +102,8 @@ func (d *desk) spendsADay(admin string) {
 	d.pastes(d.block(page, "mapping suggest"))
 }
 
-// keepsKeys pastes keys and bills beside the running server.
-func (d *desk) keepsKeys() {
+// managesKeys pastes keys and bills beside the running server.
+func (d *docsKit) managesKeys() {
 	d.t.Helper()
 	id := regexp.MustCompile(`key_\w+`).FindString(d.pastes("ninepocket keys list --state state"))
 	bills := d.pastes(d.block("docs/SECURE.md", "keys rotate"), "key_…", id)
@@ -112,7 +112,7 @@ func (d *desk) keepsKeys() {
 }
 
 // moves copies the shop and its state, and serves the copies: with an access log, and with TLS.
-func (d *desk) moves() {
+func (d *docsKit) moves() {
 	d.t.Helper()
 	backup := filepath.Join(d.t.TempDir(), "backup-")
 	d.pastes(d.block("docs/MOVE.md", "state backup"), "/backup/", backup)
@@ -140,7 +140,7 @@ func (d *desk) moves() {
 }
 
 // joins takes the machine into a fleet, where there is a PostgreSQL.
-func (d *desk) joins() {
+func (d *docsKit) joins() {
 	d.t.Helper()
 	const page = "docs/FLEET.md"
 	if !postgrestest.Installed() {
@@ -173,7 +173,7 @@ func (d *desk) joins() {
 }
 
 // watches asks for each path that the page lists of the admin listener.
-func (d *desk) watches(admin string) {
+func (d *docsKit) watches(admin string) {
 	d.t.Helper()
 	page, err := os.ReadFile("../../docs/WATCH.md")
 	if err != nil {
@@ -194,7 +194,7 @@ func (d *desk) watches(admin string) {
 }
 
 // demonstrates pastes what the README and the API page show of the demo, and a client of MCP by hand.
-func (d *desk) demonstrates() {
+func (d *docsKit) demonstrates() {
 	d.t.Helper()
 	// What make demo runs; make test is what runs here.
 	const small = "ninepocket demo --cards 300 --listen 127.0.0.1:0 --admin 127.0.0.1:0"
@@ -224,7 +224,7 @@ func (d *desk) demonstrates() {
 
 // runsGuide runs the programs that the API reference shows, where there is what runs them: each prints
 // the cards of a search with their prices.
-func (d *desk) runsGuide(api, key string) {
+func (d *docsKit) runsGuide(api, key string) {
 	d.t.Helper()
 	page := d.pastes("curl -sSf " + api + "/docs")
 	program := regexp.MustCompile(`(?s)<summary>(curl|Python|TypeScript|Go)</summary>` +
@@ -261,7 +261,7 @@ func (d *desk) runsGuide(api, key string) {
 }
 
 // runsExamples runs the programs that the README shows, where there is what runs them.
-func (d *desk) runsExamples(use string, key []string) {
+func (d *docsKit) runsExamples(use string, key []string) {
 	d.t.Helper()
 	for _, example := range []struct{ fence, program, file, says string }{
 		{"python", "python3", "example.py", "Pikachu"}, {"ts", "node", "example.mjs", "Luffy"},
@@ -289,7 +289,7 @@ func (d *desk) runsExamples(use string, key []string) {
 
 // servesItsOwn pastes how the example of the README is served. A reader who has no configuration begins
 // there, in a folder of his own.
-func (d *desk) servesItsOwn() {
+func (d *docsKit) servesItsOwn() {
 	d.t.Helper()
 	d.folder = d.t.TempDir()
 	d.env = append(d.env, "NINEPOCKET_CONFIG=")
@@ -311,7 +311,7 @@ func (d *desk) servesItsOwn() {
 }
 
 // buildsNative pastes what the page of the native form shows, beside the feed's tree.
-func (d *desk) buildsNative() {
+func (d *docsKit) buildsNative() {
 	d.t.Helper()
 	const page = "docs/NATIVE.md"
 	d.pastes("ln -s my-cards my-prices; ln -s " + d.tree() + " tcgplayer")
@@ -321,4 +321,4 @@ func (d *desk) buildsNative() {
 }
 
 // tree is the newest tree of the feed that the shop pulled.
-func (d *desk) tree() string { return filepath.Join(filepath.Dir(d.store), "feed", "current") }
+func (d *docsKit) tree() string { return filepath.Join(filepath.Dir(d.store), "feed", "current") }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/feedtest"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -24,9 +24,9 @@ func files(groups int, kind string) (paths []string) {
 func TestEmptyGroups(t *testing.T) {
 	t.Parallel()
 	// The real feed has 298 groups of the two games, with 118 cards each.
-	groups := 298 / depth.Every(5)
-	perGroup := 118 / depth.Every(10)
-	h := newHouse(t, groups, perGroup)
+	groups := 298 / testsweep.Stride(5)
+	perGroup := 118 / testsweep.Stride(10)
+	h := newFeedStore(t, groups, perGroup)
 	file := h.configures("")
 	refused := func(base, day string) {
 		t.Helper()

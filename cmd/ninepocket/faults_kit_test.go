@@ -17,8 +17,8 @@ import (
 // smallDay is the calls a day of the victim's smallest tenant.
 const smallDay = 20
 
-// victim is a server that a fault comes upon, and its clients.
-type victim struct {
+// faultServer is a server that a fault comes upon, and its clients.
+type faultServer struct {
 	*program
 	t       *testing.T
 	live    *visitor
@@ -27,21 +27,21 @@ type victim struct {
 	burst   int  // how many calls a client sends at once
 	fault   string
 
-	answered int64    // live calls that were answered 200
-	refused  int64    // live calls that were answered 503
-	batches  []string // idempotency keys of batches that were asked for
-	made     map[string]bool
-	few      int64 // calls of the tenant with few of them that were answered 200
+	answered      int64    // live calls that were answered 200
+	refused       int64    // live calls that were answered 503
+	batches       []string // idempotency keys of batches that were asked for
+	made          map[string]bool
+	smallAnswered int64 // calls of the tenant with few of them that were answered 200
 
 	key2     string // made during the fault
 	snapshot string // published during the fault
 }
 
-// newVictim is a server with its clients that is not started yet.
-func newVictim(t *testing.T) *victim {
+// newFaultServer is a server with its clients that is not started yet.
+func newFaultServer(t *testing.T) *faultServer {
 	t.Helper()
 	p := newProgram(t)
-	return &victim{
+	return &faultServer{
 		program: p, t: t, made: map[string]bool{}, live: &visitor{key: p.key},
 		partner: &visitor{key: prepared.partner},
 		burst:   40, // so that the log grows as under load
@@ -49,11 +49,11 @@ func newVictim(t *testing.T) *victim {
 }
 
 // start starts the server, on a disk that fails where there is one.
-func (v *victim) start(held *faulty) {
+func (v *faultServer) start(injector *faultInjector) {
 	v.t.Helper()
-	v.held = held
-	if held != nil {
-		v.tell(nil)
+	v.injector = injector
+	if injector != nil {
+		v.setRule(nil)
 	}
 	v.serve(v.t, []string{fmt.Sprint("NINEPOCKET_PLANS__STARTER__PER_DAY=", smallDay)}, "")
 	for _, one := range []*visitor{v.live, v.partner} {
@@ -63,7 +63,7 @@ func (v *victim) start(held *faulty) {
 }
 
 // dies kills the server.
-func (v *victim) dies() {
+func (v *faultServer) dies() {
 	v.t.Helper()
 	if err := v.cmd.Process.Kill(); err != nil {
 		v.t.Fatal(err)
@@ -73,9 +73,9 @@ func (v *victim) dies() {
 	v.partner.leave()
 }
 
-// tell gives the rule of a fault to the disk, besides what makes a log written.
-func (v *victim) tell(rule disktest.Rule) {
-	v.held.Set(func(call disktest.Call) disktest.Verdict {
+// setRule gives the rule of a fault to the disk, besides what makes a log written.
+func (v *faultServer) setRule(rule disktest.Rule) {
+	v.injector.Set(func(call disktest.Call) disktest.Verdict {
 		if call.Op == "create" && call.Mapped && v.written {
 			return disktest.Verdict{Fail: syscall.EOPNOTSUPP}
 		}
@@ -87,7 +87,7 @@ func (v *victim) tell(rule disktest.Rule) {
 }
 
 // round makes calls of each kind. Everything but 200 and 503 is a mistake.
-func (v *victim) round() (refused int) {
+func (v *faultServer) round() (refused int) {
 	v.t.Helper()
 	good, refused, err := v.live.many(v.burst)
 	v.answered += int64(good)
@@ -147,7 +147,7 @@ func btoi(b bool) int {
 }
 
 // batch asks for a batch of the preview contract.
-func (v *victim) batch(name string) (refused int) {
+func (v *faultServer) batch(name string) (refused int) {
 	v.t.Helper()
 	const body = `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`
 	status, err := v.partner.send(fmt.Sprintf("POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"+
@@ -165,7 +165,7 @@ func (v *victim) batch(name string) (refused int) {
 }
 
 // rounds makes calls for a while.
-func (v *victim) rounds(d time.Duration) (refused int) {
+func (v *faultServer) rounds(d time.Duration) (refused int) {
 	v.t.Helper()
 	for begun := time.Now(); time.Since(begun) < d; time.Sleep(20 * time.Millisecond) {
 		refused += v.round()
@@ -175,7 +175,7 @@ func (v *victim) rounds(d time.Duration) (refused int) {
 
 // comesBack wants, within 30 s and with nobody's help, a new client to be answered 200 and the
 // server to call itself ready.
-func (v *victim) comesBack() time.Duration {
+func (v *faultServer) comesBack() time.Duration {
 	v.t.Helper()
 	fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
 
@@ -197,7 +197,7 @@ func (v *victim) comesBack() time.Duration {
 	}
 }
 
-func (v *victim) isReady(client *http.Client) error {
+func (v *faultServer) isReady(client *http.Client) error {
 	resp, err := client.Get(v.Admin + "/readyz")
 	if err != nil {
 		return err
@@ -210,9 +210,9 @@ func (v *victim) isReady(client *http.Client) error {
 	return err
 }
 
-// fewCalls makes calls of the tenant that has few of them a day, until it is refused or has made n. It
-// returns the seconds that the refusal tells, 0 without one.
-func (v *victim) fewCalls(n int) (retry int) {
+// smallTenantCalls makes calls of the tenant that has few of them a day, until it is refused or has
+// made n. It returns the seconds that the refusal tells, 0 without one.
+func (v *faultServer) smallTenantCalls(n int) (retry int) {
 	v.t.Helper()
 	for range n {
 		req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.API+"/v1/games", http.NoBody)
@@ -228,7 +228,7 @@ func (v *victim) fewCalls(n int) (retry int) {
 
 		switch resp.StatusCode {
 		case http.StatusOK:
-			v.few++
+			v.smallAnswered++
 		case http.StatusTooManyRequests:
 			retry, err = strconv.Atoi(resp.Header.Get("Retry-After"))
 			if err != nil {
@@ -244,7 +244,7 @@ func (v *victim) fewCalls(n int) (retry int) {
 
 // settle asks for every batch until it is made, and then wants the ledger to say what clients were
 // told: of the running server, after it was killed, and of the next one.
-func (v *victim) settle() {
+func (v *faultServer) settle() {
 	v.t.Helper()
 	for _, name := range v.batches {
 		for deadline := time.Now().Add(30 * time.Second); v.batch(name) != 0; time.Sleep(50 * time.Millisecond) {
@@ -267,11 +267,11 @@ func (v *victim) settle() {
 
 // agrees compares the ledger with what clients were told. So many calls may be charged beyond that:
 // those that were answered 503, or not at all, when a server died.
-func (v *victim) agrees(when string, beyond int64) {
+func (v *faultServer) agrees(when string, beyond int64) {
 	v.t.Helper()
 	charged := v.charged(v.t)
-	told := map[string]int64{"acme": v.answered, "partner": int64(len(v.made)), "small": v.few}
-	for tenant, want := range told {
+	expected := map[string]int64{"acme": v.answered, "partner": int64(len(v.made)), "small": v.smallAnswered}
+	for tenant, want := range expected {
 		if got := charged[tenant]; got < want || got > want+beyond {
 			v.t.Errorf("%s: %s %s is charged %d calls; %d were answered 200, of all %d live ones 503", v.fault, when,
 				tenant, got, want, v.refused)
@@ -280,7 +280,7 @@ func (v *victim) agrees(when string, beyond int64) {
 }
 
 // published makes a key and a snapshot during the fault.
-func (v *victim) published() {
+func (v *faultServer) published() {
 	v.t.Helper()
 	v.key2 = anotherTenant(v.t, v.dir, "late", "--surface", "live", "--plan", "unlimited")
 	v.snapshot = v.anotherSnapshot(v.t)

@@ -21,7 +21,7 @@ func TestMountedFaults(t *testing.T) {
 	t.Parallel()
 	t.Run("full file system", func(t *testing.T) {
 		t.Parallel()
-		v := newVictim(t)
+		v := newFaultServer(t)
 		v.movesTo(func(folder string) {
 			mounted(t, folder, "mount", "-t", "tmpfs", "-o", "size=1500k", "none", folder)
 		})
@@ -30,7 +30,7 @@ func TestMountedFaults(t *testing.T) {
 
 	t.Run("disk without writes", func(t *testing.T) {
 		t.Parallel()
-		v := newVictim(t)
+		v := newFaultServer(t)
 		disk := t.TempDir()
 		v.movesTo(func(folder string) { mountedDisk(t, folder, disk) })
 		v.meetsFull(filepath.Join(disk, "fill"))
@@ -38,7 +38,7 @@ func TestMountedFaults(t *testing.T) {
 
 	t.Run("frozen file system", func(t *testing.T) {
 		t.Parallel()
-		v := newVictim(t)
+		v := newFaultServer(t)
 		v.movesTo(func(folder string) { mountedDisk(t, folder, t.TempDir()) })
 		v.meetsFrozen()
 	})
@@ -72,7 +72,7 @@ const (
 
 // meetsFrozen freezes the state's file system for a while, the process with it where it copies into a
 // mapped page.
-func (v *victim) meetsFrozen() {
+func (v *faultServer) meetsFrozen() {
 	v.t.Helper()
 	v.fault = "a frozen file system"
 	v.rounds(50 * time.Millisecond)
@@ -119,7 +119,7 @@ func mounted(t *testing.T, folder string, command ...string) {
 }
 
 // movesTo moves the state directory to a file system of its own, and starts the server there.
-func (v *victim) movesTo(mount func(folder string)) {
+func (v *faultServer) movesTo(mount func(folder string)) {
 	v.t.Helper()
 	state := filepath.Join(v.dir, "state")
 	before := filepath.Join(v.dir, "before")
@@ -135,7 +135,7 @@ func (v *victim) movesTo(mount func(folder string)) {
 }
 
 // meetsFull fills a file system until nothing is left, and empties it again.
-func (v *victim) meetsFull(path string) {
+func (v *faultServer) meetsFull(path string) {
 	v.t.Helper()
 	v.fault = v.t.Name()
 	if n := v.rounds(50 * time.Millisecond); n > 0 {

@@ -48,8 +48,8 @@ func TestFaultsAtTheStart(t *testing.T) {
 // startsWith starts a server whose disk follows a rule, and that ends by itself.
 func (p *program) startsWith(t *testing.T, rule disktest.Rule) (code int, text string) {
 	t.Helper()
-	held := newFaulty(t)
-	held.Set(rule)
+	injector := newFaultInjector(t)
+	injector.Set(rule)
 	path, err := exec.LookPath("ninepocket")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func (p *program) startsWith(t *testing.T, rule disktest.Rule) (code int, text s
 		"--admin", "127.0.0.1:0", "--config", "config/ninepocket.toml")
 	cmd.Dir = p.dir
 	cmd.Stderr = &out
-	if err := held.Start(cmd); err != nil {
+	if err := injector.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()

@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/testsweep"
 )
 
 // fault is one cell of the table of faults (docs/MOVE.md, Faults and recovery): something that
 // the environment does to a running server for a while.
 type fault struct {
 	name  string
-	begin func(*victim)
-	end   func(*victim) // nil: nothing but what the kernel was told is over
+	begin func(*faultServer)
+	end   func(*faultServer) // nil: nothing but what the kernel was told is over
 	// down says that it takes metering down, so that calls are answered 503. By everything else
 	// nobody is refused.
 	down bool
@@ -61,9 +61,9 @@ func opens(call disktest.Call) bool {
 }
 
 // stateDisk is a fault of the state's disk: the named calls fail, or wait.
-func stateDisk(verdict disktest.Verdict, ops ...string) func(*victim) {
-	return func(v *victim) {
-		v.tell(func(call disktest.Call) disktest.Verdict {
+func stateDisk(verdict disktest.Verdict, ops ...string) func(*faultServer) {
+	return func(v *faultServer) {
+		v.setRule(func(call disktest.Call) disktest.Verdict {
 			if call.Writes() && touches(call, "state") && slices.Contains(ops, call.Op) {
 				return verdict
 			}
@@ -74,20 +74,20 @@ func stateDisk(verdict disktest.Verdict, ops ...string) func(*victim) {
 
 // diskFaults are those of the state's disk.
 func diskFaults(written bool) []fault {
-	fails := func(errno syscall.Errno, ops ...string) func(*victim) {
+	fails := func(errno syscall.Errno, ops ...string) func(*faultServer) {
 		return stateDisk(disktest.Verdict{Fail: errno}, ops...)
 	}
 	changes := []string{"write", "truncate"}
 	names := []string{"open", "create", "rename", "remove", "mkdir", "link"}
 	syncs := []string{"sync", "syncdir"}
 	waits := stateDisk(disktest.Verdict{Wait: slowly()}, append(changes, syncs...)...)
-	slow := func(v *victim) {
+	slow := func(v *faultServer) {
 		v.burst = 1 // each of them waits
 		waits(v)
 	}
 	// A written log maps nothing; the checkpoint does, when its file is opened.
-	unmapped := func(v *victim) {
-		v.tell(func(call disktest.Call) disktest.Verdict {
+	unmapped := func(v *faultServer) {
+		v.setRule(func(call disktest.Call) disktest.Verdict {
 			if call.Mapped || call.Change && filepath.Base(call.Path) == "meter.db" {
 				return disktest.Verdict{Fail: syscall.ENOMEM}
 			}
@@ -138,30 +138,30 @@ func clockFaults() []fault {
 
 	return append(table, fault{
 		name: "suspended for three hours", lasts: 2 * time.Second,
-		begin: clocked(clocks{Wall: 3 * time.Hour, Boot: 3 * time.Hour}), end: func(*victim) {},
+		begin: clocked(clocks{Wall: 3 * time.Hour, Boot: 3 * time.Hour}), end: func(*faultServer) {},
 	})
 }
 
 // clocked is a fault of the clocks, which a tenant with few calls a day meets as well.
-func clocked(clock clocks) func(*victim) {
-	return func(v *victim) {
-		v.fewCalls(1)
-		v.held.SetClock(&clock)
-		v.fewCalls(1)
+func clocked(clock clocks) func(*faultServer) {
+	return func(v *faultServer) {
+		v.smallTenantCalls(1)
+		v.injector.SetClock(&clock)
+		v.smallTenantCalls(1)
 	}
 }
 
 // rightClock ends a fault of the clocks. The tenant with few calls a day has as many as its plan says,
 // as often as days have begun for the server. It waits for the second midnight at most while the
 // clock is wrong (decision 1754), and 30 s later for no longer than a day.
-func rightClock(v *victim) {
-	if retry := v.fewCalls(smallDay + 1); retry < 1 || retry > int(2*day/time.Second) {
+func rightClock(v *faultServer) {
+	if retry := v.smallTenantCalls(smallDay + 1); retry < 1 || retry > int(2*day/time.Second) {
 		v.t.Errorf("%s: a call is to wait for %d s", v.fault, retry)
 	}
 
-	v.held.SetClock(&clocks{})
+	v.injector.SetClock(&clocks{})
 	for over := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		retry := v.fewCalls(smallDay + 1)
+		retry := v.smallTenantCalls(smallDay + 1)
 		if retry > 0 && retry <= int(day/time.Second) {
 			break
 		}
@@ -170,16 +170,16 @@ func rightClock(v *victim) {
 			break
 		}
 	}
-	if v.few > 2*smallDay {
-		v.t.Errorf("%s: %d calls of %d a day", v.fault, v.few, smallDay)
+	if v.smallAnswered > 2*smallDay {
+		v.t.Errorf("%s: %d calls of %d a day", v.fault, v.smallAnswered, smallDay)
 	}
 }
 
 // otherFaults are those of the store. Those of sockets are in TestOutOfDescriptors, and each error of
-// accept in TestAcceptGoesOn of internal/door.
+// accept in TestAcceptGoesOn of internal/connlimit.
 func otherFaults() []fault {
-	unreadable := func(v *victim) {
-		v.tell(func(call disktest.Call) disktest.Verdict {
+	unreadable := func(v *faultServer) {
+		v.setRule(func(call disktest.Call) disktest.Verdict {
 			if opens(call) && touches(call, "store") {
 				return disktest.Verdict{Fail: syscall.EIO}
 			}
@@ -187,7 +187,7 @@ func otherFaults() []fault {
 		})
 		v.published()
 	}
-	readable := func(v *victim) { v.tell(nil); v.isWhole(v.t, v.key2, v.snapshot, time.Now()) }
+	readable := func(v *faultServer) { v.setRule(nil); v.isWhole(v.t, v.key2, v.snapshot, time.Now()) }
 
 	return []fault{{name: "the store cannot be read", begin: unreadable, end: readable}}
 }
@@ -208,21 +208,21 @@ func TestFaults(t *testing.T) {
 		table = slices.DeleteFunc(table, func(one fault) bool { return one.long })
 	}
 	for i, one := range table {
-		if !long() && i%depth.Every(2) != 0 {
+		if !long() && i%testsweep.Stride(2) != 0 {
 			continue
 		}
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			v := newVictim(t)
+			v := newFaultServer(t)
 			v.written = one.written
-			v.start(newFaulty(t))
+			v.start(newFaultInjector(t))
 			v.suffers(&one)
 		})
 	}
 }
 
 // suffers lets a fault come and go.
-func (v *victim) suffers(one *fault) {
+func (v *faultServer) suffers(one *fault) {
 	v.t.Helper()
 	v.fault = one.name
 	if n := v.rounds(50 * time.Millisecond); n > 0 {
@@ -233,20 +233,20 @@ func (v *victim) suffers(one *fault) {
 	if lasts == 0 {
 		lasts = usually()
 	}
-	before := v.held.Disturbed()
+	before := v.injector.Disturbed()
 	one.begin(v)
 	refused := v.rounds(lasts)
 	// On a busy machine it may take a while until the log is large enough.
 	for deadline := time.Now().Add(time.Minute); one.down && refused == 0 && time.Now().Before(deadline); {
 		refused += v.round()
 	}
-	disturbed := v.held.Disturbed() - before
+	disturbed := v.injector.Disturbed() - before
 	if disturbed == 0 || one.down != (refused > 0) {
 		v.t.Errorf("%d calls were refused during the fault, which was met %d times\n%s", refused, disturbed, v.log)
 	}
 
 	if one.end == nil {
-		v.tell(nil)
+		v.setRule(nil)
 	} else {
 		one.end(v)
 	}
@@ -269,9 +269,9 @@ func TestKilledInFault(t *testing.T) {
 		}
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			v := newVictim(t)
+			v := newFaultServer(t)
 			v.written = one.written
-			v.start(newFaulty(t))
+			v.start(newFaultInjector(t))
 			v.fault = one.name
 			v.rounds(50 * time.Millisecond)
 			one.begin(v)
@@ -297,20 +297,21 @@ func TestBegunUnderAWrongClock(t *testing.T) {
 		}
 		t.Run(step.String(), func(t *testing.T) {
 			t.Parallel()
-			v := newVictim(t)
+			v := newFaultServer(t)
 			v.fault = "a clock that is wrong at the start"
-			held := newFaulty(t)
-			held.SetClock(&clocks{Wall: step, Unsynced: true})
-			v.start(held)
+			injector := newFaultInjector(t)
+			injector.SetClock(&clocks{Wall: step, Unsynced: true})
+			v.start(injector)
 			v.rounds(100 * time.Millisecond)
-			v.fewCalls(smallDay / 2)
+			v.smallTenantCalls(smallDay / 2)
 			v.agrees("under the wrong clock", 0)
 
 			v.dies()
 			v.start(nil)
 			v.comesBack()
-			if retry := v.fewCalls(smallDay + 1); retry < 1 || retry > int(day/time.Second) || v.few > 2*smallDay {
-				t.Errorf("%d calls of %d a day, and a call is to wait for %d s", v.few, smallDay, retry)
+			if retry := v.smallTenantCalls(smallDay + 1); retry < 1 || retry > int(day/time.Second) ||
+				v.smallAnswered > 2*smallDay {
+				t.Errorf("%d calls of %d a day, and a call is to wait for %d s", v.smallAnswered, smallDay, retry)
 			}
 			v.agrees("under the right clock", 0)
 		})

@@ -26,10 +26,10 @@ type clocks struct {
 	Unsynced bool
 }
 
-// faulty is what becomes of the disk and the clocks of a program that runs: this process judges each call
-// that the program makes to its disk, and says what its clocks show. The program is this binary under
-// the name ninepocket, whose disk is another one before main runs.
-type faulty struct {
+// faultInjector is what becomes of the disk and the clocks of a program that runs: this process
+// judges each call that the program makes to its disk, and says what its clocks show. The program
+// is this binary under the name ninepocket, whose disk is another one before main runs.
+type faultInjector struct {
 	rule      atomic.Pointer[disktest.Rule]
 	clocks    atomic.Pointer[clocks]
 	disturbed atomic.Int64
@@ -52,8 +52,8 @@ type answer struct {
 // askEnv names the socket where a program asks.
 const askEnv = "FAULTY_NINEPOCKET"
 
-// newFaulty is one that lets everything pass.
-func newFaulty(t *testing.T) *faulty {
+// newFaultInjector is one that lets everything pass.
+func newFaultInjector(t *testing.T) *faultInjector {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "faulty-") //nolint:usetesting // the name of a socket is short
 	if err != nil {
@@ -65,7 +65,7 @@ func newFaulty(t *testing.T) *faulty {
 	}
 	t.Cleanup(func() { _ = listener.Close(); _ = os.RemoveAll(folder) })
 
-	f := &faulty{listener: listener}
+	f := &faultInjector{listener: listener}
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -79,16 +79,16 @@ func newFaulty(t *testing.T) *faulty {
 }
 
 // Set makes a rule hold from now on; nil lets everything pass.
-func (f *faulty) Set(rule disktest.Rule) { f.rule.Store(&rule) }
+func (f *faultInjector) Set(rule disktest.Rule) { f.rule.Store(&rule) }
 
 // SetClock sets the clocks from now on.
-func (f *faulty) SetClock(c *clocks) { f.clocks.Store(c) }
+func (f *faultInjector) SetClock(c *clocks) { f.clocks.Store(c) }
 
 // Disturbed is how many calls failed, waited or were lied to until now.
-func (f *faulty) Disturbed() int64 { return f.disturbed.Load() }
+func (f *faultInjector) Disturbed() int64 { return f.disturbed.Load() }
 
 // Start starts a command that asks.
-func (f *faulty) Start(cmd *exec.Cmd) error {
+func (f *faultInjector) Start(cmd *exec.Cmd) error {
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
@@ -97,7 +97,7 @@ func (f *faulty) Start(cmd *exec.Cmd) error {
 }
 
 // serve answers a program until it ends.
-func (f *faulty) serve(conn net.Conn) {
+func (f *faultInjector) serve(conn net.Conn) {
 	defer conn.Close()
 	in := json.NewDecoder(conn)
 	out := json.NewEncoder(conn)
@@ -109,26 +109,26 @@ func (f *faulty) serve(conn net.Conn) {
 	}
 }
 
-func (f *faulty) answer(asked *question) (told answer) {
+func (f *faultInjector) answer(asked *question) (reply answer) {
 	if asked.Op == "" {
-		told.Clocks = f.clocks.Load()
-		f.disturbed.Add(int64(btoi(told.Clocks != nil)))
-		return told
+		reply.Clocks = f.clocks.Load()
+		f.disturbed.Add(int64(btoi(reply.Clocks != nil)))
+		return reply
 	}
 
 	rule := f.rule.Load()
 	if rule == nil || *rule == nil {
-		return told
+		return reply
 	}
 	asked.Call.Data = make([]byte, asked.Data)
 	verdict := (*rule)(asked.Call)
-	told.Wait = verdict.Wait
-	told.Part = verdict.Part
-	_ = errors.As(verdict.Fail, &told.Fail)
-	if told != (answer{}) {
+	reply.Wait = verdict.Wait
+	reply.Part = verdict.Part
+	_ = errors.As(verdict.Fail, &reply.Fail)
+	if reply != (answer{}) {
 		f.disturbed.Add(1)
 	}
-	return told
+	return reply
 }
 
 // beFaulty gives this process a disk and clocks that ask a test, when its environment names one.
@@ -146,23 +146,23 @@ func beFaulty() {
 	var mu sync.Mutex
 	in := json.NewDecoder(conn)
 	out := json.NewEncoder(conn)
-	ask := func(asked question) (told answer) {
+	ask := func(asked question) (reply answer) {
 		mu.Lock()
 		defer mu.Unlock()
 		// A test that has ended lets everything pass.
-		if out.Encode(asked) != nil || in.Decode(&told) != nil {
+		if out.Encode(asked) != nil || in.Decode(&reply) != nil {
 			return answer{}
 		}
-		return told
+		return reply
 	}
 
 	disk.OS = disktest.New(func(call disktest.Call) disktest.Verdict {
 		size := len(call.Data)
 		call.Data = nil
-		told := ask(question{call, size})
-		verdict := disktest.Verdict{Wait: told.Wait, Part: told.Part}
-		if told.Fail != 0 {
-			verdict.Fail = told.Fail
+		reply := ask(question{call, size})
+		verdict := disktest.Verdict{Wait: reply.Wait, Part: reply.Part}
+		if reply.Fail != 0 {
+			verdict.Fail = reply.Fail
 		}
 		return verdict
 	})

@@ -69,7 +69,7 @@ func feedPull() *cobra.Command {
 
 // merged are the options by flags, and by the configuration where a flag is not given.
 func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
-	layered, err := settings.ReadHere(flags.config)
+	layered, err := settings.ReadWithEnv(flags.config)
 	if err != nil {
 		return feed.Options{}, err
 	}
@@ -114,13 +114,13 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return pullFailure(err, pull)
 	}
-	return show(cmd, flags.asJSON, result, func(out *bufio.Writer) { printPull(out, result) })
+	return printResult(cmd, flags.asJSON, result, func(out *bufio.Writer) { printPull(out, result) })
 }
 
 // newPull is a pull that tells what was lost, also when stdout is JSON, and how far it is.
-func newPull(pulling feed.Options, config string, note func(string), progress *term.Progress) *operate.Pull {
+func newPull(pulling feed.Options, config string, onWarning func(string), progress *term.Progress) *operate.Pull {
 	pulling.Now = time.Now
-	pulling.Note = note
+	pulling.Note = onWarning
 	pulling.Progress = progress.Update
 	return &operate.Pull{Options: pulling, Agent: "ninepocket/" + version, Again: pullAgain(&pulling, config)}
 }
@@ -153,7 +153,7 @@ func pullHint(err error, folder, again string) string {
 	hint := ""
 	// The network's errors are not those of a disk.
 	if _, ofFile := errors.AsType[*fs.PathError](err); ofFile {
-		_, hint = remedyOf(err, nil, folder)
+		_, hint = findHint(err, nil, folder)
 	}
 
 	switch {

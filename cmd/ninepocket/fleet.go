@@ -23,7 +23,7 @@ import (
 )
 
 func fleetCommand() *cobra.Command {
-	return group("fleet", "Look at what many servers share, and take one machine into it",
+	return parentCommand("fleet", "Look at what many servers share, and take one machine into it",
 		fleetCheck(), fleetStatus(), fleetForget(), fleetImport())
 }
 
@@ -87,23 +87,23 @@ func fleetCheck() *cobra.Command {
 		}
 		orEnvironment(cmd, "metering", &rights.URL)
 		if rights.URL != "" {
-			if err := checkRights(&rights, acks); err != nil {
+			if err := checkLimiter(&rights, acks); err != nil {
 				return fail(exitUsage, "", err)
 			}
 		}
 
 		// One that is away is a finding: what is right with the other one is worth knowing then.
-		all := lookAtPostgres(cmd, flags.control)
+		all := inspectPostgres(cmd, flags.control)
 		if rights.URL != "" {
-			all = append(all, lookAtRedis(cmd.Context(), rights)...)
+			all = append(all, inspectRedis(cmd.Context(), rights)...)
 		}
 		return flags.print(cmd, all)
 	}
 	return cmd
 }
 
-// lookAtPostgres says what is right and wrong with the database of a fleet.
-func lookAtPostgres(cmd *cobra.Command, url string) (all []ledger.Finding) {
+// inspectPostgres says what is right and wrong with the database of a fleet.
+func inspectPostgres(cmd *cobra.Command, url string) (all []ledger.Finding) {
 	err := withControl(cmd, url, func(db *ledger.DB) (err error) {
 		all, err = db.Check(cmd.Context(), time.Now)
 		return err
@@ -114,8 +114,8 @@ func lookAtPostgres(cmd *cobra.Command, url string) (all []ledger.Finding) {
 	return all
 }
 
-// lookAtRedis says what is right and wrong with the Redis of a fleet.
-func lookAtRedis(ctx context.Context, rights meter.Options) (all []ledger.Finding) {
+// inspectRedis says what is right and wrong with the Redis of a fleet.
+func inspectRedis(ctx context.Context, rights meter.Options) (all []ledger.Finding) {
 	clock := access.StartClock(time.Now())
 	rights.Now = func() access.Instant { return clock.At(time.Now()) }
 	found, err := meter.Check(ctx, rights)
@@ -132,13 +132,13 @@ func lookAtRedis(ctx context.Context, rights meter.Options) (all []ledger.Findin
 	return all
 }
 
-// checkRights checks what fleet check is told of Redis. A server checks the same of its settings.
-func checkRights(rights *meter.Options, acks string) error {
+// checkLimiter checks what fleet check is told of Redis. A server checks the same of its settings.
+func checkLimiter(rights *meter.Options, acks string) error {
 	var wrong settings.Problems
 	waits, known := settings.Acks[acks]
-	wrong.When(!known, "cannot use --acks %q: want replica, aof or none", acks)
-	wrong.When(rights.Replicas < 1 || rights.Replicas > settings.MostReplicas, "cannot use --replicas %d: want 1 to %d",
-		rights.Replicas, settings.MostReplicas)
+	wrong.AddIf(!known, "cannot use --acks %q: want replica, aof or none", acks)
+	wrong.AddIf(rights.Replicas < 1 || rights.Replicas > settings.MaxReplicas, "cannot use --replicas %d: want 1 to %d",
+		rights.Replicas, settings.MaxReplicas)
 	wrong.Add(settings.CheckMetering(rights.URL))
 	rights.Acks = waits
 	return wrong.Err()
@@ -146,7 +146,7 @@ func checkRights(rights *meter.Options, acks string) error {
 
 // print prints what was found, and fails when something is wrong.
 func (flags *controlFlags) print(cmd *cobra.Command, all []ledger.Finding) error {
-	err := show(cmd, flags.asJSON, all, func(out *bufio.Writer) {
+	err := printResult(cmd, flags.asJSON, all, func(out *bufio.Writer) {
 		for _, found := range all {
 			mark := "good "
 			if !found.Good {
@@ -169,7 +169,7 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []ledger.Finding) error
 
 func fleetStatus() *cobra.Command {
 	var flags controlFlags
-	var rights rightsFlags
+	var rights limiterFlags
 	cmd := &cobra.Command{
 		Use: "status --control URL", Short: "List the servers: what they serve, and when they reported last",
 		Long: "Lists the servers of a fleet, and tells of those that do not report. With --metering it says what\n" +
@@ -188,42 +188,43 @@ func fleetStatus() *cobra.Command {
 
 		// An empty list is [] for scripts, and never null.
 		rows := append([]ledger.Server{}, servers...)
-		err = list(cmd, flags.asJSON, rows, "INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
+		err = printTable(cmd, flags.asJSON, rows,
+			"INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
 		// Beside the list, which scripts read.
 		for i := range rows {
 			if rows[i].Trouble("") == "" {
 				continue
 			}
-			held, wrong := rights.held(cmd.Context(), db, rows[i].Incarnation)
+			reserved, wrong := rights.reservedUnits(cmd.Context(), db, rows[i].Incarnation)
 			err = errors.Join(err, wrong)
-			cmd.PrintErrln(rows[i].Trouble(held))
+			cmd.PrintErrln(rows[i].Trouble(reserved))
 		}
 		return err
 	})
 }
 
-// rightsFlags lead to the Redis of a fleet, where one is given.
-type rightsFlags struct{ meter.Options }
+// limiterFlags lead to the Redis of a fleet, where one is given.
+type limiterFlags struct{ meter.Options }
 
-func (rights *rightsFlags) add(cmd *cobra.Command) {
+func (rights *limiterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&rights.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
 	cmd.Flags().StringVar(&rights.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
 }
 
 // check completes the flags from the environment, and refuses what is wrong.
-func (rights *rightsFlags) check(cmd *cobra.Command) error {
+func (rights *limiterFlags) check(cmd *cobra.Command) error {
 	orEnvironment(cmd, "metering", &rights.URL)
 	var wrong settings.Problems
-	wrong.When(!settings.ValidPrefix(rights.Prefix), "cannot use --prefix %q: want 1 to %d letters, digits, - or _",
-		rights.Prefix, settings.LongestPrefix)
+	wrong.AddIf(!settings.ValidPrefix(rights.Prefix), "cannot use --prefix %q: want 1 to %d letters, digits, - or _",
+		rights.Prefix, settings.MaxPrefix)
 	wrong.Add(settings.CheckMetering(rights.URL))
 	return fail(exitUsage, "", wrong.Err())
 }
 
-// held says what a server holds, "" where nobody can say it.
-func (rights *rightsFlags) held(ctx context.Context, db *ledger.DB, incarnation string) (string, error) {
+// injector says what a server holds, "" where nobody can say it.
+func (rights *limiterFlags) reservedUnits(ctx context.Context, db *ledger.DB, incarnation string) (string, error) {
 	if rights.URL == "" {
 		return "", nil
 	}
@@ -231,11 +232,11 @@ func (rights *rightsFlags) held(ctx context.Context, db *ledger.DB, incarnation 
 	if err != nil {
 		return "", err
 	}
-	held, err := meter.Held(ctx, rights.Options, incarnation, charges.Of)
+	reserved, err := meter.Held(ctx, rights.Options, incarnation, charges.Of)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d units of %d tenants", held.Units, held.Tenants), nil
+	return fmt.Sprintf("%d units of %d tenants", reserved.Units, reserved.Tenants), nil
 }
 
 func serverCells(server ledger.Server) []any {
@@ -257,7 +258,7 @@ func serverCells(server ledger.Server) []any {
 
 func fleetForget() *cobra.Command {
 	var flags controlFlags
-	var rights rightsFlags
+	var rights limiterFlags
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "forget INCARNATION --control URL --yes", Short: "Wait no more for a server that does not report",
@@ -282,15 +283,15 @@ func fleetForget() *cobra.Command {
 	})
 }
 
-// forgotten is what fleet forget did.
-type forgotten struct {
+// releasedServer is what fleet forget did.
+type releasedServer struct {
 	Incarnation string       `json:"forgotten"`
-	Freed       *meter.Freed `json:"freed,omitempty"` // nil without Redis
+	Released    *meter.Freed `json:"freed,omitempty"` // nil without Redis
 }
 
 // forget forgets a server. Nothing is done where it may still live.
 func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights meter.Options, incarnation string) error {
-	out := forgotten{Incarnation: incarnation}
+	out := releasedServer{Incarnation: incarnation}
 	if rights.URL != "" {
 		if err := meter.Lives(cmd.Context(), rights, incarnation); err != nil {
 			return err
@@ -302,7 +303,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights mete
 	}
 	if rights.URL == "" {
 		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
-		return say(cmd, flags.asJSON, out, hint, incarnation)
+		return printLine(cmd, flags.asJSON, out, hint, incarnation)
 	}
 
 	charges, err := db.ChargedBy(cmd.Context(), incarnation)
@@ -313,8 +314,9 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights mete
 	if err != nil {
 		return err
 	}
-	out.Freed = &freed
-	return say(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again", incarnation, freed.Units,
+	out.Released = &freed
+	return printLine(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again", incarnation,
+		freed.Units,
 		freed.Tenants)
 }
 
@@ -343,7 +345,7 @@ func fleetImport() *cobra.Command {
 	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
 		out, err := importState(cmd, db, state)
 		if err != nil {
-			return asFailure(err, stateRemedies, state)
+			return withHint(err, stateHints, state)
 		}
 		for _, tenant := range out.Kept {
 			cmd.PrintErrf("note: tenant %s is there and differs: the fleet's plans and credits stay\n", tenant)
@@ -354,7 +356,7 @@ func fleetImport() *cobra.Command {
 		if !out.Cursors {
 			cmd.PrintErrln("note: walks that begin on the machine end there: the fleet signs cursors by itself")
 		}
-		return say(cmd, flags.asJSON, out, "imported %d tenants, %d keys and %d ledger rows as incarnation %s",
+		return printLine(cmd, flags.asJSON, out, "imported %d tenants, %d keys and %d ledger rows as incarnation %s",
 			out.Tenants, out.Keys, out.Rows, out.Incarnation)
 	})
 }

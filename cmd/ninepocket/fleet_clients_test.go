@@ -19,9 +19,9 @@ import (
 	"ninepocket/access"
 )
 
-// crowd is the clients of a squad, and what they were told.
-type crowd struct {
-	*squad
+// clientPool is the clients of a squad, and what they were told.
+type clientPool struct {
+	*faultFleet
 	clients []*client
 	good    atomic.Int64
 	over    atomic.Bool
@@ -30,19 +30,19 @@ type crowd struct {
 
 // client asks both servers by one key. It tries no call twice, but a batch until it is answered.
 type client struct {
-	*crowd
+	*clientPool
 	tenant, plan, path string
 	limit              int   // in any minute
-	most               int64 // that may be charged in all
+	maxCharged         int64 // that may be charged in all
 	pause              time.Duration
 	visitors           [2]*visitor
 
-	told    []admission
-	good    [2]int64          // plain calls that a server answered 200
-	unknown [2]int64          // calls that nobody answered: they may have been charged
-	batches map[string][]byte // by key: what was answered, nil = nothing yet
-	bought  map[string]int    // answers that say that they cost something, by key
-	replays int
+	admitted []admission
+	good     [2]int64          // plain calls that a server answered 200
+	unknown  [2]int64          // calls that nobody answered: they may have been charged
+	batches  map[string][]byte // by key: what was answered, nil = nothing yet
+	bought   map[string]int    // answers that say that they cost something, by key
+	replays  int
 }
 
 // ownMeta is what two answers to one batch do not share.
@@ -57,19 +57,22 @@ const (
 	batchPath    = "/v1/prices/batch"
 )
 
-func newCrowd(q *squad, config string) *crowd {
+func newClientPool(q *faultFleet, config string) *clientPool {
 	q.t.Helper()
-	cr := &crowd{squad: q}
+	cr := &clientPool{faultFleet: q}
 	for _, c := range []*client{
 		{tenant: "tight", plan: "tight", path: gamesPath, limit: 60, pause: 40 * time.Millisecond},
 		{tenant: "middle", plan: "middle", path: gamesPath, limit: 600, pause: 20 * time.Millisecond},
 		{tenant: "large", plan: "leased", path: gamesPath, limit: 1500, pause: 10 * time.Millisecond},
-		{tenant: "days", plan: "days", path: gamesPath, limit: 900, most: 70, pause: 30 * time.Millisecond},
-		{tenant: "poor", plan: "credits", path: productsPath, limit: 900, most: 50, pause: 30 * time.Millisecond},
-		{tenant: "partner", plan: "credits", path: batchPath, limit: 900, most: 90_000, pause: 60 * time.Millisecond},
-		{tenant: "later", plan: "days", path: gamesPath, limit: 900, most: 70},
+		{tenant: "days", plan: "days", path: gamesPath, limit: 900, maxCharged: 70, pause: 30 * time.Millisecond},
+		{tenant: "poor", plan: "credits", path: productsPath, limit: 900, maxCharged: 50, pause: 30 * time.Millisecond},
+		{
+			tenant: "partner", plan: "credits", path: batchPath, limit: 900, maxCharged: 90_000,
+			pause: 60 * time.Millisecond,
+		},
+		{tenant: "later", plan: "days", path: gamesPath, limit: 900, maxCharged: 70},
 	} {
-		c.crowd = cr
+		c.clientPool = cr
 		c.batches = map[string][]byte{}
 		c.bought = map[string]int{}
 		for i := range c.visitors {
@@ -82,11 +85,11 @@ func newCrowd(q *squad, config string) *crowd {
 		}
 		if c.plan == "credits" {
 			args[len(args)-1] = "preview"
-			args = append(args, "--credits", fmt.Sprint(c.most))
+			args = append(args, "--credits", fmt.Sprint(c.maxCharged))
 		}
 		out, _ := q.does(exitOK, args...)
 		for _, v := range c.visitors {
-			v.key = q.club.member(out, "key")
+			v.key = q.fleetKit.member(out, "key")
 		}
 		cr.clients = append(cr.clients, c)
 	}
@@ -94,7 +97,7 @@ func newCrowd(q *squad, config string) *crowd {
 }
 
 // begins lets all clients ask, but the last one, until the crowd is over.
-func (cr *crowd) begins() {
+func (cr *clientPool) begins() {
 	for _, c := range cr.clients {
 		if c.pause == 0 {
 			continue
@@ -114,7 +117,7 @@ func (cr *crowd) begins() {
 }
 
 // until waits for something that the crowd has to see.
-func (cr *crowd) until(what string, done func() bool) {
+func (cr *clientPool) until(what string, done func() bool) {
 	cr.t.Helper()
 	for deadline := time.Now().Add(90 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -143,8 +146,8 @@ func (c *client) send(server int, request string) (status int) {
 		return 0
 	}
 	if status == http.StatusOK {
-		c.told = append(c.told, admission{sent, time.Now()})
-		c.crowd.good.Add(1)
+		c.admitted = append(c.admitted, admission{sent, time.Now()})
+		c.clientPool.good.Add(1)
 	}
 	return status
 }
@@ -222,7 +225,7 @@ func (c *client) sendBatch(name string, server int) bool {
 
 // settles ends the crowd once all is well: each server answers, batches are sent until they are
 // answered, by the other server once more, and the servers end.
-func (cr *crowd) settles() {
+func (cr *clientPool) settles() {
 	cr.t.Helper()
 	later := cr.clients[len(cr.clients)-1]
 	for server := range cr.members {
@@ -251,10 +254,10 @@ func (cr *crowd) settles() {
 }
 
 // agrees compares what clients were told, what the servers' own logs have, and what is billed.
-func (cr *crowd) agrees() {
+func (cr *clientPool) agrees() {
 	cr.t.Helper()
 	for _, c := range cr.clients {
-		c.keepsMinutes()
+		c.respectsMinutes()
 		logged := cr.logged(c.tenant)
 		var local [2]int64
 		for i, m := range cr.members {
@@ -278,24 +281,24 @@ func (cr *crowd) agrees() {
 		if c.path == batchPath && billed != int64(len(c.batches)) {
 			cr.t.Errorf("%s: %d calls are billed for %d batches", c.tenant, billed, len(c.batches))
 		}
-		if c.most > 0 && billed > c.most {
-			cr.t.Errorf("%s: %d calls are billed of %d", c.tenant, billed, c.most)
+		if c.maxCharged > 0 && billed > c.maxCharged {
+			cr.t.Errorf("%s: %d calls are billed of %d", c.tenant, billed, c.maxCharged)
 		}
-		if most := len(c.told) + int(c.unknown[0]+c.unknown[1]); logged > most {
-			cr.t.Errorf("%s: %d calls are logged as answered, %d were", c.tenant, logged, most)
+		if maxCharged := len(c.admitted) + int(c.unknown[0]+c.unknown[1]); logged > maxCharged {
+			cr.t.Errorf("%s: %d calls are logged as answered, %d were", c.tenant, logged, maxCharged)
 		}
-		cr.t.Logf("%s: %d answered, %d unknown, %d billed, %d replays", c.tenant, len(c.told),
+		cr.t.Logf("%s: %d answered, %d unknown, %d billed, %d replays", c.tenant, len(c.admitted),
 			c.unknown[0]+c.unknown[1], billed, c.replays)
 	}
 }
 
-// keepsMinutes wants no more calls in any 60 seconds than the plan has. When a call was admitted only
-// the servers know: it was between its request and its answer.
-func (c *client) keepsMinutes() {
+// respectsMinutes wants no more calls in any 60 seconds than the plan has. When a call was admitted
+// only the servers know: it was between its request and its answer.
+func (c *client) respectsMinutes() {
 	c.t.Helper()
-	for i, first := range c.told {
+	for i, first := range c.admitted {
 		within := 0
-		for _, one := range c.told[i:] {
+		for _, one := range c.admitted[i:] {
 			if one.got.Sub(first.sent) < time.Minute {
 				within++
 			}
@@ -308,7 +311,7 @@ func (c *client) keepsMinutes() {
 }
 
 // logged counts the calls of a tenant that access logs have as answered 200.
-func (cr *crowd) logged(tenant string) (n int) {
+func (cr *clientPool) logged(tenant string) (n int) {
 	cr.t.Helper()
 	for _, m := range cr.members {
 		text, err := os.ReadFile(filepath.Join(m.dir, "access.log"))

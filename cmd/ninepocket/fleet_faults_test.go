@@ -14,35 +14,35 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/postgrestest"
 	"ninepocket/internal/redistest"
+	"ninepocket/internal/testsweep"
 )
 
-// squad is a fleet of real processes on a real Redis and a real PostgreSQL, with a network between
-// any two of them that a test can make bad.
-type squad struct {
-	*club
+// faultFleet is a fleet of real processes on a real Redis and a real PostgreSQL, with a network
+// between any two of them that a test can make bad.
+type faultFleet struct {
+	*fleetKit
 	aof     bool                  // one Redis that syncs its file; else a primary with a replica
 	redis   [2]*redistest.Process // the primary first; with aof it is alone
-	between *cable                // to the primary, for its replica
+	between *tcpProxy             // to the primary, for its replica
 	members [2]*member
-	crowd   *crowd
+	crowd   *clientPool
 }
 
 // member is one server, with a network to each engine.
 type member struct {
 	*program
 	environ     []string
-	rights, sql *cable
+	rights, sql *tcpProxy
 	address     atomic.Pointer[string]
 }
 
-// newSquad starts the engines and two servers.
-func newSquad(t *testing.T, aof bool) *squad {
+// newFaultFleet starts the engines and two servers.
+func newFaultFleet(t *testing.T, aof bool) *faultFleet {
 	t.Helper()
 	redistest.Need(t)
-	q := &squad{club: newClub(t), aof: aof}
+	q := &faultFleet{fleetKit: newFleetKit(t), aof: aof}
 	database, err := url.Parse(q.control)
 	if err != nil {
 		t.Fatal(err)
@@ -54,19 +54,22 @@ func newSquad(t *testing.T, aof bool) *squad {
 	} else {
 		acks = "replica"
 		q.redis[0] = redistest.Start(t)
-		q.between = newCable(t, q.redis[0].Address())
+		q.between = newTCPProxy(t, q.redis[0].Address())
 		q.redis[1] = redistest.Start(t)
 		q.follows(q.redis[1])
 	}
 	q.isOld(q.redis[0])
 
 	config := filepath.Join(t.TempDir(), "ninepocket.toml")
-	if err := os.WriteFile(config, []byte(squadPlans), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(faultFleetPlans), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	q.crowd = newCrowd(q, config)
+	q.crowd = newClientPool(q, config)
 	for i := range q.members {
-		m := &member{program: newProgram(t), rights: newCable(t, q.redis[0].Address()), sql: newCable(t, database.Host)}
+		m := &member{
+			program: newProgram(t), rights: newTCPProxy(t, q.redis[0].Address()),
+			sql: newTCPProxy(t, database.Host),
+		}
 		m.path = scriptPath(t)
 		through := *database
 		through.Host = m.sql.address()
@@ -80,8 +83,8 @@ func newSquad(t *testing.T, aof bool) *squad {
 	return q
 }
 
-// squadPlans have windows that are full most of the time, exact ones and a leased one.
-const squadPlans = `
+// faultFleetPlans have windows that are full most of the time, exact ones and a leased one.
+const faultFleetPlans = `
 [plans.tight]
 per_minute = 60
 per_day = 100000
@@ -99,7 +102,7 @@ per_minute = 900
 per_day = 100000
 `
 
-func (q *squad) starts(m *member) {
+func (q *faultFleet) starts(m *member) {
 	q.t.Helper()
 	m.serve(q.t, m.environ, "", "--state", "own", "--drain-lead", "0s", "--access-log", "access.log")
 	address := m.program.address()
@@ -107,7 +110,7 @@ func (q *squad) starts(m *member) {
 }
 
 // follows makes a Redis the replica of the primary, and waits until it is.
-func (q *squad) follows(r *redistest.Process) {
+func (q *faultFleet) follows(r *redistest.Process) {
 	q.t.Helper()
 	_, port, _ := net.SplitHostPort(q.between.address())
 	r.Try("REPLICAOF", "127.0.0.1", port)
@@ -118,9 +121,9 @@ func (q *squad) follows(r *redistest.Process) {
 }
 
 // failsOver makes the replica the primary, as a Sentinel does, and the other one its replica.
-func (q *squad) failsOver(old func()) {
+func (q *faultFleet) failsOver(old func()) {
 	q.t.Helper()
-	q.between.becomes(cableState{cut: true})
+	q.between.becomes(proxyState{cut: true})
 	q.redis[1].Try("REPLICAOF", "NO", "ONE")
 	q.redis[0], q.redis[1] = q.redis[1], q.redis[0] // air: an exchange
 	for _, m := range q.members {
@@ -128,101 +131,103 @@ func (q *squad) failsOver(old func()) {
 	}
 	old()
 	q.between.leads(q.redis[0].Address())
-	q.between.becomes(cableState{})
+	q.between.becomes(proxyState{})
 	q.follows(q.redis[1])
 }
 
-// mishap is what befalls a squad for a while. It ends with everything well again.
-type mishap struct {
+// fleetFault is what befalls a squad for a while. It ends with everything well again.
+type fleetFault struct {
 	name string
-	does func(q *squad, m *member, d time.Duration)
+	does func(q *faultFleet, m *member, d time.Duration)
 }
 
-// onCable is a network that is bad for a while.
-func onCable(name string, which func(*squad, *member) *cable, state cableState) mishap {
-	return mishap{name, func(q *squad, m *member, d time.Duration) {
+// onProxy is a network that is bad for a while.
+func onProxy(name string, which func(*faultFleet, *member) *tcpProxy, state proxyState) fleetFault {
+	return fleetFault{name, func(q *faultFleet, m *member, d time.Duration) {
 		which(q, m).becomes(state)
 		time.Sleep(d)
-		which(q, m).becomes(cableState{})
+		which(q, m).becomes(proxyState{})
 	}}
 }
 
-// mishaps are all that may befall a squad.
-func (q *squad) mishaps() []mishap {
-	rights := func(_ *squad, m *member) *cable { return m.rights }
-	sql := func(_ *squad, m *member) *cable { return m.sql }
+// faults are all that may befall a squad.
+func (q *faultFleet) faults() []fleetFault {
+	rights := func(_ *faultFleet, m *member) *tcpProxy { return m.rights }
+	sql := func(_ *faultFleet, m *member) *tcpProxy { return m.sql }
 
-	all := []mishap{
-		{"a server is killed", func(q *squad, m *member, d time.Duration) {
+	all := []fleetFault{
+		{"a server is killed", func(q *faultFleet, m *member, d time.Duration) {
 			_ = m.cmd.Process.Kill()
 			_ = m.cmd.Wait() // it was killed
 			time.Sleep(d / 2)
 			q.starts(m)
 		}},
-		{"a server stands still", func(_ *squad, m *member, d time.Duration) {
+		{"a server stands still", func(_ *faultFleet, m *member, d time.Duration) {
 			_ = m.cmd.Process.Signal(syscall.SIGSTOP)
 			time.Sleep(d)
 			_ = m.cmd.Process.Signal(syscall.SIGCONT)
 		}},
-		{"redis stands still", func(q *squad, _ *member, d time.Duration) {
+		{"redis stands still", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[0].Signal(syscall.SIGSTOP)
 			time.Sleep(d)
 			q.redis[0].Signal(syscall.SIGCONT)
 		}},
-		onCable("redis cannot be reached", rights, cableState{cut: true}),
-		onCable("redis is not heard", rights, cableState{deaf: true}),
-		onCable("bytes to redis wait", rights, cableState{held: true}),
-		onCable("redis is far away", rights, cableState{delay: 60 * time.Millisecond}),
-		onCable("answers of redis are lost", rights, cableState{everyKth: 7}),
-		onCable("the database cannot be reached", sql, cableState{cut: true}),
-		onCable("the database is not heard", sql, cableState{deaf: true}),
-		onCable("answers of the database are lost", sql, cableState{everyKth: 5}),
+		onProxy("redis cannot be reached", rights, proxyState{cut: true}),
+		onProxy("redis is not heard", rights, proxyState{deaf: true}),
+		onProxy("bytes to redis wait", rights, proxyState{stalled: true}),
+		onProxy("redis is far away", rights, proxyState{delay: 60 * time.Millisecond}),
+		onProxy("answers of redis are lost", rights, proxyState{everyKth: 7}),
+		onProxy("the database cannot be reached", sql, proxyState{cut: true}),
+		onProxy("the database is not heard", sql, proxyState{deaf: true}),
+		onProxy("answers of the database are lost", sql, proxyState{everyKth: 5}),
 	}
 	if q.aof {
-		return append(all, mishap{"redis is killed", func(q *squad, _ *member, d time.Duration) {
+		return append(all, fleetFault{"redis is killed", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[0].Kill()
 			time.Sleep(d / 2)
 			q.redis[0].Again()
 		}})
 	}
 	return append(all,
-		mishap{"redis is killed and its replica takes over", func(q *squad, _ *member, _ time.Duration) {
+		fleetFault{"redis is killed and its replica takes over", func(q *faultFleet, _ *member, _ time.Duration) {
 			q.redis[0].Kill()
 			q.failsOver(func() { q.redis[1].Again() })
 		}},
-		mishap{"redis stands still and its replica takes over", func(q *squad, _ *member, d time.Duration) {
+		fleetFault{"redis stands still and its replica takes over", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[0].Signal(syscall.SIGSTOP)
 			q.failsOver(func() {
 				time.Sleep(d)
 				q.redis[1].Signal(syscall.SIGCONT)
 			})
 		}},
-		mishap{"the replica is killed", func(q *squad, _ *member, d time.Duration) {
+		fleetFault{"the replica is killed", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[1].Kill()
 			time.Sleep(d / 2)
 			q.redis[1].Again()
 			q.follows(q.redis[1])
 		}},
-		mishap{"the replica stands still", func(q *squad, _ *member, d time.Duration) {
+		fleetFault{"the replica stands still", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[1].Signal(syscall.SIGSTOP)
 			time.Sleep(d)
 			q.redis[1].Signal(syscall.SIGCONT)
 		}},
-		onCable("the primary is cut off from its replica", func(q *squad, _ *member) *cable { return q.between },
-			cableState{cut: true}),
+		onProxy("the primary is cut off from its replica", func(q *faultFleet, _ *member) *tcpProxy {
+			return q.between
+		},
+			proxyState{cut: true}),
 	)
 }
 
-// databaseMishaps befall the database that other tests use, too.
-func databaseMishaps() []mishap {
-	return []mishap{
-		{"the database is killed", func(q *squad, _ *member, d time.Duration) {
+// databaseFaults befall the database that other tests use, too.
+func databaseFaults() []fleetFault {
+	return []fleetFault{
+		{"the database is killed", func(q *faultFleet, _ *member, d time.Duration) {
 			server := postgrestest.Start(q.t)
 			server.Kill(q.t)
 			time.Sleep(d)
 			server.Resume(q.t)
 		}},
-		{"the database stands still", func(q *squad, _ *member, d time.Duration) {
+		{"the database stands still", func(q *faultFleet, _ *member, d time.Duration) {
 			server := postgrestest.Start(q.t)
 			server.Signal(syscall.SIGSTOP)
 			time.Sleep(d)
@@ -236,36 +241,36 @@ func databaseMishaps() []mishap {
 // that is sent again is answered by the same bytes and billed once.
 func TestFleetFaults(t *testing.T) {
 	t.Parallel()
-	forms := []bool{false}
+	aofModes := []bool{false}
 	if long() {
-		forms = []bool{false, true}
+		aofModes = []bool{false, true}
 	} else {
-		depth.OnlyWhole(t)
+		testsweep.OnlyFull(t)
 	}
 
-	for _, aof := range forms {
+	for _, aof := range aofModes {
 		name := "replica"
 		if aof {
 			name = "aof"
 		}
 		t.Run(name, func(t *testing.T) {
-			q := newSquad(t, aof)
+			q := newFaultFleet(t, aof)
 			q.crowd.begins()
-			befall(t, q)
+			injectFaults(t, q)
 			q.crowd.settles()
 			q.crowd.agrees()
 		})
 	}
 }
 
-// befall lets a few things go wrong, or in the long form all of them, twice.
-func befall(t *testing.T, q *squad) {
+// injectFaults lets a few things go wrong, or in the long form all of them, twice.
+func injectFaults(t *testing.T, q *faultFleet) {
 	t.Helper()
-	all := q.mishaps()
+	all := q.faults()
 	rounds := 1
 	d := 500 * time.Millisecond
 	if long() {
-		all = append(all, databaseMishaps()...)
+		all = append(all, databaseFaults()...)
 		d = 2500 * time.Millisecond
 		rounds = 2
 	}

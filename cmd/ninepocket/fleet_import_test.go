@@ -15,9 +15,9 @@ import (
 // repeated after.
 func TestOneMachineToThree(t *testing.T) {
 	r := redistest.Start(t)
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.publishes()
-	machine := &clubServer{state: filepath.Join(t.TempDir(), "state")}
+	machine := &fleetServer{state: filepath.Join(t.TempDir(), "state")}
 	create := func(surface, plan string) string {
 		t.Helper()
 		out, _ := c.does(exitOK, "keys", "create", "--state", machine.state, "--tenant", "acme", "--surface", surface,
@@ -29,7 +29,7 @@ func TestOneMachineToThree(t *testing.T) {
 	c.begins(machine, "--store", c.store)
 
 	answered := int64(0)
-	asks := func(s *clubServer, path, key string) string {
+	asks := func(s *fleetServer, path, key string) string {
 		t.Helper()
 		body := c.answered(s.API+path, key)
 		answered++
@@ -50,7 +50,7 @@ func TestOneMachineToThree(t *testing.T) {
 	c.does(exitOK, "fleet", "import", "--state", machine.state, "--control", c.control)
 	c.metering = r.URL()
 	c.isOld(r)
-	others := []*clubServer{c.serves(""), c.serves("")}
+	others := []*fleetServer{c.serves(""), c.serves("")}
 	asks(machine, "/v1/games", live)
 	if code := machine.stop(); code != exitOK {
 		t.Fatalf("the machine ended with %d", code)

@@ -21,14 +21,14 @@ import (
 // billed once, and while Redis is away calls are refused by servers that stay ready.
 func TestRightsOverServers(t *testing.T) {
 	r := redistest.Start(t)
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.publishes()
 	c.metering = r.URL()
 	tenant := "acme"
 	_, key := c.creates(tenant, "live", "free")
 	_, other := c.creates("acme", "live", "free")
 	c.isOld(r)
-	servers := []*clubServer{c.serves(""), c.serves("")}
+	servers := []*fleetServer{c.serves(""), c.serves("")}
 
 	// On a machine that is busy a call may find no answer in time, and its unit is held for a minute.
 	counts := map[int]int{}
@@ -74,7 +74,7 @@ func TestRightsOverServers(t *testing.T) {
 			strings.Contains(metrics, "ninepocket_fleet_redis_up 0") &&
 			strings.Contains(metrics, "ninepocket_metering_up 1")
 	})
-	if !strings.Contains(c.heard.String(), "no rights can be had") {
+	if !strings.Contains(c.heard.String(), "the limiter is unavailable") {
 		t.Errorf("the log does not say it:\n%s", c.heard.String())
 	}
 }
@@ -83,7 +83,7 @@ func TestRightsOverServers(t *testing.T) {
 // say the same.
 func TestRightsAreRefused(t *testing.T) {
 	r := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.publishes()
 	c.creates("acme", "live", "free")
 
@@ -138,7 +138,7 @@ func TestRightsAreRefused(t *testing.T) {
 // charged are not, and one that may live is refused.
 func TestFleetForget(t *testing.T) {
 	r := redistest.Start(t)
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.publishes()
 	c.metering = r.URL()
 	_, key := c.creates("acme", "live", "free")

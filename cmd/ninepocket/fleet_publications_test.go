@@ -135,12 +135,12 @@ func TestPublicationsTogether(t *testing.T) {
 // what was answered first, also after it went to the next day, and it is billed once.
 func TestReplayAnywhere(t *testing.T) {
 	r := redistest.Start(t)
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.publishes()
 	c.metering = r.URL()
 	_, key := c.creates("acme", "preview", "preview")
 	c.isOld(r)
-	servers := []*clubServer{c.serves(""), c.serves(""), c.serves("")}
+	servers := []*fleetServer{c.serves(""), c.serves(""), c.serves("")}
 
 	page := c.answered(servers[0].API+"/v1/products?kind=sealed&limit=1", key)
 	var products struct{ Data []struct{ ID string } }
@@ -157,7 +157,7 @@ func TestReplayAnywhere(t *testing.T) {
 		}
 	}
 	refused := 0 // because Redis was too slow
-	batch := func(s *clubServer) (a answer) {
+	batch := func(s *fleetServer) (a answer) {
 		t.Helper()
 		status := 0
 		text := ""
@@ -208,7 +208,7 @@ func TestReplayAnywhere(t *testing.T) {
 }
 
 // builds builds and publishes the catalog of another day.
-func (c *club) builds(day int) (id string) {
+func (c *fleetKit) builds(day int) (id string) {
 	c.t.Helper()
 	raw := filepath.Join(c.t.TempDir(), "raw")
 	if _, err := synth.Summarize(raw, synth.Options{Cards: 300, HistoryDays: 30, Day: day}); err != nil {
@@ -220,7 +220,7 @@ func (c *club) builds(day int) (id string) {
 }
 
 // posts sends a batch.
-func (c *club) posts(url, key, idempotency, body string) (status int, answer string) {
+func (c *fleetKit) posts(url, key, idempotency, body string) (status int, answer string) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

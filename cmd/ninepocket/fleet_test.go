@@ -28,8 +28,9 @@ import (
 	"ninepocket/node"
 )
 
-// club is an operator's fleet: one store, one database, servers with state directories of their own.
-type club struct {
+// fleetKit is an operator's fleet: one store, one database, servers with state directories of their
+// own.
+type fleetKit struct {
 	t        *testing.T
 	store    string
 	control  string
@@ -37,13 +38,13 @@ type club struct {
 	heard    lockedBuffer // everything that commands and servers said
 }
 
-func newClub(t *testing.T) *club {
+func newFleetKit(t *testing.T) *fleetKit {
 	t.Helper()
-	return &club{t: t, control: postgrestest.Start(t).Database(t)}
+	return &fleetKit{t: t, control: postgrestest.Start(t).Database(t)}
 }
 
 // does runs a command, which must end with a code.
-func (c *club) does(code int, args ...string) (stdout, stderr string) {
+func (c *fleetKit) does(code int, args ...string) (stdout, stderr string) {
 	c.t.Helper()
 	var out, errs bytes.Buffer
 	if got := runPlain(c.t, args, io.MultiWriter(&out, &c.heard), io.MultiWriter(&errs, &c.heard)); got != code {
@@ -52,7 +53,7 @@ func (c *club) does(code int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-func (c *club) member(text, name string) string {
+func (c *fleetKit) member(text, name string) string {
 	c.t.Helper()
 	var v map[string]any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -62,7 +63,7 @@ func (c *club) member(text, name string) string {
 }
 
 // publishes builds and publishes a small catalog.
-func (c *club) publishes() {
+func (c *fleetKit) publishes() {
 	c.t.Helper()
 	dir := c.t.TempDir()
 	c.store = filepath.Join(dir, "store")
@@ -74,28 +75,28 @@ func (c *club) publishes() {
 }
 
 // creates makes a key of the fleet.
-func (c *club) creates(tenant, surface, plan string) (id, key string) {
+func (c *fleetKit) creates(tenant, surface, plan string) (id, key string) {
 	c.t.Helper()
 	out, _ := c.does(exitOK, "keys", "create", "--control", c.control, "--tenant", tenant, "--surface", surface,
 		"--plan", plan, "--json")
 	return c.member(out, "id"), c.member(out, "key")
 }
 
-// clubServer is a server of the fleet.
-type clubServer struct {
+// fleetServer is a server of the fleet.
+type fleetServer struct {
 	node.ReadyFile
 	state string
 	stop  func() int
 }
 
 // serves starts a server on a state directory, "" for a new one.
-func (c *club) serves(state string) *clubServer {
+func (c *fleetKit) serves(state string) *fleetServer {
 	c.t.Helper()
 	dir := c.t.TempDir()
 	if state == "" {
 		state = filepath.Join(dir, "state")
 	}
-	s := &clubServer{state: state}
+	s := &fleetServer{state: state}
 
 	config := filepath.Join(dir, "ninepocket.toml")
 	text := "[fleet]\nexport = \"100ms\"\nacks = \"none\"\ntimeout = \"5s\"\n"
@@ -110,7 +111,7 @@ func (c *club) serves(state string) *clubServer {
 }
 
 // begins starts a server on its state directory and waits until it is ready.
-func (c *club) begins(s *clubServer, args ...string) {
+func (c *fleetKit) begins(s *fleetServer, args ...string) {
 	c.t.Helper()
 	ready := filepath.Join(c.t.TempDir(), "ready.json")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -142,7 +143,7 @@ func (c *club) begins(s *clubServer, args ...string) {
 	})
 }
 
-func (c *club) eventually(what string, ok func() bool) {
+func (c *fleetKit) eventually(what string, ok func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -152,7 +153,7 @@ func (c *club) eventually(what string, ok func() bool) {
 }
 
 // asks sends a request.
-func (c *club) asks(url, key string) (status int, body string) {
+func (c *fleetKit) asks(url, key string) (status int, body string) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -176,7 +177,7 @@ func (c *club) asks(url, key string) (status int, body string) {
 
 // answered sends a request until its answer is not that Redis was too slow, which costs nothing, and
 // wants that to be 200.
-func (c *club) answered(url, key string) (body string) {
+func (c *fleetKit) answered(url, key string) (body string) {
 	c.t.Helper()
 	status := 0
 	c.eventually("a call is not refused", func() bool {
@@ -190,7 +191,7 @@ func (c *club) answered(url, key string) (body string) {
 }
 
 // isOld lets a Redis be older than the minute after its birth, in which it gives no rights.
-func (c *club) isOld(r *redistest.Process) {
+func (c *fleetKit) isOld(r *redistest.Process) {
 	c.t.Helper()
 	c.eventually("the birth of redis is set", func() bool { return r.Try("SET", "np:born", "1") == "OK" })
 }
@@ -219,7 +220,7 @@ func (p *program) endsReported(t *testing.T, starts func()) {
 }
 
 // billed is what the fleet's ledger charges a tenant. A database that is too slow is asked again.
-func (c *club) billed(tenant string) (charged int64) {
+func (c *fleetKit) billed(tenant string) (charged int64) {
 	c.t.Helper()
 	var out bytes.Buffer
 	c.eventually("usage is told", func() bool {
@@ -242,12 +243,12 @@ func (c *club) billed(tenant string) (charged int64) {
 // TestFleetBills runs two servers on one database, takes that away and gives it back, ends servers and
 // starts them again: every answered call is billed once.
 func TestFleetBills(t *testing.T) {
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.publishes()
 	id, key := c.creates("acme", "live", "pro")
 	_, preview := c.creates("acme", "preview", "preview")
-	inMemory := forgetfulFolder(t)
-	servers := []*clubServer{c.serves(inMemory), c.serves("")}
+	inMemory := tmpfsFolder(t)
+	servers := []*fleetServer{c.serves(inMemory), c.serves("")}
 	warning := "the state directory is on tmpfs: what a crash of this machine takes with it is not billed"
 	if inMemory != "" && !strings.Contains(c.heard.String(), warning) {
 		t.Errorf("nobody is warned of a state directory in memory:\n%s", c.heard.String())
@@ -377,7 +378,7 @@ func TestFleetBills(t *testing.T) {
 // TestControlSaysTheSame takes a machine into a fleet: every command says the same of both, to the
 // byte.
 func TestControlSaysTheSame(t *testing.T) {
-	c := newClub(t)
+	c := newFleetKit(t)
 	state := filepath.Join(t.TempDir(), "state")
 	out, _ := c.does(exitOK, "keys", "create", "--state", state, "--tenant", "acme", "--plan", "pro", "--name", "web",
 		"--json")
@@ -468,7 +469,7 @@ func charge(t *testing.T, state string) {
 
 // TestFleetMessages provokes what operators are told.
 func TestFleetMessages(t *testing.T) {
-	c := newClub(t)
+	c := newFleetKit(t)
 	c.store = "store" // keys are looked at before it is
 	state := filepath.Join(t.TempDir(), "state")
 	f := func(code int, want string, args ...string) {
@@ -509,8 +510,8 @@ func TestFleetMessages(t *testing.T) {
 	}
 }
 
-// forgetfulFolder is a new folder in memory, "" where there is no such file system.
-func forgetfulFolder(t *testing.T) string {
+// tmpfsFolder is a new folder in memory, "" where there is no such file system.
+func tmpfsFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/dev/shm", "ninepocket-") //nolint:usetesting // folders of a test are on a disk
 	if err != nil {
@@ -530,7 +531,7 @@ func TestFleetKilled(t *testing.T) {
 		rounds = 60
 	}
 
-	c := newClub(t)
+	c := newFleetKit(t)
 	p := newProgram(t)
 	p.path = scriptPath(t)
 	state := filepath.Join(p.dir, "state")
@@ -556,8 +557,8 @@ func TestFleetKilled(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Duration(50+rand.IntN(250)) * time.Millisecond)
-		told := answered.Load()
-		c.eventually("one more call is answered", func() bool { return answered.Load() > told })
+		acked := answered.Load()
+		c.eventually("one more call is answered", func() bool { return answered.Load() > acked })
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait() // it was killed
 		all.Wait()
@@ -578,11 +579,11 @@ func TestFleetKilled(t *testing.T) {
 		local += row.Charged
 	}
 	billed := c.billed("acme")
-	told := answered.Load()
-	if billed != local || billed-before < told || billed-before > told+int64(clients*rounds) {
-		t.Errorf("%d calls were answered, %d are billed, %d are in the log", told, billed-before, local-before)
+	acked := answered.Load()
+	if billed != local || billed-before < acked || billed-before > acked+int64(clients*rounds) {
+		t.Errorf("%d calls were answered, %d are billed, %d are in the log", acked, billed-before, local-before)
 	}
-	if told == 0 || strings.Contains(p.log.String(), postgrestest.Password) {
-		t.Errorf("%d calls were answered:\n%s", told, p.log)
+	if acked == 0 || strings.Contains(p.log.String(), postgrestest.Password) {
+		t.Errorf("%d calls were answered:\n%s", acked, p.log)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"ninepocket/internal/certificate/certificatetest"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/server/front"
 )
 
@@ -167,13 +167,13 @@ func (f *flood) end() {
 // request, and returns the 99th percentile. Every answer has to be 200.
 func (f *flood) honest(d time.Duration, fresh bool) time.Duration {
 	f.t.Helper()
-	kept := f.visitor()
-	defer kept.leave()
+	longLived := f.visitor()
+	defer longLived.leave()
 	var took []time.Duration
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for begun := time.Now(); len(took) == 0 || time.Since(begun) < d; <-tick.C {
-		v := kept
+		v := longLived
 		if fresh && len(took)%2 == 1 {
 			v = f.visitor()
 		}
@@ -183,7 +183,7 @@ func (f *flood) honest(d time.Duration, fresh bool) time.Duration {
 			return 0
 		}
 		took = append(took, time.Since(asked))
-		if v != kept {
+		if v != longLived {
 			v.leave()
 		}
 	}
@@ -234,7 +234,7 @@ func (f *flood) resident() int64 {
 
 // sockets is the memory of all TCP sockets of this machine. In the short form, beside which other tests
 // run, it is what waits in those of the server and its clients.
-func (f *flood) sockets() (held int64) {
+func (f *flood) sockets() (buffered int64) {
 	f.t.Helper()
 	if long() {
 		return procNumber(f.t, "/proc/net/sockstat", `TCP: .* mem (\d+)`) * int64(os.Getpagesize())
@@ -264,9 +264,9 @@ func (f *flood) sockets() (held int64) {
 		if _, err := fmt.Sscanf(words[4], "%x:%x", &sent, &read); err != nil {
 			f.t.Fatalf("%v in %s", err, line)
 		}
-		held += sent + read
+		buffered += sent + read
 	}
-	return held
+	return buffered
 }
 
 // descriptors is how many the server has open.
@@ -321,14 +321,14 @@ func (f *flood) comesBack() {
 			return
 
 		case time.Since(begun) > 30*time.Second:
-			f.t.Fatalf("30 s after the end: %v; the process: %s\n%s", err, f.fate(), f.log)
+			f.t.Fatalf("30 s after the end: %v; the process: %s\n%s", err, f.procStatus(), f.log)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// fate tells how the process is, for a failure that has to say whether it was killed.
-func (f *flood) fate() string {
+// procStatus tells how the process is, for a failure that has to say whether it was killed.
+func (f *flood) procStatus() string {
 	if f.cmd == nil {
 		return "its supervisor knows"
 	}
@@ -357,9 +357,9 @@ func TestFloods(t *testing.T) {
 	t.Run("one address", func(t *testing.T) { floodFromOne(t, path) })
 	t.Run("killed by its group", func(t *testing.T) { floodKilled(t, path) })
 
-	if long() || depth.Whole() {
+	if long() || testsweep.Full() {
 		t.Run("memory", func(t *testing.T) { floodMemory(t, path) })
-		t.Run("memory of clients that stay", func(t *testing.T) { floodKept(t, path) })
+		t.Run("memory of clients that stay", func(t *testing.T) { floodPersistent(t, path) })
 	}
 }
 
@@ -399,20 +399,20 @@ func floodHostile(t *testing.T, path string) {
 
 	with := f.median(true)
 	process := f.resident() - before
-	held := f.sockets() - socketsBefore
+	buffered := f.sockets() - socketsBefore
 	open := f.metric("ninepocket_connections")
 	noneCut := time.Since(stalls) < front.UsualPatience.Write // who reads nothing is cut later
 	all := int64(idle + stalled + bodies)
 	t.Logf("%d connections open of %d: p99 %v without, %v with; process %d MiB more, sockets %d MiB more", open, all,
-		without, with, process>>20, held>>20)
+		without, with, process>>20, buffered>>20)
 	if open < idle+stalled && noneCut {
 		t.Errorf("%d connections are open: that was no flood of %d", open, all)
 	}
 	if process > all*floodProcess+(32<<20) {
 		t.Errorf("the process takes %d bytes more for %d connections", process, all)
 	}
-	if held > int64(stalled)*floodSockets+(32<<20) {
-		t.Errorf("sockets take %d bytes more for %d stalled readers", held, stalled)
+	if buffered > int64(stalled)*floodSockets+(32<<20) {
+		t.Errorf("sockets take %d bytes more for %d stalled readers", buffered, stalled)
 	}
 	if long() && with > 3*without {
 		t.Errorf("the p99 went from %v to %v", without, with)
@@ -509,20 +509,21 @@ func (f *flood) tooMany(limit, attempts int, begin func(net.Conn) error) {
 		}
 	}
 
-	most := f.metric("ninepocket_connections_limit")
+	maxOpen := f.metric("ninepocket_connections_limit")
 	open := f.metric("ninepocket_connections")
 	counted := 0
 	f.eventually(f.t, "refuse who is too much", func() bool {
 		counted = f.metric(`ninepocket_connections_refused_total{reason="all"}`)
-		return counted >= attempts-most
+		return counted >= attempts-maxOpen
 	})
-	f.t.Logf("%d attempts, %d refused, %d open of %d, %d descriptors of %d", attempts, refused, open, most,
+	f.t.Logf("%d attempts, %d refused, %d open of %d, %d descriptors of %d", attempts, refused, open, maxOpen,
 		f.descriptors(), limit)
 
 	// A client that never finishes its handshake does not wait to see that it is refused: there the
 	// server's count decides.
-	if most != limit-64 || open > most || refused == 0 && f.trust == nil {
-		f.t.Errorf("%d of %d connections are open, %d were refused, %d of them counted", open, most, refused, counted)
+	if maxOpen != limit-64 || open > maxOpen || refused == 0 && f.trust == nil {
+		f.t.Errorf("%d of %d connections are open, %d were refused, %d of them counted", open, maxOpen, refused,
+			counted)
 	}
 	if n := f.descriptors(); n >= limit {
 		f.t.Errorf("%d descriptors are open of %d", n, limit)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/synth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -276,7 +276,7 @@ func refsOfBiggestSet(t *testing.T, dir string) map[string]bool {
 // day. To unpack the archives takes most of its time.
 func TestRealBadDays(t *testing.T) {
 	t.Parallel()
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	data := os.Getenv("NINEPOCKET_DATA")
 	if data == "" {
 		data = filepath.Join("..", "..", "..", "shared", "data")

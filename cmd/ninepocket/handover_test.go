@@ -294,7 +294,7 @@ func TestHandover(t *testing.T) {
 
 	var asked, failed, late atomic.Int64
 	var enough atomic.Bool
-	var longest atomic.Int64
+	var slowest atomic.Int64
 	var clients sync.WaitGroup
 	for i := range 12 {
 		clients.Go(func() {
@@ -316,8 +316,8 @@ func TestHandover(t *testing.T) {
 					return
 				}
 				asked.Add(1)
-				if took := int64(time.Since(begun)); took > longest.Load() {
-					longest.Store(took)
+				if took := int64(time.Since(begun)); took > slowest.Load() {
+					slowest.Store(took)
 				}
 				time.Sleep(v.pause)
 			}
@@ -345,7 +345,7 @@ func TestHandover(t *testing.T) {
 
 	t.Logf("%d requests over %d restarts and %d upgrades: %d failed, %d were sent too late; the longest took %v",
 		asked.Load(), restarts, upgrades, failed.Load(), late.Load(),
-		time.Duration(longest.Load()).Round(time.Millisecond))
+		time.Duration(slowest.Load()).Round(time.Millisecond))
 	if got := s.charged(t)["acme"]; got != asked.Load() {
 		t.Errorf("%d calls were charged, %d answered", got, asked.Load())
 	}

@@ -20,7 +20,7 @@ func healthcheckCommand() *cobra.Command {
 			"It needs no shell and no curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
-				layered, err := settings.ReadHere(path)
+				layered, err := settings.ReadWithEnv(path)
 				if err != nil {
 					return fail(exitUsage, "", err)
 				}

@@ -56,12 +56,12 @@ func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
 		defer cmd.PrintErrf("key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n",
 			issued.ID, issued.Tenant, issued.Plan)
 	}
-	return say(cmd, asJSON, issued, "%s", issued.Key)
+	return printLine(cmd, asJSON, issued, "%s", issued.Key)
 }
 
 // createFlags are the flags of keys create.
 type createFlags struct {
-	registryFlags
+	accountFlags
 	keys.NewKey
 	surface, expires string
 	config           string
@@ -133,7 +133,7 @@ func (flags *createFlags) read(now time.Time) error {
 	wrong.Add(err)
 
 	if flags.expires != "" {
-		flags.Expires = new(wrong.Time("expires", flags.expires, "2027-01-31T00:00:00Z"))
+		flags.Expires = new(wrong.ParseTime("expires", flags.expires, "2027-01-31T00:00:00Z"))
 	}
 
 	// A surface or a scope that could not be read would only be complained of twice.
@@ -170,7 +170,7 @@ func (flags *createFlags) checkPlan() error {
 }
 
 // update changes keys that are there: nothing but create begins a state directory.
-func (flags *registryFlags) update(ctx context.Context, change func(*keys.File) error) error {
+func (flags *accountFlags) update(ctx context.Context, change func(*keys.File) error) error {
 	if _, err := flags.ReadKeys(ctx); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ type listedKey struct {
 }
 
 func keysList() *cobra.Command {
-	var flags registryFlags
+	var flags accountFlags
 	return flags.add(&cobra.Command{
 		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -230,7 +230,7 @@ func keysList() *cobra.Command {
 				rows = append(rows, row)
 			}
 
-			return list(cmd, flags.asJSON, rows,
+			return printTable(cmd, flags.asJSON, rows,
 				"ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME", listedKey.cells)
 		},
 	})
@@ -264,7 +264,7 @@ func (r listedKey) cells() []any {
 }
 
 func keysRevoke() *cobra.Command {
-	var flags registryFlags
+	var flags accountFlags
 	return flags.add(&cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -282,13 +282,13 @@ func keysRevoke() *cobra.Command {
 			})
 
 			row := map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}
-			return say(cmd, flags.asJSON, row, "revoked %s", key.ID)
+			return printLine(cmd, flags.asJSON, row, "revoked %s", key.ID)
 		},
 	})
 }
 
 func keysRotate() *cobra.Command {
-	var flags registryFlags
+	var flags accountFlags
 	var overlap time.Duration
 	cmd := &cobra.Command{
 		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
@@ -320,20 +320,20 @@ func keysRotate() *cobra.Command {
 }
 
 func keysLog() *cobra.Command {
-	var flags registryFlags
+	var flags accountFlags
 	return flags.add(&cobra.Command{
 		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			changes, odd, err := registry.Changes(cmd.Context(), flags.Registry)
+			changes, badLines, err := registry.Changes(cmd.Context(), flags.Store)
 			if err != nil {
 				return err
 			}
-			for _, n := range odd {
+			for _, n := range badLines {
 				cmd.PrintErrf("note: line %d of the record is none, and is passed over\n", n)
 			}
 
 			slices.Reverse(changes)
-			return list(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
+			return printTable(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
 		},
 	})
 }

@@ -33,10 +33,10 @@ func TestUnreadableKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	told := func(text string) int { return strings.Count(w.log.String(), text) }
+	countLogged := func(text string) int { return strings.Count(w.log.String(), text) }
 	for round := range 2 {
 		replace(good[:100])
-		w.eventually("the log tells the damage", func() bool { return told("cannot re-read keys") == round+1 })
+		w.eventually("the log tells the damage", func() bool { return countLogged("cannot re-read keys") == round+1 })
 		for range 2 {
 			status, text := w.ask(http.MethodPost, w.admin+"/-/reload", "")
 			if status != http.StatusInternalServerError || !strings.Contains(text, "keys.json") {
@@ -48,7 +48,7 @@ func TestUnreadableKeys(t *testing.T) {
 		}
 
 		replace(good)
-		w.eventually("the log tells the end", func() bool { return told("keys can be read again") == round+1 })
+		w.eventually("the log tells the end", func() bool { return countLogged("keys can be read again") == round+1 })
 		if status, text := w.ask(http.MethodPost, w.admin+"/-/reload", ""); status != http.StatusOK {
 			t.Errorf("a reload is answered %d: %s", status, text)
 		}
@@ -63,10 +63,10 @@ func TestUnreadableKeys(t *testing.T) {
 // the drain not for ever.
 func TestHungKeys(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
-	v.start(newFaulty(t))
+	v := newFaultServer(t)
+	v.start(newFaultInjector(t))
 	hangs := make(chan string, 1000)
-	v.tell(func(call disktest.Call) disktest.Verdict {
+	v.setRule(func(call disktest.Call) disktest.Verdict {
 		name := filepath.Base(call.Path)
 		if call.Op != "open" || name != "keys.json" && name != "CURRENT" {
 			return disktest.Verdict{}

@@ -13,12 +13,12 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// TestDrainIsTold wants /readyz and /healthz to say from the first moment that the server drains,
-// while it goes on to answer; and neither a connection that never sent anything, nor an idle one,
-// nor one of the admin listener to keep it.
-func TestDrainIsTold(t *testing.T) {
+// TestDrainIsAnnounced wants /readyz and /healthz to say from the first moment that the server
+// drains, while it goes on to answer; and neither a connection that never sent anything, nor an
+// idle one, nor one of the admin listener to keep it.
+func TestDrainIsAnnounced(t *testing.T) {
 	t.Parallel()
-	inTime(t, 1200*time.Millisecond, drainIsTold)
+	inTime(t, 1200*time.Millisecond, drainIsAnnounced)
 }
 
 // inTime lets a test ask a server that drains. When the test itself took longer than the lead, it
@@ -30,12 +30,12 @@ func inTime(t *testing.T, lead time.Duration, try func(t *testing.T, lead time.D
 			return
 		}
 		t.Logf("too late for a lead of %v", lead)
-		lead = min(2*lead, settings.LongestLead)
+		lead = min(2*lead, settings.MaxLead)
 	}
 	t.Fatal("the test is too late each time")
 }
 
-func drainIsTold(t *testing.T, lead time.Duration) (late bool) {
+func drainIsAnnounced(t *testing.T, lead time.Duration) (late bool) {
 	t.Helper()
 	p := startServe(t, nil, "--drain-lead", lead.String())
 	client := &http.Client{Transport: &http.Transport{}}

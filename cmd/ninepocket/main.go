@@ -41,15 +41,15 @@ const (
 	exitNotReady // serve lacks keys or a loadable snapshot
 )
 
-// failure is an error with the exit code and the hint that go with it.
-type failure struct {
+// exitError is an error with the exit code and the hint that go with it.
+type exitError struct {
 	err  error
 	code int
 	hint string // what to do about it, "" when nobody can say
 }
 
-func (failed *failure) Error() string { return failed.err.Error() }
-func (failed *failure) Unwrap() error { return failed.err }
+func (failed *exitError) Error() string { return failed.err.Error() }
+func (failed *exitError) Unwrap() error { return failed.err }
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -63,8 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	// What cobra itself refuses is a mistake in the command line.
-	failed := &failure{code: exitUsage, hint: "run '" + ran.CommandPath() + " --help'" + nearestFlag(ran, err)}
-	if known, ok := errors.AsType[*failure](err); ok {
+	failed := &exitError{code: exitUsage, hint: "run '" + ran.CommandPath() + " --help'" + nearestFlag(ran, err)}
+	if known, ok := errors.AsType[*exitError](err); ok {
 		failed = known
 	}
 
@@ -97,25 +97,28 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 
-	parted(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
-		group("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
+	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
+		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
-	parted(root, "From feed to snapshot:",
-		group("feed", "Bring price feeds onto this machine", feedPull()),
-		group("mapping", "Tell a build what no feed says", mappingSuggest()),
-		group("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
+	addGroup(root, "From feed to snapshot:",
+		parentCommand("feed", "Bring price feeds onto this machine", feedPull()),
+		parentCommand("mapping", "Tell a build what no feed says", mappingSuggest()),
+		parentCommand("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
 			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
 			snapshotLog(), snapshotPush(), snapshotPull(),
-			group("trust", "Say whose publications many servers take up", trustInit(), trustAdd(), trustRetire()),
-			holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
-			holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
+			parentCommand("trust", "Say whose publications many servers take up", trustInit(), trustAdd(),
+				trustRetire()),
+			pinCommand("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
+			pinCommand("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
 				(*snapshot.Dir).Unhold)))
-	parted(root, "Keys and bills:",
-		group("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(), keysRotate(),
+	addGroup(root, "Keys and bills:",
+		parentCommand("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(),
+			keysRotate(),
 			keysLog(),
-			group("tenant", "Change what a tenant may do", tenantResetDay())),
+			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
 		usageCommand(), requestCommand(),
-		group("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(), stateRepair()),
+		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
+			stateRepair()),
 		fleetCommand())
 	root.AddCommand(versionCommand(), unpackCommand())
 	addCompletions(root)
@@ -154,21 +157,23 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			told := programVersion{version, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			details := programVersion{version, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+
 			// A build outside of the repository has no day.
 			of := ""
-			if told.Committed != "" {
-				of = " of " + told.Committed
+			if details.Committed != "" {
+				of = " of " + details.Committed
 			}
-			return say(cmd, asJSON, told, "ninepocket %s%s (%s, %s)", told.Version, of, told.Go, told.Platform)
+			return printLine(cmd, asJSON, details, "ninepocket %s%s (%s, %s)", details.Version, of, details.Go,
+				details.Platform)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// parted adds commands under a heading of the root's help.
-func parted(root *cobra.Command, title string, subs ...*cobra.Command) {
+// addGroup adds commands under a heading of the root's help.
+func addGroup(root *cobra.Command, title string, subs ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title})
 	for _, sub := range subs {
 		sub.GroupID = title
@@ -176,9 +181,9 @@ func parted(root *cobra.Command, title string, subs ...*cobra.Command) {
 	root.AddCommand(subs...)
 }
 
-// group is a command that only has subcommands. Without a RunE of its own cobra would show its help
-// for an unknown one and succeed.
-func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+// parentCommand is a command that only has subcommands. Without a RunE of its own cobra would show
+// its help for an unknown one and succeed.
+func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -213,11 +218,11 @@ func fail(code int, hint string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{err: err, code: code, hint: hint}
+	return &exitError{err: err, code: code, hint: hint}
 }
 
-// show prints v as JSON, or what text prints for people.
-func show(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
+// printResult prints v as JSON, or what text prints for people.
+func printResult(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
 	if asJSON {
 		return term.JSON(cmd.OutOrStdout(), v)
 	}
@@ -228,14 +233,14 @@ func show(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) 
 	return out.Flush()
 }
 
-// say prints v as JSON, or a line for people.
-func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
-	return show(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
+// printLine prints v as JSON, or a line for people.
+func printLine(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
+	return printResult(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
 }
 
-// list prints rows as JSON, or the cells of each under a header.
-func list[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
-	return show(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
+// printTable prints rows as JSON, or the cells of each under a header.
+func printTable[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
+	return printResult(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
 }
 
 // plainWord is a word that a shell takes as it is.

@@ -63,7 +63,7 @@ type suggested struct {
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	options := loader.Options{Mapping: flags.mapping}
 	var wrong settings.Problems
-	options.Sources = wrong.Inputs(flags.sources)
+	options.Sources = wrong.ParseInputs(flags.sources)
 	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "", err)
 	}
@@ -86,22 +86,22 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 		return fail(exitFailure, "", err)
 	}
 
-	told := suggested{
+	result := suggested{
 		Rows: len(found.Rows), Open: found.Open, Aliases: len(found.Aliases), Unknown: found.Unknown,
 		Apart: found.Apart,
 	}
-	if told.Rows > 0 {
-		told.File = sealed
+	if result.Rows > 0 {
+		result.File = sealed
 		err = propose(sealed, found.Write)
 	}
-	if err == nil && told.Aliases > 0 {
-		told.AliasFile = aliases
+	if err == nil && result.Aliases > 0 {
+		result.AliasFile = aliases
 		err = propose(aliases, found.WriteAliases)
 	}
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
-	return show(cmd, flags.asJSON, told, told.print)
+	return printResult(cmd, flags.asJSON, result, result.print)
 }
 
 // propose writes a file of a mapping.
@@ -117,25 +117,25 @@ func propose(name string, content func(io.Writer) error) error {
 	return nil
 }
 
-func (told *suggested) print(out *bufio.Writer) {
-	if told.File+told.AliasFile == "" {
+func (result *suggested) print(out *bufio.Writer) {
+	if result.File+result.AliasFile == "" {
 		fmt.Fprintln(out, "nothing to propose")
 	}
-	if told.File != "" {
-		fmt.Fprintf(out, "%d rows proposed in %s: review each reason, then build with --mapping %s\n", told.Rows,
-			told.File, filepath.Dir(told.File))
-		if told.Open > 0 {
-			fmt.Fprintf(out, "%d of them have no number: fill it in, or the product stays out\n", told.Open)
+	if result.File != "" {
+		fmt.Fprintf(out, "%d rows proposed in %s: review each reason, then build with --mapping %s\n", result.Rows,
+			result.File, filepath.Dir(result.File))
+		if result.Open > 0 {
+			fmt.Fprintf(out, "%d of them have no number: fill it in, or the product stays out\n", result.Open)
 		}
 	}
 
-	if told.AliasFile != "" {
+	if result.AliasFile != "" {
 		fmt.Fprintf(out, "%d sets of one source are proposed to be those of another in %s: an alias joins their cards "+
-			"for good, so look at each\n", told.Aliases, told.AliasFile)
+			"for good, so look at each\n", result.Aliases, result.AliasFile)
 	}
 
-	printCounts(out, "still unknown", told.Unknown)
-	if told.Apart > 0 {
-		fmt.Fprintf(out, "sets of later sources that are like none of an earlier one: %d\n", told.Apart)
+	printCounts(out, "still unknown", result.Unknown)
+	if result.Apart > 0 {
+		fmt.Fprintf(out, "sets of later sources that are like none of an earlier one: %d\n", result.Apart)
 	}
 }

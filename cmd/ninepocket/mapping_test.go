@@ -14,7 +14,7 @@ import (
 // TestMappingSuggest proposes rows, reviews one, builds with them, and wants each to be a product.
 func TestMappingSuggest(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 4, 5)
+	h := newFeedStore(t, 4, 5)
 	h.pulls(exitOK)
 	tree := "tcgcsv:" + filepath.Join(h.into, "current")
 	dir := filepath.Join(t.TempDir(), "mapping")

@@ -168,9 +168,9 @@ func floodMemory(t *testing.T, path string) {
 	f.comesBack()
 }
 
-// floodKept has clients of a known key bring a large body each, one after the other, and stay: what they
-// have brought and taken is not kept for them. Whole, the bodies would take 60 MiB.
-func floodKept(t *testing.T, path string) {
+// floodPersistent has clients of a known key bring a large body each, one after the other, and
+// stay: what they have brought and taken is not kept for them. Whole, the bodies would take 60 MiB.
+func floodPersistent(t *testing.T, path string) {
 	t.Helper()
 	const clients = 240
 	const limit = 32 << 20

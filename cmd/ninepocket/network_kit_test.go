@@ -8,48 +8,48 @@ import (
 	"time"
 )
 
-// cable is a network between two processes that a test can make bad.
-type cable struct {
+// tcpProxy is a network between two processes that a test can make bad.
+type tcpProxy struct {
 	listener net.Listener
 
 	mu      sync.Mutex
 	changed *sync.Cond
 	target  string
-	cableState
+	proxyState
 	answers int
 	conns   map[net.Conn]bool
 }
 
-// cableState is how bad a network is.
-type cableState struct {
+// proxyState is how bad a network is.
+type proxyState struct {
 	cut      bool          // who is connected is not any more, and nobody connects
-	held     bool          // bytes wait, both ways
+	stalled  bool          // bytes wait, both ways
 	deaf     bool          // answers wait, and questions pass
 	delay    time.Duration // of answers
 	everyKth int           // answer that is lost, with its connection; 0 = none
 }
 
-// newCable leads to an address until the test ends.
-func newCable(t *testing.T, target string) *cable {
+// newTCPProxy leads to an address until the test ends.
+func newTCPProxy(t *testing.T, target string) *tcpProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	c := &cable{listener: l, target: target, conns: map[net.Conn]bool{}}
+	c := &tcpProxy{listener: l, target: target, conns: map[net.Conn]bool{}}
 	c.changed = sync.NewCond(&c.mu)
 	go c.accept()
 	t.Cleanup(func() {
 		l.Close()
-		c.becomes(cableState{cut: true})
+		c.becomes(proxyState{cut: true})
 	})
 	return c
 }
 
-func (c *cable) address() string { return c.listener.Addr().String() }
+func (c *tcpProxy) address() string { return c.listener.Addr().String() }
 
-func (c *cable) accept() {
+func (c *tcpProxy) accept() {
 	for {
 		conn, err := c.listener.Accept()
 		if err != nil {
@@ -59,7 +59,7 @@ func (c *cable) accept() {
 	}
 }
 
-func (c *cable) serve(conn net.Conn) {
+func (c *tcpProxy) serve(conn net.Conn) {
 	defer conn.Close()
 	c.mu.Lock()
 	target := c.target
@@ -94,7 +94,7 @@ func (c *cable) serve(conn net.Conn) {
 }
 
 // pass copies what one side says to the other.
-func (c *cable) pass(from io.Reader, to io.Writer, answers bool) {
+func (c *tcpProxy) pass(from io.Reader, to io.Writer, answers bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -103,7 +103,7 @@ func (c *cable) pass(from io.Reader, to io.Writer, answers bool) {
 		}
 
 		c.mu.Lock()
-		for !c.cut && (c.held || c.deaf && answers) {
+		for !c.cut && (c.stalled || c.deaf && answers) {
 			c.changed.Wait()
 		}
 		lost := c.cut
@@ -125,10 +125,10 @@ func (c *cable) pass(from io.Reader, to io.Writer, answers bool) {
 }
 
 // becomes changes the network.
-func (c *cable) becomes(state cableState) {
+func (c *tcpProxy) becomes(state proxyState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cableState = state
+	c.proxyState = state
 	if state.cut {
 		c.end()
 	}
@@ -136,7 +136,7 @@ func (c *cable) becomes(state cableState) {
 }
 
 // leads leads new connections to an address, and ends those there are.
-func (c *cable) leads(target string) {
+func (c *tcpProxy) leads(target string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.target = target
@@ -145,7 +145,7 @@ func (c *cable) leads(target string) {
 }
 
 // end ends all connections. The caller holds the wire.
-func (c *cable) end() {
+func (c *tcpProxy) end() {
 	for conn := range c.conns {
 		conn.Close()
 		delete(c.conns, conn)

@@ -36,8 +36,8 @@ type program struct {
 	dir string // with store and state
 	// path is the folder of the program itself, "" for the test binary.
 	path string
-	// held is what becomes of its disk and its clocks, nil for nothing.
-	held *faulty
+	// injector is what becomes of its disk and its clocks, nil for nothing.
+	injector *faultInjector
 }
 
 // safeBuffer is what the program logs, readable while it runs.
@@ -130,7 +130,7 @@ func startServe(t *testing.T, environ []string, flags ...string) *program {
 func (p *program) serve(t *testing.T, environ []string, shell string, flags ...string) {
 	t.Helper()
 	folder := p.path
-	if p.held != nil {
+	if p.injector != nil {
 		folder = "" // the test binary asks a test about its disk, the program as it is built does not
 	}
 	path, err := exec.LookPath(filepath.Join(folder, "ninepocket"))
@@ -155,8 +155,8 @@ func (p *program) serve(t *testing.T, environ []string, shell string, flags ...s
 	p.cmd.Stdout = p.log
 	p.cmd.Stderr = p.log
 	start := p.cmd.Start
-	if p.held != nil {
-		start = func() error { return p.held.Start(p.cmd) }
+	if p.injector != nil {
+		start = func() error { return p.injector.Start(p.cmd) }
 	}
 	if err := start(); err != nil {
 		t.Fatal(err)
@@ -259,14 +259,14 @@ func TestServeTLS(t *testing.T) {
 				resp.TLS.NegotiatedProtocol, serial, old)
 		}
 	}
-	kept := tlsClient(first)
-	sees(kept, 1, false)
+	firstClient := tlsClient(first)
+	sees(firstClient, 1, false)
 
 	second := certificatetest.Write(t, cert, key, 2)
 	p.signal(t, syscall.SIGHUP)
 	p.eventually(t, "take the new certificate", p.logs("certificate changed"))
 	sees(tlsClient(second), 2, false)
-	sees(kept, 1, true)
+	sees(firstClient, 1, true)
 
 	if err := os.WriteFile(cert, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestServeTLS(t *testing.T) {
 	p.signal(t, syscall.SIGHUP)
 	p.eventually(t, "refuse the bad certificate", p.logs("cannot reload"))
 	sees(tlsClient(second), 2, false)
-	sees(kept, 1, true)
+	sees(firstClient, 1, true)
 
 	// The URLs of the document lead to where the server is.
 	if resp, err := p.get(t.Context(), tlsClient(second), "/openapi.json"); err != nil {
@@ -286,7 +286,7 @@ func TestServeTLS(t *testing.T) {
 		_ = resp.Body.Close()
 		t.Errorf("plain HTTP got %d", resp.StatusCode)
 	}
-	sees(kept, 1, true)
+	sees(firstClient, 1, true)
 }
 
 // TestDrainUnderLoad ends a server under load: every request is answered, and every client is told
@@ -383,7 +383,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestServiceManagerIsTold(t *testing.T) {
+func TestServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

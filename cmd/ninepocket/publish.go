@@ -22,15 +22,15 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// keepAsConfigured stands for a flag --keep that was not given.
-const keepAsConfigured = math.MinInt
+// retainConfigured stands for a flag --keep that was not given.
+const retainConfigured = math.MinInt
 
 // publishFlags are what publishing takes, by itself and after a build.
 type publishFlags struct {
 	config    string
 	overrides []string
 	reason    string
-	keep      int
+	retain    int
 }
 
 func (flags *publishFlags) add(cmd *cobra.Command) {
@@ -39,7 +39,7 @@ func (flags *publishFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&flags.overrides, "override", nil,
 		"publish although this `GUARD` refuses (can be repeated); needs --reason")
 	f.StringVar(&flags.reason, "reason", "", "`TEXT` that is recorded with --override")
-	flags.addKeep(cmd, "then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 "+
+	flags.addRetain(cmd, "then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 "+
 		"keeps all")
 }
 
@@ -47,17 +47,17 @@ func (flags *publishFlags) addConfig(cmd *cobra.Command, help string) {
 	cmd.Flags().StringVar(&flags.config, "config", "", "TOML configuration "+help)
 }
 
-func (flags *publishFlags) addKeep(cmd *cobra.Command, help string) {
+func (flags *publishFlags) addRetain(cmd *cobra.Command, help string) {
 	f := cmd.Flags()
-	f.IntVar(&flags.keep, "keep", keepAsConfigured,
-		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(settings.KeepSnapshots)+")")
+	f.IntVar(&flags.retain, "keep", retainConfigured,
+		help+"\n(default: daily.keep of the configuration, "+strconv.Itoa(settings.DefaultRetention)+")")
 	f.Lookup("keep").DefValue = "0"
 }
 
 // terms reads the flags and the configuration, naming every problem.
 func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
-	terms := &operate.Terms{Store: store, Keep: flags.keep, By: who(), Now: time.Now}
+	terms := &operate.Terms{Store: store, RetainCount: flags.retain, By: currentUser(), Now: time.Now}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
@@ -67,18 +67,19 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 
 	// One without the other is a slip, and the reason is what a reader of the log looks for.
 	over := len(flags.overrides) > 0
-	wrong.When(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
-	wrong.When(!over && flags.reason != "", "cannot use --reason without --override")
-	wrong.When(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
+	wrong.AddIf(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
+	wrong.AddIf(!over && flags.reason != "", "cannot use --reason without --override")
+	wrong.AddIf(flags.retain < 0 &&
+		flags.retain != retainConfigured, "cannot use --keep %d: want 0 or more", flags.retain)
 
 	// The environment counts as it does for serve.
-	layered, err := settings.ReadHere(flags.config)
+	layered, err := settings.ReadWithEnv(flags.config)
 	if err == nil {
 		err = layered.GuardLimits().Validate()
 	}
 	wrong.Add(err)
-	if flags.keep == keepAsConfigured {
-		terms.Keep = layered.Daily.Keep
+	if flags.retain == retainConfigured {
+		terms.RetainCount = layered.Daily.RetainSnapshots
 	}
 	terms.ProductPrefix = layered.ProductPrefix
 	terms.Guards = layered.GuardLimits()
@@ -171,7 +172,7 @@ func (flags *storeFlags) publish(
 	if flags.asJSON {
 		return row, nil
 	}
-	return row, show(cmd, false, nil, func(out *bufio.Writer) {
+	return row, printResult(cmd, false, nil, func(out *bufio.Writer) {
 		for _, verdict := range guards {
 			if verdict.Status == snapshot.Overridden {
 				fmt.Fprintf(out, "guard %s is overridden: %s\n", verdict.Name, verdict.Text)
@@ -218,7 +219,7 @@ func snapshotRollback() *cobra.Command {
 	var conditions publishFlags
 	var reason string
 	var push pushFlags
-	var configured settings.Layered
+	var configured settings.Merged
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
@@ -227,7 +228,7 @@ func snapshotRollback() *cobra.Command {
 			"asked.\n" +
 			"With --to it is then pushed, as by snapshot push; --hold keeps the next daily push out.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			configured, err = settings.ReadHere(conditions.config)
+			configured, err = settings.ReadWithEnv(conditions.config)
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
@@ -240,14 +241,14 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: who(),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: currentUser(),
 				Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
 				return err
 			}
 			if !flags.asJSON {
-				err = say(cmd, false, nil, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+				err = printLine(cmd, false, nil, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 			}
 			if err != nil {
 				return err
@@ -263,8 +264,9 @@ func snapshotRollback() *cobra.Command {
 	return cmd
 }
 
-// who is the person or job that runs this process, for records: the user, and who became that user.
-func who() string {
+// currentUser is the person or job that runs this process, for records: the user, and who became
+// that user.
+func currentUser() string {
 	name := "uid " + strconv.Itoa(os.Getuid())
 	if known, err := user.Current(); err == nil && known.Username != "" {
 		name = known.Username
@@ -316,7 +318,7 @@ func snapshotLog() *cobra.Command {
 			}
 
 			slices.SortStableFunc(rows, func(a, b logged) int { return b.At.Compare(a.At) })
-			return list(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logged.cells)
+			return printTable(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logged.cells)
 		},
 	})
 }

@@ -36,7 +36,7 @@ func snapshotPull() *cobra.Command {
 			}
 			bucket, err := openBucket(from)
 			if err != nil {
-				return asMirrorFailure(err, from)
+				return withMirrorHint(err, from)
 			}
 
 			log := term.NewLog(cmd.ErrOrStderr(), "text", term.Colourful(cmd.ErrOrStderr()))
@@ -64,13 +64,13 @@ func snapshotPull() *cobra.Command {
 func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Cache, from string) error {
 	done, err := cache.Pull(cmd.Context())
 	if err != nil {
-		return asMirrorFailure(err, from)
+		return withMirrorHint(err, from)
 	}
 
 	if !done.Changed {
-		return say(cmd, flags.asJSON, done, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
+		return printLine(cmd, flags.asJSON, done, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
 	}
-	return say(cmd, flags.asJSON, done, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
+	return printLine(cmd, flags.asJSON, done, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
 		done.By, term.Size(done.Downloaded))
 }
 
@@ -90,7 +90,7 @@ func (flags *trustFlags) add(cmd *cobra.Command) *cobra.Command {
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return asMirrorFailure(run(cmd, args), flags.to)
+		return withMirrorHint(run(cmd, args), flags.to)
 	}
 	return cmd
 }
@@ -110,7 +110,7 @@ func (flags *trustFlags) changed(cmd *cobra.Command, trust *mirror.Trust, key *m
 		row.Keys = append(row.Keys, publisher.String())
 		names[i] = publisher.ID
 	}
-	return say(cmd, flags.asJSON, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
+	return printLine(cmd, flags.asJSON, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
 }
 
 // trusting is what changes TRUST by the argument of a command, signed with a key that may sign already.
@@ -155,7 +155,7 @@ func trustInit() *cobra.Command {
 			}
 			if flags.to == "" {
 				row := trustRow{Publisher: key.Publisher().String()}
-				return say(cmd, flags.asJSON, row, "%s", key.Publisher())
+				return printLine(cmd, flags.asJSON, row, "%s", key.Publisher())
 			}
 
 			bucket, err := openBucket(flags.to)

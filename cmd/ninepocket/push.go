@@ -18,39 +18,44 @@ import (
 	"ninepocket/snapshot"
 )
 
-// mirrorRemedies are for errors of an S3-compatible store with publications. FOLDER stands for its
+// mirrorHints are for errors of an S3-compatible store with publications. FOLDER stands for its
 // name.
-var mirrorRemedies = []remedy{
-	on(exitUsage, "--to and --from want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; credentials come from "+
-		"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE", mirror.ErrPlace),
-	on(exitUsage, "make a key: ninepocket snapshot trust init NAME --key FILE", mirror.ErrKey),
-	on(exitRefused, "use a store with conditional writes (If-Match and If-None-Match), and no proxy that drops them",
+var mirrorHints = []errorHint{
+	hintFor(exitUsage,
+		"--to and --from want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; credentials come from "+
+			"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE", mirror.ErrPlace),
+	hintFor(exitUsage, "make a key: ninepocket snapshot trust init NAME --key FILE", mirror.ErrKey),
+	hintFor(exitRefused,
+		"use a store with conditional writes (If-Match and If-None-Match), and no proxy that drops them",
 		mirror.ErrUnconditional),
-	on(exitRefused, "look why, then add --release", mirror.ErrHeld),
-	on(exitRefused, "nothing was published by this command; look at what the other one did before you push again",
+	hintFor(exitRefused, "look why, then add --release", mirror.ErrHeld),
+	hintFor(exitRefused, "nothing was published by this command; look at what the other one did before you push again",
 		mirror.ErrTooLate),
-	on(exitRefused, "sign with a key that TRUST names, or let one of those add yours: "+
+	hintFor(exitRefused, "sign with a key that TRUST names, or let one of those add yours: "+
 		"ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE", mirror.ErrNotPublisher),
-	on(exitFailure, "push once more when the store answers: what is published already is not published twice",
+	hintFor(exitFailure, "push once more when the store answers: what is published already is not published twice",
 		mirror.ErrUnknown),
-	on(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrOtherBytes),
-	on(exitRefused, "add a key to it: ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE; after all keys "+
-		"were lost, begin anew with --anew", mirror.ErrTrustThere),
-	on(exitRefused, "begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
-		"after it was lost, begin anew with --anew", mirror.ErrNotTheirs),
-	on(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
-	on(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
-	on(exitRefused, "the store or what is between changed it, or publishers has another key of this name: nothing was "+
-		"taken up; look at publishers, and at who may write there",
+	hintFor(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrOtherBytes),
+	hintFor(exitRefused,
+		"add a key to it: ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE; after all keys "+
+			"were lost, begin anew with --anew", mirror.ErrTrustThere),
+	hintFor(exitRefused,
+		"begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
+			"after it was lost, begin anew with --anew", mirror.ErrNotTheirs),
+	hintFor(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
+	hintFor(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
+	hintFor(exitRefused,
+		"the store or what is between changed it, or publishers has another key of this name: nothing was "+
+			"taken up; look at publishers, and at who may write there",
 		mirror.ErrForged, mirror.ErrManifest, mirror.ErrWrongBytes, mirror.ErrTrustBroken),
-	on(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrForm),
-	on(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE", mirror.ErrNothing),
-	on(exitFailure, "look at the endpoint, region and bucket of the URL, at AWS_ACCESS_KEY_ID and "+
+	hintFor(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrForm),
+	hintFor(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE", mirror.ErrNothing),
+	hintFor(exitFailure, "look at the endpoint, region and bucket of the URL, at AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, and whether the store lets this machine in", mirror.ErrAway),
 }
 
-// asMirrorFailure gives an error of a command on a store of publications its remedy.
-func asMirrorFailure(err error, place string) error {
+// withMirrorHint gives an error of a command on a store of publications its remedy.
+func withMirrorHint(err error, place string) error {
 	if untrusted, ok := errors.AsType[*mirror.UntrustedError](err); ok {
 		return fail(exitRefused, "if "+untrusted.Key+" may publish, add it to publishers (--publisher), or let a "+
 			"trusted key add it: ninepocket snapshot trust add", err)
@@ -58,7 +63,7 @@ func asMirrorFailure(err error, place string) error {
 	if _, ok := errors.AsType[*snapshot.EpochError](err); ok {
 		return fail(exitRefused, "", err)
 	}
-	return asFailure(err, slices.Concat(mirrorRemedies, storeRemedies), bare(place))
+	return withHint(err, slices.Concat(mirrorHints, storeHints), bare(place))
 }
 
 // bare is the URL of a store without its parameters, for messages.
@@ -108,10 +113,10 @@ func (flags *pushFlags) check(cmd *cobra.Command) error {
 	// Without --to nothing is pushed, and a hold that nobody hears of is dangerous.
 	given := cmd.Flags().Changed
 	for _, name := range []string{"key", "activate-in", "above", "hold", "release", "replace"} {
-		wrong.When(flags.to == "" && given(name), "cannot use --%s without --to", name)
+		wrong.AddIf(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
-	wrong.When(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
-	wrong.When(flags.Lead < 0 || flags.Lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
+	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
+	wrong.AddIf(flags.Lead < 0 || flags.Lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
 		flags.Lead, mirror.LongestLead)
 	if err := wrong.Err(); err != nil || flags.to == "" {
 		return fail(exitUsage, "", err)
@@ -121,7 +126,7 @@ func (flags *pushFlags) check(cmd *cobra.Command) error {
 	if err == nil {
 		flags.Key, err = readKey(flags.key)
 	}
-	return asMirrorFailure(err, flags.to)
+	return withMirrorHint(err, flags.to)
 }
 
 // readKey reads the key that signs.
@@ -137,7 +142,7 @@ func readKey(path string) (*mirror.Key, error) {
 func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir) (done mirror.Pushed, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
-		return done, asMirrorFailure(err, flags.to)
+		return done, withMirrorHint(err, flags.to)
 	}
 	// Only what is published here passed the guards.
 	cur, err := dir.Current()
@@ -147,7 +152,7 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir) (done mirro
 
 	flags.Now = time.Now()
 	done, err = bucket.Push(ctx, dir, cur.ID, flags.Pushing)
-	return done, asMirrorFailure(err, flags.to)
+	return done, withMirrorHint(err, flags.to)
 }
 
 // after pushes when --to is given, once the pointer of the directory store has moved. A script gets
@@ -176,7 +181,7 @@ func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publish
 }
 
 func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *mirror.Pushed) error {
-	return show(cmd, asJSON, row, func(out *bufio.Writer) {
+	return printResult(cmd, asJSON, row, func(out *bufio.Writer) {
 		if !row.Changed {
 			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, bare(flags.to))
 			return

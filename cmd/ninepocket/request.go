@@ -35,7 +35,7 @@ func requestCommand() *cobra.Command {
 				return fail(exitFailure, "it may be in an older file, or not have been sampled",
 					fmt.Errorf("cannot find request %q in %q", args[0], path))
 			}
-			return list(cmd, asJSON, all,
+			return printTable(cmd, asJSON, all,
 				"TIME\tTENANT\tKEY\tSURFACE\tOPERATION\tSTATUS\tSNAPSHOT\tBYTES\tDURATION", requestCells)
 		},
 	}

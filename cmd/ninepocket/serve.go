@@ -44,7 +44,7 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if err := layered.Missing(); err != nil {
+			if err := layered.MissingSettings(); err != nil {
 				return fail(exitUsage, "give --store and --state; with s3://… also --store-cache and publishers", err)
 			}
 			return serve(cmd, flags, layered.Config)
@@ -75,9 +75,9 @@ func serve(cmd *cobra.Command, flags *configFlags, config settings.Config) error
 // the command's notes take the same way.
 func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	w := cmd.ErrOrStderr()
-	lines := accesslog.NewPatient(w)
+	lines := accesslog.NewAsyncWriter(w)
 	log := term.NewLog(lines, config.LogFormat, term.Colourful(w))
-	lines.Back = func(dropped uint64) {
+	lines.OnResume = func(dropped uint64) {
 		log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
 	// Notes of the command wait for nobody, either.
@@ -99,11 +99,11 @@ func serveFailure(err error, config *settings.Config) error {
 	case node.StageControl, node.StageKeys:
 		return keysFailure(err, config)
 	case node.StagePorts, node.StageAdmin:
-		return asFailure(err, portRemedies, "")
+		return withHint(err, portHints, "")
 	case node.StageAccessLog:
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
 	case node.StageMirror:
-		failed := asMirrorFailure(err, config.Store)
+		failed := withMirrorHint(err, config.Store)
 		return fail(exitNotReady, hintOf(failed), failed)
 	case node.StageSnapshot:
 		return noSnapshot(config, err)
@@ -115,11 +115,11 @@ func serveFailure(err error, config *settings.Config) error {
 		return stateFailure(err, config)
 	case node.StageJournal, node.StageExport:
 		return stateFailure(err, config)
-	case node.StageMeter:
+	case node.StageLimiter:
 		return fail(exitNotReady, "run: ninepocket fleet check --metering URL", err)
 	case node.StageCertificate, node.StagePublish, node.StageImages:
 	}
-	return asFailure(err, nil, "")
+	return withHint(err, nil, "")
 }
 
 // keysFailure is how a start ends that has no keys. A directory whose disk is not mounted yet looks
@@ -134,10 +134,10 @@ func keysFailure(err error, config *settings.Config) error {
 
 // stateFailure gives an error of the state directory its remedy, or of the database of the fleet.
 func stateFailure(err error, config *settings.Config) error {
-	if slices.ContainsFunc(controlRemedies, func(known remedy) bool { return isAny(err, known.errs...) }) {
-		return asFailure(err, controlRemedies, settings.Redact(config.Control))
+	if slices.ContainsFunc(controlHints, func(known errorHint) bool { return isAny(err, known.errs...) }) {
+		return withHint(err, controlHints, settings.Redact(config.Control))
 	}
-	return asFailure(err, stateRemedies, config.State)
+	return withHint(err, stateHints, config.State)
 }
 
 // noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
@@ -147,7 +147,7 @@ func noSnapshot(config *settings.Config, err error) error {
 	hint := "run: ninepocket snapshot build --store " + folder + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
 	if !errors.Is(err, snapshot.ErrNoCurrent) {
-		_, hint = remedyOf(err, storeRemedies, folder)
+		_, hint = findHint(err, storeHints, folder)
 		if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, snapshot.ErrNoStore) {
 			return fail(exitFailure, hint, cannot(err))
 		}
@@ -162,7 +162,7 @@ func noSnapshot(config *settings.Config, err error) error {
 		absent = err
 	}
 	if absent != nil {
-		_, hint = remedyOf(absent, storeRemedies, folder)
+		_, hint = findHint(absent, storeHints, folder)
 		err = absent
 	}
 	return fail(exitNotReady, hint, cannot(err))

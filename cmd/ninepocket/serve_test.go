@@ -23,7 +23,7 @@ func TestFailuresOfAStart(t *testing.T) {
 	other := errors.New("something else")
 	f := func(config *settings.Config, stage node.Stage, cause error, code int, hint string) {
 		t.Helper()
-		failed, ok := errors.AsType[*failure](serveFailure(&node.StartError{Stage: stage, Err: cause}, config))
+		failed, ok := errors.AsType[*exitError](serveFailure(&node.StartError{Stage: stage, Err: cause}, config))
 		if !ok || failed.code != code || !strings.Contains(failed.hint, hint) || (hint == "") != (failed.hint == "") {
 			t.Errorf("stage %d, %v: %+v, want code %d and hint %q", stage, cause, failed, code, hint)
 		}
@@ -45,5 +45,5 @@ func TestFailuresOfAStart(t *testing.T) {
 	f(&config, node.StageCursors, access.ErrCorrupt, exitRefused, "which removes it: the next start makes another")
 	f(&config, node.StageJournal, access.ErrCorrupt, exitRefused, "state verify")
 	f(&config, node.StageJournal, statedir.ErrLocked, exitFailure, "one state directory serves one process")
-	f(&config, node.StageMeter, other, exitNotReady, "fleet check")
+	f(&config, node.StageLimiter, other, exitNotReady, "fleet check")
 }

@@ -27,13 +27,13 @@ func TestKilledServer(t *testing.T) {
 		rounds = 100
 	}
 
-	v := newVictim(t)
+	v := newFaultServer(t)
 	v.fault = "kill -9"
-	longest := time.Duration(0)
+	slowest := time.Duration(0)
 	for range rounds {
 		begun := time.Now()
 		v.start(nil)
-		longest = max(longest, time.Since(begun))
+		slowest = max(slowest, time.Since(begun))
 		before := v.charged(t)["acme"]
 
 		var answered atomic.Int64
@@ -52,8 +52,8 @@ func TestKilledServer(t *testing.T) {
 		all.Wait()
 
 		after := v.charged(t)["acme"]
-		if told := answered.Load(); after-before < told || after-before > told+clients {
-			t.Fatalf("%d calls are charged, %d were answered, and %d more may have been", after-before, told, clients)
+		if acked := answered.Load(); after-before < acked || after-before > acked+clients {
+			t.Fatalf("%d calls are charged, %d were answered, and %d more may have been", after-before, acked, clients)
 		}
 		v.answered = after
 	}
@@ -61,7 +61,7 @@ func TestKilledServer(t *testing.T) {
 	took := v.comesBack()
 	v.agrees("of the last server", 0)
 	t.Logf("%d times killed: %d calls; the longest start took %v, the last answer %v", rounds, v.answered,
-		longest.Round(time.Millisecond), took.Round(time.Millisecond))
+		slowest.Round(time.Millisecond), took.Round(time.Millisecond))
 }
 
 // keysOnly is the one that no repair mends.
@@ -85,7 +85,7 @@ func TestDamagedUnderAServer(t *testing.T) {
 			t.Parallel()
 			refused := 0
 			for range rounds {
-				v := newVictim(t)
+				v := newFaultServer(t)
 				v.fault = "a flipped bit in " + pattern
 				v.start(nil)
 				v.rounds(50 * time.Millisecond)
@@ -105,7 +105,7 @@ func TestDamagedUnderAServer(t *testing.T) {
 
 // isDamaged flips a bit of a file of a running server, ends it, and starts another one, after a repair
 // where that is needed.
-func (v *victim) isDamaged(pattern string) (refused bool) {
+func (v *faultServer) isDamaged(pattern string) (refused bool) {
 	v.t.Helper()
 	v.rests(false)
 	v.flip(pattern)
@@ -148,7 +148,7 @@ func (v *victim) isDamaged(pattern string) (refused bool) {
 
 // rests waits until the last record of the log is a mark: all before it is known to be on disk. A log that
 // may be damaged by now need not come so far.
-func (v *victim) rests(damaged bool) {
+func (v *faultServer) rests(damaged bool) {
 	v.t.Helper()
 	dir := filepath.Join(v.dir, "state", "wal")
 	v.eventually(v.t, "rest", func() bool {
@@ -167,7 +167,7 @@ func (v *victim) rests(damaged bool) {
 }
 
 // flip changes one bit of a file in place.
-func (v *victim) flip(pattern string) {
+func (v *faultServer) flip(pattern string) {
 	v.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(v.dir, "state", pattern))
 	if err != nil || len(paths) == 0 {
@@ -196,7 +196,7 @@ func (v *victim) flip(pattern string) {
 }
 
 // takeKeys puts the keys of the copy that this program began with in their place.
-func (v *victim) takeKeys() {
+func (v *faultServer) takeKeys() {
 	v.t.Helper()
 	data, err := os.ReadFile(filepath.Join(prepared.folder, "state", keysOnly))
 	if err == nil {
@@ -208,7 +208,7 @@ func (v *victim) takeKeys() {
 }
 
 // runs runs ninepocket to its end.
-func (v *victim) runs(args ...string) (code int, text string) {
+func (v *faultServer) runs(args ...string) (code int, text string) {
 	v.t.Helper()
 	cmd := plainProcess(v.t, args...)
 	cmd.Dir = v.dir

@@ -30,7 +30,7 @@ type listed struct {
 	Current    bool      `json:"current"`
 	Cards      int       `json:"cards"`
 	Bytes      int64     `json:"bytes"`
-	Held       bool      `json:"held"`
+	Pinned     bool      `json:"held"`
 	// Refused are the guards that refused it last, unless it was published since.
 	Refused []snapshot.Verdict `json:"refused,omitempty"`
 }
@@ -50,7 +50,7 @@ func snapshotList() *cobra.Command {
 				return err
 			}
 
-			held, err := flags.dir().Held()
+			pinned, err := flags.dir().Held()
 			if err != nil {
 				return err
 			}
@@ -66,17 +66,17 @@ func snapshotList() *cobra.Command {
 			for _, m := range all {
 				rows = append(rows, listed{
 					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
-					slices.Contains(held, m.ID), refused[m.ID],
+					slices.Contains(pinned, m.ID), refused[m.ID],
 				})
 			}
-			return list(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
+			return printTable(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
 		},
 	})
 }
 
 func (l listed) cells() []any {
 	var marks []string
-	if l.Held {
+	if l.Pinned {
 		marks = append(marks, "held")
 	}
 
@@ -111,7 +111,7 @@ type inspected struct {
 	Guards []snapshot.Verdict `json:"guards"`
 	// Publications are when it was published and rolled back to.
 	Publications []snapshot.Publication `json:"publications"`
-	Held         bool                   `json:"held"`
+	Pinned       bool                   `json:"held"`
 	// QuarantineFile is where the lines behind the counts are.
 	QuarantineFile string `json:"quarantine_file"`
 }
@@ -134,7 +134,7 @@ type gameRow struct {
 func snapshotInspect() *cobra.Command {
 	var flags storeFlags
 	var path string
-	var config settings.Layered
+	var config settings.Merged
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
@@ -148,7 +148,7 @@ func snapshotInspect() *cobra.Command {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
 
-			held, err := flags.dir().Held()
+			pinned, err := flags.dir().Held()
 			if err != nil {
 				return err
 			}
@@ -160,8 +160,8 @@ func snapshotInspect() *cobra.Command {
 			shown := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: flags.dir().QuarantinePath(m.ID),
-				Guards: terms.Verdicts(cmd.Context(), st), Publications: []snapshot.Publication{},
-				Held: slices.Contains(held, m.ID),
+				Guards: terms.GuardResults(cmd.Context(), st), Publications: []snapshot.Publication{},
+				Pinned: slices.Contains(pinned, m.ID),
 			}
 			for _, pub := range past {
 				if pub.ID == m.ID {
@@ -175,7 +175,7 @@ func snapshotInspect() *cobra.Command {
 				row := sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional}
 				shown.Sections = append(shown.Sections, row)
 			}
-			return show(cmd, flags.asJSON, shown, shown.print)
+			return printResult(cmd, flags.asJSON, shown, shown.print)
 		},
 	}
 	flags.addStored(cmd)
@@ -228,7 +228,7 @@ func (shown *inspected) print(out *bufio.Writer) {
 		}
 	}
 
-	if shown.Held {
+	if shown.Pinned {
 		fmt.Fprintln(out, "held: no clean-up removes it")
 	}
 	printQuarantine(out, shown.Quarantine, shown.QuarantineFile)
@@ -252,21 +252,21 @@ func snapshotVerify() *cobra.Command {
 			id := args[0]
 			err := flags.dir().Verify(id)
 			if err == nil {
-				return say(cmd, flags.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
+				return printLine(cmd, flags.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
 
 			// Damage is a result too, for whoever reads JSON.
 			if flags.asJSON {
-				told := map[string]any{"id": id, "ok": false, "error": err.Error()}
-				err = errors.Join(term.JSON(cmd.OutOrStdout(), told), err)
+				result := map[string]any{"id": id, "ok": false, "error": err.Error()}
+				err = errors.Join(term.JSON(cmd.OutOrStdout(), result), err)
 			}
 			return fmt.Errorf("cannot verify the snapshot: %w", err)
 		},
 	})
 }
 
-// holding is the command hold or unhold.
-func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
+// pinCommand is the command hold or unhold.
+func pinCommand(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
@@ -275,7 +275,7 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 			if err := do(flags.dir(), id); err != nil {
 				return err
 			}
-			return say(cmd, flags.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
+			return printLine(cmd, flags.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
 	})
 }
@@ -289,12 +289,12 @@ func snapshotPrune() *cobra.Command {
 			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			keep, err := conditions.keeps()
+			retain, err := conditions.retention()
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
 
-			done, err := flags.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
+			done, err := flags.dir().Prune(snapshot.Retention{Keep: retain, Recent: cursor.Lifetime}, time.Now())
 			if err != nil {
 				return err
 			}
@@ -306,8 +306,8 @@ func snapshotPrune() *cobra.Command {
 				removed = append(removed, m.ID)
 				bytes += m.Bytes()
 			}
-			told := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
-			return show(cmd, flags.asJSON, told, func(out *bufio.Writer) {
+			result := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
+			return printResult(cmd, flags.asJSON, result, func(out *bufio.Writer) {
 				for _, id := range removed {
 					fmt.Fprintln(out, "removed", id)
 				}
@@ -320,23 +320,23 @@ func snapshotPrune() *cobra.Command {
 	}
 	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with daily.keep")
-	conditions.addKeep(cmd, "keep the newest `N`")
+	conditions.addRetain(cmd, "keep the newest `N`")
 	return cmd
 }
 
-// keeps is how many snapshots a clean-up by hand keeps.
-func (flags *publishFlags) keeps() (int, error) {
-	if flags.keep != keepAsConfigured {
-		if flags.keep < 1 {
-			return 0, fmt.Errorf("cannot use --keep %d: want 1 or more", flags.keep)
+// retention is how many snapshots a clean-up by hand keeps.
+func (flags *publishFlags) retention() (int, error) {
+	if flags.retain != retainConfigured {
+		if flags.retain < 1 {
+			return 0, fmt.Errorf("cannot use --keep %d: want 1 or more", flags.retain)
 		}
-		return flags.keep, nil
+		return flags.retain, nil
 	}
 
-	configured, err := settings.ReadHere(flags.config)
-	keep := configured.Daily.Keep
-	if err == nil && keep < 1 {
-		err = fmt.Errorf("cannot tell how many to keep: daily.keep is %d, which keeps all; give --keep N", keep)
+	configured, err := settings.ReadWithEnv(flags.config)
+	retain := configured.Daily.RetainSnapshots
+	if err == nil && retain < 1 {
+		err = fmt.Errorf("cannot tell how many to keep: daily.keep is %d, which keeps all; give --keep N", retain)
 	}
-	return keep, err
+	return retain, err
 }

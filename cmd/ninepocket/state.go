@@ -42,7 +42,7 @@ func stateVerify() *cobra.Command {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}
-			if err := show(cmd, flags.asJSON, report,
+			if err := printResult(cmd, flags.asJSON, report,
 				func(out *bufio.Writer) { printState(out, &report) }); err != nil {
 				return err
 			}
@@ -59,27 +59,30 @@ func stateVerify() *cobra.Command {
 // errCursorKey stands for a damaged cursor key.
 var errCursorKey = errors.New("the cursor key is damaged")
 
-// damageRemedies are for what a check found in a state directory, beside a server or without one.
-var damageRemedies = []remedy{
-	on(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
-		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
-	on(exitRefused, "restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
-		"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
-	on(exitRefused, "a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
-		"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also takes the place of a "+
-		"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
-		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
+// damageHints are for what a check found in a state directory, beside a server or without one.
+var damageHints = []errorHint{
+	hintFor(exitRefused,
+		"restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
+			"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
+	hintFor(exitRefused,
+		"restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
+			"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
+	hintFor(exitRefused,
+		"a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
+			"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also replaces a "+
+			"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
+			"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 }
 
 // damageHint says what to do about a damaged state directory.
 func damageHint(folder string, causes ...error) string {
 	var hints []string
 	for _, err := range causes {
-		remedies := damageRemedies
+		known := damageHints
 		if isAny(err, keys.ErrDamaged, keys.ErrEdited, keys.ErrGone) {
-			remedies = stateRemedies
+			known = stateHints
 		}
-		if _, hint := remedyOf(err, remedies, folder); !slices.Contains(hints, hint) {
+		if _, hint := findHint(err, known, folder); !slices.Contains(hints, hint) {
 			hints = append(hints, hint)
 		}
 	}
@@ -121,7 +124,7 @@ func stateBackup() *cobra.Command {
 			}
 
 			const copied = "copied %d keys, %d tenants, %d ledger rows and %d calls in the log to %s"
-			return say(cmd, flags.asJSON, report, copied,
+			return printLine(cmd, flags.asJSON, report, copied,
 				report.Keys, report.Tenants, report.Rows, report.Records, args[0])
 		},
 	})
@@ -151,7 +154,7 @@ func stateRepair() *cobra.Command {
 				const what = "the cursor key: the next start makes another, and clients begin their walks anew"
 				report.Dropped = append(report.Dropped, what)
 			}
-			return show(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
+			return printResult(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
 		},
 	}
 
@@ -178,7 +181,7 @@ func printRepair(out *bufio.Writer, report *access.RepairReport) {
 }
 
 func tenantResetDay() *cobra.Command {
-	var flags registryFlags
+	var flags accountFlags
 	var credits bool
 	cmd := &cobra.Command{
 		Use: "reset-day TENANT --state DIR", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
@@ -198,8 +201,8 @@ func tenantResetDay() *cobra.Command {
 				what = "credits"
 			}
 			flags.record(cmd, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
-			told := map[string]string{"tenant": args[0], "reset": what}
-			return say(cmd, flags.asJSON, told, "reset the %s of %s", what, args[0])
+			result := map[string]string{"tenant": args[0], "reset": what}
+			return printLine(cmd, flags.asJSON, result, "reset the %s of %s", what, args[0])
 		},
 	}
 

@@ -20,7 +20,7 @@ import (
 
 // usageFlags are the flags of usage.
 type usageFlags struct {
-	registryFlags
+	accountFlags
 	tenant, since, until, format, config string
 	totals                               bool
 }
@@ -58,15 +58,15 @@ func (flags *usageFlags) span() (since, until calendar.Day, err error) {
 			return none
 		}
 		day, err := calendar.ParseDay(text)
-		wrong.When(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
+		wrong.AddIf(err != nil, "cannot use --%s %q: dates look like 2026-08-22", name, text)
 		return day
 	}
 
 	// No date is before, or after, all others.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
-	wrong.When(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
-	wrong.When(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
+	wrong.AddIf(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
+	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
 		"cannot use --format %q: want table, csv or json", flags.format)
 	return since, until, fail(exitUsage, "", wrong.Err())
 }
@@ -136,7 +136,7 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 		return out.Error()
 	}
 
-	return show(cmd, false, nil, func(out *bufio.Writer) {
+	return printResult(cmd, false, nil, func(out *bufio.Writer) {
 		term.Table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
 	})
 }
@@ -158,7 +158,7 @@ func billLines(b *registry.Bill) (lines [][]any) {
 func totalLines(b *registry.Bill) (lines [][]any) {
 	for _, sum := range b.Totals() {
 		lines = append(lines, []any{
-			sum.Tenant, sum.Surface, sum.Plan, orEmpty(sum.PerMinute), orEmpty(sum.PerDay), orEmpty(sum.Allowance),
+			sum.Tenant, sum.Surface, sum.Plan, orEmpty(sum.PerMinute), orEmpty(sum.PerDay), orEmpty(sum.Quota),
 			sum.Calls, sum.Charged, sum.Credits,
 		})
 	}

@@ -18,8 +18,8 @@ import (
 // monthsEnd is a server that runs over five days of its own clock, with a month's end after the second
 // one, beside a count of what its clients were answered.
 type monthsEnd struct {
-	*victim
-	clocks *faulty
+	*faultServer
+	clocks *faultInjector
 	first  time.Time     // the first of the days
 	begin  time.Duration // from now to that
 	calls  map[string]int64
@@ -29,7 +29,8 @@ type monthsEnd struct {
 func newMonthsEnd(t *testing.T, store string, first time.Time) *monthsEnd {
 	t.Helper()
 	m := &monthsEnd{
-		victim: newVictim(t), clocks: newFaulty(t), first: first, begin: time.Until(first), calls: map[string]int64{},
+		faultServer: newFaultServer(t), clocks: newFaultInjector(t), first: first, begin: time.Until(first),
+		calls: map[string]int64{},
 	}
 	own := filepath.Join(m.dir, "store")
 	if err := errors.Join(os.RemoveAll(own), os.Symlink(store, own)); err != nil {
@@ -96,7 +97,7 @@ func (m *monthsEnd) bills() {
 }
 
 // bill is a bill of some days without its header.
-func (v *victim) bill(t *testing.T, from time.Time, days int, more ...string) [][]string {
+func (v *faultServer) bill(t *testing.T, from time.Time, days int, more ...string) [][]string {
 	t.Helper()
 	text := command(t, v.dir, append([]string{
 		"usage", "--state", "state", "--since", from.Format(time.DateOnly),
@@ -119,7 +120,7 @@ func cellOf(t *testing.T, text string) int64 {
 }
 
 // isDay waits until the server counts for a day: its usage says when the day ends.
-func (v *victim) isDay(date time.Time) {
+func (v *faultServer) isDay(date time.Time) {
 	v.t.Helper()
 	end := date.AddDate(0, 0, 1).Format(time.DateOnly) + "T00:00:00Z"
 	var said string
@@ -133,7 +134,7 @@ func (v *victim) isDay(date time.Time) {
 }
 
 // asks is the answer of a URL, or the error of asking.
-func (v *victim) asks(url string) string {
+func (v *faultServer) asks(url string) string {
 	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {

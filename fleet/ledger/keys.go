@@ -243,16 +243,16 @@ func (keys *Keys) Good() time.Time {
 	return time.Time{}
 }
 
-// Note adds a JSON object to the record of commands that changed keys.
-func (db *DB) Note(ctx context.Context, entry []byte) error {
+// AppendKeyLog adds a JSON object to the record of commands that changed keys.
+func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {
 	return db.ask(ctx, func(ctx context.Context) error {
 		_, err := db.pool.Exec(ctx, "insert into ninepocket.key_log (entry) values ($1)", string(entry))
 		return err
 	})
 }
 
-// Notes returns that record, oldest first.
-func (db *DB) Notes(ctx context.Context) (entries [][]byte, err error) {
+// KeyLog returns that record, oldest first.
+func (db *DB) KeyLog(ctx context.Context) (entries [][]byte, err error) {
 	var entry string
 	err = db.each(ctx, db.patience, []any{&entry}, func() { entries = append(entries, []byte(entry)) },
 		"select entry::text from ninepocket.key_log order by number")

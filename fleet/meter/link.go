@@ -38,8 +38,8 @@ const (
 )
 
 var (
-	// errAway: no rights can be had at present.
-	errAway = fmt.Errorf("%w: no rights can be had from redis at present", access.ErrUnavailable)
+	// errAway: Redis grants no units at present.
+	errAway = fmt.Errorf("%w: redis grants no units at present", access.ErrUnavailable)
 	// errLate: the answer did not come in time. What it grants goes back.
 	errLate = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
 

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ninepocket/internal/tally"
+	"ninepocket/internal/counters"
 )
 
 // ResultNames name the results of Stats.Results: what became of calls, as the fates from admitted on, and
@@ -16,7 +16,7 @@ const resultUnavailable = len(ResultNames) - 1
 
 // meters is what a store counts of itself.
 type meters struct {
-	times   *tally.Durations
+	times   *counters.Durations
 	results [len(ResultNames)]atomic.Uint64 // calls
 	leases  atomic.Uint64                   // asks of leases that were answered
 	refused atomic.Uint64                   // calls refused without asking
@@ -29,7 +29,7 @@ type meters struct {
 }
 
 func newMeters() *meters {
-	return &meters{times: tally.NewDurations(1, tally.Decades(10*time.Microsecond, time.Second)...)}
+	return &meters{times: counters.NewDurations(1, counters.Decades(10*time.Microsecond, time.Second)...)}
 }
 
 func (m *meters) now() time.Time { return time.Now() }
@@ -69,7 +69,7 @@ type Stats struct {
 	Commands       uint64                   // in these
 	ClockApart     time.Duration            // the clock of Redis, less ours
 	Up             bool
-	Exchange       tally.Histogram // of a batch
+	Exchange       counters.Histogram // of a batch
 }
 
 // Shared returns the figures of what is shared.

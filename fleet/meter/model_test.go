@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"ninepocket/access"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // randomCalls makes calls of a script as servers do, and as they never should.
@@ -94,7 +94,7 @@ func TestModelIsRedis(t *testing.T) {
 			rc := &randomCalls{Rand: rand.New(rand.NewPCG(1, 1)), now: 1_773_144_000_000_000, seqs: map[string]int64{}}
 			sim := newSimRedis(t, func() int64 { return rc.now }, nil)
 			const together = 250
-			for range 20_000 / depth.Every(20) / together {
+			for range 20_000 / testsweep.Stride(20) / together {
 				var multi []rueidis.Completed
 				var want []reply
 				var said []command

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"ninepocket/internal/depth"
 	"ninepocket/internal/redistest"
+	"ninepocket/internal/testsweep"
 )
 
 // sharedRedis is one redis-server for all tests that need no own: each has a prefix of its own.
@@ -23,7 +23,7 @@ var sharedRedis = struct {
 
 func TestMain(m *testing.M) {
 	// To open a store takes as long as many calls of it, so that the walks of make test are fewer and longer.
-	if !depth.Whole() && os.Getenv("RAPID_CHECKS") == "" {
+	if !testsweep.Full() && os.Getenv("RAPID_CHECKS") == "" {
 		if err := flag.Set("rapid.checks", "25"); err != nil {
 			panic(err)
 		}

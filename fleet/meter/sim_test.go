@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // simSeeds is how many seeds a simulation runs: NINEPOCKET_SIM=1000 does as many, over longer runs,
@@ -18,7 +18,7 @@ func simSeeds(t *testing.T) (seeds int, seconds int64) {
 	t.Helper()
 	text := os.Getenv("NINEPOCKET_SIM")
 	if text == "" {
-		return 50 / depth.Every(3), 60
+		return 50 / testsweep.Stride(3), 60
 	}
 	seeds, err := strconv.Atoi(text)
 	if err != nil {

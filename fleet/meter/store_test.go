@@ -13,8 +13,8 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/accesstest"
 	"ninepocket/access/keys"
-	"ninepocket/internal/depth"
 	"ninepocket/internal/redistest"
+	"ninepocket/internal/testsweep"
 )
 
 // memoryDir is a directory whose fsync costs nothing where there is such a file system: these tests cut
@@ -186,5 +186,5 @@ func TestConformance(t *testing.T) {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	accesstest.Model(t, harness(), 200/depth.Every(3))
+	accesstest.Model(t, harness(), 200/testsweep.Stride(3))
 }

@@ -48,7 +48,7 @@ type Cache struct {
 
 	mu   sync.Mutex // held while pulling; guards the next four
 	ring *Trust     // nil before it was read
-	tag  string     // of the CURRENT that was taken up last
+	tag  string     // of the CURRENT that was activated last
 	seen string     // tag of the TRUST that was looked at last
 	turn struct {
 		tag string // of the CURRENT that this server downloads
@@ -74,7 +74,7 @@ type Stats struct {
 	Downloaded int64     // bytes
 	Took       time.Duration
 	Trust      uint64 // version of the TRUST that holds
-	Epoch      uint64 // that was taken up last
+	Epoch      uint64 // that was activated last
 	Published  uint64 // epoch that the store told last
 }
 

@@ -271,9 +271,9 @@ func TestTrustOutlivesPower(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	check := func(when string, least uint64) {
 		t.Helper()
-		for _, files := range on.Cuts(dice, "") {
+		for _, files := range on.PowerCuts(dice, "") {
 			left := t.TempDir()
-			must(t)(Trust{}, disktest.Lay(left, files))
+			must(t)(Trust{}, disktest.WriteFiles(left, files))
 			c := server(left, disk.OS)
 			must(t)(Trust{}, c.restore())
 			if c.ring.Version < least || c.ring.Version > least+1 {

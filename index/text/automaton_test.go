@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // damerau is the distance of the search rules, computed the plain way: the optimal string alignment
@@ -80,7 +80,7 @@ func TestAutomaton(t *testing.T) {
 		return string(w)
 	}
 
-	for range 60_000 / depth.Every(6) {
+	for range 60_000 / testsweep.Stride(6) {
 		typed := word()
 		w := word()
 		for limit := 1; limit <= 2; limit++ {
@@ -115,7 +115,7 @@ func TestExpand(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(3, 3))
 	v := &c.index.words
-	for range 60 / depth.Every(12) {
+	for range 60 / testsweep.Stride(12) {
 		w := misspell(rng, string(v.word(uint32(rng.IntN(v.len())))))
 		limit := allowedTypos([]byte(w))
 		if limit == 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"ninepocket/cardvocab"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at
@@ -321,7 +321,7 @@ func readPokemon(t *testing.T, data string) (cards []testCard) {
 			}
 		case strings.HasSuffix(name, ".json"):
 			files[base] = decode[[]card](t, name, mentioned(body))
-			if depth.Whole() && !slices.Equal(files[base], decode[[]card](t, name, body)) {
+			if testsweep.Full() && !slices.Equal(files[base], decode[[]card](t, name, body)) {
 				t.Fatalf("%s has other cards in full", name)
 			}
 		}

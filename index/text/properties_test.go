@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // typings are the ways in which people type a name.
@@ -45,13 +45,13 @@ var typings = []struct {
 // hits.
 func TestOwnName(t *testing.T) {
 	catalogs := map[string]*testCatalog{"official": officialCatalog(t)}
-	if depth.Whole() {
+	if testsweep.Full() {
 		catalogs["TCGCSV"] = tcgcsvCatalog(t)
 	}
 
 	for spelling, c := range catalogs {
 		floor := 0.999
-		stride := depth.Every(60)
+		stride := testsweep.Stride(60)
 		if spelling == "TCGCSV" {
 			stride *= 3
 			floor = 0.998 // "Pikachu (Surfing)" is also the name Surfing Pikachu
@@ -163,7 +163,7 @@ func TestFilter(t *testing.T) {
 	var all, accepted []Hit
 	narrowed := 0
 	widened := 0
-	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
+	for _, q := range someQueries(rng, c, 3000/testsweep.Stride(10)) {
 		set := c.cards[rng.IntN(len(c.cards))].setNumber
 		game := uint8(rng.IntN(2))
 		accept := func(card uint32) bool { return c.cards[card].game == game }
@@ -211,7 +211,7 @@ func TestOrderOfCards(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, q := range someQueries(rng, c, 1500/depth.Every(10)) {
+	for _, q := range someQueries(rng, c, 1500/testsweep.Stride(10)) {
 		want := sorted(c.index.Search(nil, q, nil))
 		got := index.Search(nil, q, nil)
 		for i := range got {
@@ -231,7 +231,7 @@ func TestNarrow(t *testing.T) {
 	s := newSearch(c.index)
 	nonEmpty := 0
 
-	for _, q := range someQueries(rng, c, 1500/depth.Every(10)) {
+	for _, q := range someQueries(rng, c, 1500/testsweep.Stride(10)) {
 		if s.query.parse(c.index, q, false); len(s.query.terms) == 0 {
 			continue
 		}

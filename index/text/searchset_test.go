@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // A row is a query with what its first hit must be: one line of a search set.
@@ -141,7 +141,7 @@ func TestSearchSet(t *testing.T) {
 // ask for what TCGCSV has twice or not at all (its Jumbo Cards repeat 58/102), so that the floors
 // lie a little lower.
 func TestSearchSetInTCGCSV(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	plain := spelledPlainly(tcgcsvCatalog(t))
 	for _, file := range []string{
 		filepath.Join(dataFolder(t), "search-queries.tsv"), filepath.Join("testdata", "queries.tsv"),

@@ -28,8 +28,10 @@ var stopText string
 var stopWords = readStopWords(stopText)
 
 func readStopWords(text string) map[string]stopClass {
-	sections := map[string]stopClass{"[everyday]": commonWord, "[quiet]": stopWord, "[sealed]": sealedTerm,
-		"[grading]": copyWord}
+	sections := map[string]stopClass{
+		"[everyday]": commonWord, "[quiet]": stopWord, "[sealed]": sealedTerm,
+		"[grading]": copyWord,
+	}
 	table := map[string]stopClass{}
 	kind := significant
 	for line := range strings.Lines(text) {

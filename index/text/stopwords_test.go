@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ninepocket/cardvocab"
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // TestNoiseAlone holds that a word that is left out, or weighs little, counts when it is typed alone:
@@ -398,7 +398,7 @@ func TestInterpretationMatchesScore(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(12, 12))
 	lacking := 0
-	for _, q := range someQueries(rng, c, 3000/depth.Every(10)) {
+	for _, q := range someQueries(rng, c, 3000/testsweep.Stride(10)) {
 		hits := sorted(c.index.Search(nil, q, nil))
 		if len(hits) == 0 {
 			continue

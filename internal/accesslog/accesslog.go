@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// waitingLines is how many lines wait for a slow disk; more are dropped and counted.
-	waitingLines = 8192
-	// flushLines is how long a line waits at most before it is written.
-	flushLines = time.Second
+	// maxWaitingLines is how many lines wait for a slow disk; more are dropped and counted.
+	maxWaitingLines = 8192
+	// flushInterval is how long a line waits at most before it is written.
+	flushInterval = time.Second
 )
 
 // Log writes a line a request, aside: no request waits for it.
@@ -36,10 +36,10 @@ type Log struct {
 	reopen  chan struct{}
 
 	// What Run alone touches.
-	out    io.WriteCloser
-	buffer *bufio.Writer
-	held   uint64 // lines in the buffer
-	told   bool   // that it cannot be written
+	out           io.WriteCloser
+	buffer        *bufio.Writer
+	buffered      uint64 // lines in the buffer
+	errorReported bool   // that it cannot be written
 }
 
 // Open opens an access log at path, - for stdout, with a line for one request in every; errors of the
@@ -47,7 +47,7 @@ type Log struct {
 func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, error) {
 	l := &Log{
 		path: path, every: uint64(max(1, every)), stdout: stdout, log: log,
-		lines: make(chan []byte, waitingLines), reopen: make(chan struct{}, 1),
+		lines: make(chan []byte, maxWaitingLines), reopen: make(chan struct{}, 1),
 	}
 	file, err := l.open()
 	if err != nil {
@@ -120,8 +120,8 @@ func appendLine(dst []byte, e *server.Entry) []byte {
 	return append(dst, "}\n"...)
 }
 
-// Turn has the file opened again, after a rotation.
-func (l *Log) Turn() {
+// Reopen has the file opened again, after a rotation.
+func (l *Log) Reopen() {
 	select {
 	case l.reopen <- struct{}{}:
 	default: // it is about to be
@@ -130,8 +130,8 @@ func (l *Log) Turn() {
 
 // Run writes until done is closed, and then what still waits.
 func (l *Log) Run(done <-chan struct{}) {
-	l.turn()
-	flush := time.NewTicker(flushLines)
+	l.reopenFile()
+	flush := time.NewTicker(flushInterval)
 	defer flush.Stop()
 
 	for {
@@ -141,7 +141,7 @@ func (l *Log) Run(done <-chan struct{}) {
 		case <-flush.C:
 			l.flush()
 		case <-l.reopen:
-			l.turn()
+			l.reopenFile()
 		case <-done:
 			// Nobody adds any more.
 			for len(l.lines) > 0 {
@@ -154,8 +154,8 @@ func (l *Log) Run(done <-chan struct{}) {
 	}
 }
 
-// turn opens the file anew.
-func (l *Log) turn() {
+// reopenFile opens the file anew.
+func (l *Log) reopenFile() {
 	if l.out != nil {
 		l.flush()
 		_ = l.out.Close()
@@ -168,14 +168,14 @@ func (l *Log) turn() {
 		l.out = stdoutLog{io.Discard}
 	}
 	l.buffer = bufio.NewWriterSize(l.out, 1<<16)
-	l.told = false
+	l.errorReported = false
 }
 
 func (l *Log) write(line []byte) {
 	if l.buffer.Available() < len(line) {
 		l.flush()
 	}
-	l.held++
+	l.buffered++
 	_, _ = l.buffer.Write(line) // an error stays for the flush
 	l.free.Put(line)            //nolint:staticcheck // as above
 }
@@ -185,13 +185,13 @@ func (l *Log) write(line []byte) {
 func (l *Log) flush() {
 	err := l.buffer.Flush()
 	if err != nil {
-		l.dropped.Add(l.held)
+		l.dropped.Add(l.buffered)
 		l.buffer.Reset(l.out)
 	}
-	l.held = 0
+	l.buffered = 0
 
-	if err != nil && !l.told {
-		l.told = true
+	if err != nil && !l.errorReported {
+		l.errorReported = true
 		l.log.Error("the access log cannot be written: its lines are dropped", slog.Any("cause", err))
 	}
 }

@@ -44,7 +44,7 @@ func TestAccessLog(t *testing.T) {
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
-	l.Turn()
+	l.Reopen()
 	waitFor(t, func() bool { _, err := os.Stat(path); return err == nil })
 	add("req_two")
 	close(done)
@@ -73,7 +73,7 @@ func (l Line) at(when time.Time) Line {
 func TestAccessLogNeverWaits(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 1)
-	for range waitingLines + 10 {
+	for range maxWaitingLines + 10 {
 		l.Add(server.Entry{ID: []byte("req_x"), Status: 200})
 	}
 	if n := l.Dropped(); n != 10 {

@@ -59,7 +59,7 @@ func (c *Certificate) Expires() time.Time { return c.current.Load().Leaf.NotAfte
 func (c *Certificate) Reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen = c.look()
+	c.seen = c.statFiles()
 	return c.read()
 }
 
@@ -86,7 +86,7 @@ func (c *Certificate) Watch(ctx context.Context, every time.Duration, report fun
 func (c *Certificate) refresh() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.look()
+	now := c.statFiles()
 	if now == c.seen {
 		return false, nil
 	}
@@ -96,7 +96,7 @@ func (c *Certificate) refresh() (changed bool, err error) {
 	return true, c.read()
 }
 
-func (c *Certificate) look() (now [2]fileState) {
+func (c *Certificate) statFiles() (now [2]fileState) {
 	for i, path := range []string{c.certFile, c.keyFile} {
 		// Follows the symbolic links of certbot and Kubernetes.
 		info, err := os.Stat(path)

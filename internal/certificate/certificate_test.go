@@ -35,8 +35,8 @@ func newPair(t *testing.T, serial int64) *pair {
 	return p
 }
 
-// shake shakes hands with a listener of c and returns what the client saw.
-func shake(t *testing.T, c *Certificate, client *tls.Config) (tls.ConnectionState, error) {
+// handshake shakes hands with a listener of c and returns what the client saw.
+func handshake(t *testing.T, c *Certificate, client *tls.Config) (tls.ConnectionState, error) {
 	t.Helper()
 	near, far := net.Pipe()
 	defer near.Close()
@@ -54,7 +54,7 @@ func shake(t *testing.T, c *Certificate, client *tls.Config) (tls.ConnectionStat
 // served is the serial number that a client of the current pair sees.
 func served(t *testing.T, c *Certificate, p *pair) int64 {
 	t.Helper()
-	state, err := shake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost"})
+	state, err := handshake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	state, err := shake(t, c, &tls.Config{
+	state, err := handshake(t, c, &tls.Config{
 		RootCAs: p.pool, ServerName: "localhost",
 		NextProtos: []string{"h2", "http/1.1"},
 	})
@@ -76,19 +76,19 @@ func TestHandshake(t *testing.T) {
 		t.Errorf("version %x, protocol %q, %v", state.Version, state.NegotiatedProtocol, err)
 	}
 
-	state, err = shake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost", MaxVersion: tls.VersionTLS12})
+	state, err = handshake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost", MaxVersion: tls.VersionTLS12})
 	if err != nil || state.Version != tls.VersionTLS12 {
 		t.Errorf("TLS 1.2: version %x, %v", state.Version, err)
 	}
 
-	_, err = shake(t, c, &tls.Config{
+	_, err = handshake(t, c, &tls.Config{
 		RootCAs: p.pool, ServerName: "localhost", MinVersion: tls.VersionTLS10,
 		MaxVersion: tls.VersionTLS11,
 	})
 	if err == nil {
 		t.Error("TLS 1.1 was accepted")
 	}
-	if _, err := shake(t, c, &tls.Config{
+	if _, err := handshake(t, c, &tls.Config{
 		RootCAs: p.pool, ServerName: "localhost",
 		NextProtos: []string{"h2"},
 	}); err == nil {
@@ -199,7 +199,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestReloadKeepsTheOldPair(t *testing.T) {
+func TestReloadRetainsTheOldPair(t *testing.T) {
 	p := newPair(t, 1)
 	c, err := Open(p.cert, p.key)
 	if err != nil {

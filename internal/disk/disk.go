@@ -10,7 +10,7 @@ import (
 )
 
 // FS is a file system. Names are paths as of package os. What root makes belongs to who its folder
-// belongs to: see [Keep]. Names are looked up with package os, which changes nothing.
+// belongs to: see [InheritOwner]. Names are looked up with package os, which changes nothing.
 type FS interface {
 	// Open opens a file for reading or writing, as os.OpenFile does.
 	Open(name string, flag int, mode fs.FileMode) (File, error)
@@ -46,7 +46,8 @@ type File interface {
 // OS is the disk of this machine. Tests of the whole program put a faulty one in its place before main
 // runs. What a mapped file of its Append gets is copied into the page cache, which outlives the
 // process; the file is longer than what was written, by zeros. It is errors.ErrUnsupported where files
-// cannot be mapped. When a write would take the room that a checkpoint needs, it is an [ErrRoom].
+// cannot be mapped. When a write would take the room that a checkpoint needs, it is an
+// [ErrNoSpace].
 var OS FS = machine{}
 
 type machine struct{}
@@ -57,7 +58,7 @@ func (machine) Open(name string, flag int, mode fs.FileMode) (File, error) {
 		return nil, err // and not a File that holds no *os.File
 	}
 	if flag&os.O_CREATE != 0 {
-		Keep(name)
+		InheritOwner(name)
 	}
 	return file, nil
 }
@@ -68,22 +69,24 @@ func (machine) Append(name string, mapped bool) (File, error) {
 		grow = mapFile
 	}
 	file, err := grow(name)
-	return file, kept(name, err)
+	return file, inheritIfMade(name, err)
 }
 
-func (machine) Mkdir(name string, mode fs.FileMode) error { return kept(name, os.Mkdir(name, mode)) }
+func (machine) Mkdir(name string, mode fs.FileMode) error {
+	return inheritIfMade(name, os.Mkdir(name, mode))
+}
 
 func (machine) Link(from, to string, symbolic bool) error {
 	if symbolic {
-		return kept(to, os.Symlink(from, to))
+		return inheritIfMade(to, os.Symlink(from, to))
 	}
 	return os.Link(from, to)
 }
 
-// kept keeps the owner of what was made, unless it was not.
-func kept(name string, err error) error {
+// inheritIfMade keeps the owner of what was made, unless it was not.
+func inheritIfMade(name string, err error) error {
 	if err == nil {
-		Keep(name)
+		InheritOwner(name)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func TestReplacePowerCut(t *testing.T) {
 		dice := rand.New(rand.NewPCG(1, 2))
 		broken := 0
 		cut := func(done bool) {
-			for _, files := range on.Cuts(dice, ".part") {
+			for _, files := range on.PowerCuts(dice, ".part") {
 				got := files["/CURRENT"]
 				if !bytes.Equal(got, after) && (done || !bytes.Equal(got, before)) {
 					broken++
@@ -123,7 +123,7 @@ func TestMkdirAllPowerCut(t *testing.T) {
 		}
 
 		lost := 0
-		for _, files := range on.Cuts(rand.New(rand.NewPCG(1, 2)), ".part") {
+		for _, files := range on.PowerCuts(rand.New(rand.NewPCG(1, 2)), ".part") {
 			if !bytes.Equal(files["/srv/cards/store/CURRENT"], after) {
 				lost++
 			}

@@ -20,7 +20,7 @@ const Forever time.Duration = math.MaxInt64
 
 // Lock is an advisory lock. The system drops it when its process ends, however it ends; the file
 // stays. No faulty disk stands between: locks are of this machine alone.
-type Lock struct{ held *flock.Flock }
+type Lock struct{ file *flock.Flock }
 
 // TakeLock takes the exclusive lock of a file, which is made with a mode when it is not there, or of a
 // folder, where mode has fs.ModeDir. It waits for others, and is ErrLocked after that.
@@ -29,28 +29,28 @@ func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) 
 	if mode.IsDir() {
 		flag = os.O_RDONLY
 	}
-	held := flock.New(name, flock.SetFlag(flag), flock.SetPermissions(mode.Perm()))
-	lock, err := take(held, held.TryLock, wait)
+	file := flock.New(name, flock.SetFlag(flag), flock.SetPermissions(mode.Perm()))
+	lock, err := take(file, file.TryLock, wait)
 	if err == nil && !mode.IsDir() {
-		Keep(name)
+		InheritOwner(name)
 	}
 	return lock, err
 }
 
 // TakeShared takes the lock of a file that is there, beside others who do the same.
 func TakeShared(name string, wait time.Duration) (*Lock, error) {
-	held := flock.New(name, flock.SetFlag(os.O_RDONLY))
-	return take(held, held.TryRLock, wait)
+	file := flock.New(name, flock.SetFlag(os.O_RDONLY))
+	return take(file, file.TryRLock, wait)
 }
 
 // take asks for a lock until it is there, or the wait is over.
-func take(held *flock.Flock, try func() (bool, error), wait time.Duration) (*Lock, error) {
+func take(file *flock.Flock, try func() (bool, error), wait time.Duration) (*Lock, error) {
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		locked, err := try()
 		switch {
 		case locked:
-			return &Lock{held}, nil
+			return &Lock{file}, nil
 		case waited >= wait, err != nil && !errors.Is(err, syscall.EINTR):
 			return nil, cmp.Or(err, ErrLocked)
 		}
@@ -58,17 +58,17 @@ func take(held *flock.Flock, try func() (bool, error), wait time.Duration) (*Loc
 	}
 }
 
-// Moved reports whether the file or folder that is locked is not at its path any more. What cannot be
-// asked is taken to be there.
-func (lock *Lock) Moved() bool {
-	here, err := os.Stat(lock.held.Path())
+// Relocated reports whether the file or folder that is locked is not at its path any more. What
+// cannot be asked is taken to be there.
+func (lock *Lock) Relocated() bool {
+	here, err := os.Stat(lock.file.Path())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return false
 	}
-	locked, unknown := lock.held.Stat()
+	locked, unknown := lock.file.Stat()
 	return unknown == nil && !os.SameFile(here, locked)
 }
 
 // Unlock gives the lock up at once, also where a process being forked holds a copy of the descriptor
 // for a moment.
-func (lock *Lock) Unlock() error { return lock.held.Unlock() }
+func (lock *Lock) Unlock() error { return lock.file.Unlock() }

@@ -78,8 +78,8 @@ func TestSharedLock(t *testing.T) {
 	}
 }
 
-// TestMovedLock moves a folder that is locked away, and puts another in its place.
-func TestMovedLock(t *testing.T) {
+// TestRelocatedLock moves a folder that is locked away, and puts another in its place.
+func TestRelocatedLock(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -91,20 +91,20 @@ func TestMovedLock(t *testing.T) {
 	}
 	defer lock.Unlock()
 
-	if lock.Moved() {
+	if lock.Relocated() {
 		t.Error("it is where it was")
 	}
 	if err := os.Rename(folder, folder+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if !lock.Moved() {
+	if !lock.Relocated() {
 		t.Error("it is gone")
 	}
 
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if !lock.Moved() {
+	if !lock.Relocated() {
 		t.Error("another is there")
 	}
 }

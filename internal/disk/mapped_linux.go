@@ -77,10 +77,10 @@ func (f *mappedFile) Write(p []byte) (int, error) {
 	case f.size+int64(len(p)) > f.base+int64(len(f.chunk)):
 		var err error
 		if f.size > f.head {
-			err = checkRoom(f.File, f.size, len(p))
+			err = checkSpace(f.File, f.size, len(p))
 		}
 		if err == nil {
-			err = f.grow(len(p), leastChunk)
+			err = f.grow(len(p), minChunk)
 		}
 		if err != nil {
 			return 0, err
@@ -104,8 +104,8 @@ func (f *mappedFile) Write(p []byte) (int, error) {
 
 // begin allocates and maps the beginning: where there is little room, less than usual.
 func (f *mappedFile) begin() (err error) {
-	for least := leastChunk; least >= 4<<10; least /= 2 {
-		err = f.grow(0, int64(least))
+	for minSize := minChunk; minSize >= 4<<10; minSize /= 2 {
+		err = f.grow(0, int64(minSize))
 		if !errors.Is(err, syscall.ENOSPC) {
 			return err
 		}
@@ -115,14 +115,14 @@ func (f *mappedFile) begin() (err error) {
 
 // grow allocates and maps the page where the next record begins and what follows, with room for n
 // bytes and more, least of them or more.
-func (f *mappedFile) grow(n int, least int64) error {
+func (f *mappedFile) grow(n int, minSize int64) error {
 	if err := f.unmap(); err != nil {
 		return err
 	}
 
 	page := int64(os.Getpagesize())
 	f.base = f.size / page * page
-	length := max(min(f.size, mostChunk), least, f.size-f.base+int64(n))
+	length := max(min(f.size, maxChunk), minSize, f.size-f.base+int64(n))
 	length = (length + page - 1) / page * page
 
 	// The blocks are there before the file is longer: a crash here leaves no zeros to read.
@@ -191,17 +191,17 @@ func retryInterrupted(call func() error) error {
 	}
 }
 
-// checkRoom is ErrRoom when a segment of size bytes cannot grow by n of them, and as much again as
-// segments usually do, without taking the room that is spared.
-func checkRoom(file *os.File, size int64, n int) error {
+// checkSpace is ErrNoSpace when a segment of size bytes cannot grow by n of them, and as much again
+// as segments usually do, without taking the room that is spared.
+func checkSpace(file *os.File, size int64, n int) error {
 	var system syscall.Statfs_t
 	if err := retryInterrupted(func() error { return syscall.Fstatfs(int(file.Fd()), &system) }); err != nil {
 		return nil //nolint:nilerr // whoever writes finds out
 	}
 
 	free := uint64(system.Bsize) * system.Bavail
-	if free < uint64(max(min(size, mostChunk), leastChunk, int64(n))+spareRoom) {
-		return fmt.Errorf("allocate: %w", ErrRoom)
+	if free < uint64(max(min(size, maxChunk), minChunk, int64(n))+reservedSpace) {
+		return fmt.Errorf("allocate: %w", ErrNoSpace)
 	}
 	return nil
 }

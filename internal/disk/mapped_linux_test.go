@@ -46,13 +46,13 @@ func TestMappedSegment(t *testing.T) {
 	}
 
 	check(len(want)) // a longer file always has a header
-	for i, size := range []int{1, 7, 8, 9, 4000, 100, mostChunk / 2, mostChunk, 3*mostChunk + 5, 24, mostChunk - 1, 2} {
+	for i, size := range []int{1, 7, 8, 9, 4000, 100, maxChunk / 2, maxChunk, 3*maxChunk + 5, 24, maxChunk - 1, 2} {
 		p := bytes.Repeat([]byte{byte(i + 1)}, size)
 		if n, err := s.Write(p); n != size || err != nil {
 			t.Fatal(n, err)
 		}
 		want = append(want, p...)
-		check(len(want) + mostChunk)
+		check(len(want) + maxChunk)
 		if err := s.Sync(); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestMappedSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	check(len(want) + mostChunk)
+	check(len(want) + maxChunk)
 }
 
 // TestUnmappedSystem makes no mapped file on a system that may move the blocks of a file.

@@ -11,5 +11,5 @@ import (
 // file is on disk.
 func mapFile(string) (File, error) { return nil, errors.ErrUnsupported }
 
-// checkRoom is of Linux: elsewhere nobody asks how much room there is.
-func checkRoom(*os.File, int64, int) error { return nil }
+// checkSpace is of Linux: elsewhere nobody asks how much room there is.
+func checkSpace(*os.File, int64, int) error { return nil }

@@ -5,11 +5,12 @@ import (
 	"path/filepath"
 )
 
-// Keep gives what this process has made to who its folder belongs to. A store, a feed and a state
-// directory belong to the user of the server: what a command of root leaves behind in them must not
-// keep that user from replacing or removing it. Only root can give, and only root has to: for others,
-// and where it fails, everything stays as it is. Root's own folders tell nothing about that user.
-func Keep(path string) {
+// InheritOwner gives what this process has made to who its folder belongs to. A store, a feed and a
+// state directory belong to the user of the server: what a command of root leaves behind in them
+// must not keep that user from replacing or removing it. Only root can give, and only root has to:
+// for others, and where it fails, everything stays as it is. Root's own folders tell nothing about
+// that user.
+func InheritOwner(path string) {
 	if os.Geteuid() != 0 {
 		return
 	}
@@ -17,7 +18,7 @@ func Keep(path string) {
 	if err != nil {
 		return
 	}
-	if uid, gid, known := Of(info); known && uid > 0 {
+	if uid, gid, known := OwnerOf(info); known && uid > 0 {
 		_ = os.Lchown(path, uid, gid)
 	}
 }

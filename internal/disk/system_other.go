@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Of knows no users here.
+// OwnerOf knows no users here.
 func Of(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }
 
 // Unlock has nothing to do here: closing the file gives up its lock.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Of returns the user and the group that a file belongs to.
-func Of(info fs.FileInfo) (uid, gid int, known bool) {
+// OwnerOf returns the user and the group that a file belongs to.
+func OwnerOf(info fs.FileInfo) (uid, gid int, known bool) {
 	stat, known := info.Sys().(*syscall.Stat_t)
 	if !known {
 		return -1, -1, false

@@ -29,13 +29,14 @@ var ErrTrailing = errors.New("there is data after the JSON value")
 // io.EOF and io.ErrUnexpectedEOF where the body ends too early.
 func Parse(body []byte) (Value, error) {
 	if !jsontext.Value(body).IsValid() {
-		return nil, faultOf(body)
+		return nil, syntaxError(body)
 	}
 	return bytes.Trim(body, " \t\n\r"), nil
 }
 
-// faultOf says what is wrong with a body that is not valid: only such a body is read a second time.
-func faultOf(body []byte) error {
+// syntaxError says what is wrong with a body that is not valid: only such a body is read a second
+// time.
+func syntaxError(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 
 	// A good value must be all there is.
@@ -208,12 +209,12 @@ func (v Value) Deeper(limit int) bool {
 	return false
 }
 
-// Beyond is the largest integer that Integer tells from a larger one: far beyond every bound of a
-// parameter.
-const Beyond = 1_000_000_000_000_000_000
+// MaxInteger is the largest integer that Integer tells from a larger one: far beyond every bound of
+// a parameter.
+const MaxInteger = 1_000_000_000_000_000_000
 
 // Integer reads a number that is mathematically an integer: 10, 10.0 and 1e1 are all ten. It is
-// exact up to ±Beyond, and a larger one is ±Beyond.
+// exact up to ±MaxInteger, and a larger one is ±MaxInteger.
 func (v Value) Integer() (n int64, ok bool) {
 	if v.Kind() != '0' {
 		return 0, false
@@ -241,7 +242,7 @@ func (v Value) Integer() (n int64, ok bool) {
 	case power < 0:
 		return 0, false
 	case len(digits)+power > 18:
-		n = Beyond
+		n = MaxInteger
 	default:
 		n, _ = strconv.ParseInt(digits+strings.Repeat("0", power), 10, 64) // 18 digits fit
 	}

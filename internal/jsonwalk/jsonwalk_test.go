@@ -47,8 +47,8 @@ func TestInteger(t *testing.T) {
 	f("null", 0, false)
 }
 
-// TestParseTellsWhatIsWrong holds the errors that callers tell apart.
-func TestParseTellsWhatIsWrong(t *testing.T) {
+// TestParseNamesTheProblem holds the errors that callers tell apart.
+func TestParseNamesTheProblem(t *testing.T) {
 	f := func(body string, want error, offset int64) {
 		t.Helper()
 

@@ -24,7 +24,7 @@ type Total struct {
 	Plan      string `json:"plan"`
 	PerMinute *int   `json:"per_minute"`
 	PerDay    *int64 `json:"per_day"`
-	Allowance *int64 `json:"credits_a_period"` // preview
+	Quota     *int64 `json:"credits_a_period"` // preview
 	Calls     int64  `json:"calls"`
 	Charged   int64  `json:"charged"` // units of the daily quota, on live
 	Credits   int64  `json:"credits"` // on preview
@@ -80,7 +80,7 @@ func (b *Bill) limits(sum *Total) {
 
 	sum.PerMinute = &plan.PerMinute
 	if sum.Surface == keys.Preview.String() {
-		sum.Allowance = cmp.Or(tenant.Credits, &plan.Credits)
+		sum.Quota = cmp.Or(tenant.Credits, &plan.Credits)
 	} else {
 		sum.PerDay = &plan.PerDay
 	}

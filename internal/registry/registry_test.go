@@ -15,11 +15,11 @@ import (
 // TestRecord notes changes in a folder, with a torn line between them: it is named and left out.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	folder := Folder(t.TempDir())
-	name := filepath.Join(string(folder), recordName)
-	all, odd, err := Changes(t.Context(), folder)
-	if err != nil || len(all) != 0 || all == nil || odd != nil {
-		t.Fatalf("before the first change: %v, %v, %v", all, odd, err)
+	folder := DirStore(t.TempDir())
+	name := filepath.Join(string(folder), keyLogName)
+	all, unreadable, err := Changes(t.Context(), folder)
+	if err != nil || len(all) != 0 || all == nil || unreadable != nil {
+		t.Fatalf("before the first change: %v, %v, %v", all, unreadable, err)
 	}
 
 	at := time.Date(2026, 11, 23, 21, 0, 0, 5000, time.FixedZone("", 3600))
@@ -40,11 +40,11 @@ func TestRecord(t *testing.T) {
 
 	made.At = time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC)
 	reset.At = made.At
-	all, odd, err = Changes(t.Context(), folder)
+	all, unreadable, err = Changes(t.Context(), folder)
 	if diff := cmp.Diff([]Change{made, reset}, all); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
 	}
-	if diff := cmp.Diff([]int{2, 4}, odd); diff != "" {
+	if diff := cmp.Diff([]int{2, 4}, unreadable); diff != "" {
 		t.Error(diff)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
@@ -87,7 +87,7 @@ func TestTotals(t *testing.T) {
 		},
 		{
 			Tenant: "acme", Surface: "preview", Plan: "preview", PerMinute: &plans["preview"].PerMinute,
-			Allowance: &own, Calls: 5, Credits: 4,
+			Quota: &own, Calls: 5, Credits: 4,
 		},
 		{Tenant: "acme", Surface: "unknown", Calls: 2, Charged: 1},
 		{Tenant: "beta", Surface: "live", Plan: "gold", Calls: 1, Charged: 1},

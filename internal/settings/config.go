@@ -53,13 +53,13 @@ type Config struct {
 	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                        // air: a tag is one text
 	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> of them at most from one address that is no trusted proxy (default: a quarter of all)"` // air: a tag is one text
 
-	Surfaces       []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
-	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
-	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
-	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	RepliesMax     int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`     // air: a tag is one text
-	AdminHosts     []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
-	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
+	Surfaces              []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
+	DefaultSurface        string   `toml:"default_surface" help:"answers a shared path when no key says which"`
+	ProductPrefix         string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters, digits"`
+	CORSOrigins           []string `toml:"cors_origins" help:"origins whose pages may read answers"`
+	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`     // air: a tag is one text
+	AdminHosts            []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
+	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
 	Feed   Feed
 	Daily  Daily
@@ -76,18 +76,18 @@ type Feed struct {
 	Games         []string `toml:"games" help:"only these games; none for all"`
 	Interval      string   `toml:"interval" help:"time between two requests"`
 	UserAgent     string   `toml:"user_agent" help:"names you to the feed, with an address"`
-	KeepDays      int      `toml:"keep_days" help:"day files that stay; 0 keeps all"`
+	ArchiveDays   int      `toml:"keep_days" help:"day files that stay; 0 keeps all"`
 	Images        string   `toml:"images" help:"folder that missing pictures are fetched into; none for no pictures"`
 	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
 }
 
 // Daily is the [daily] table.
 type Daily struct {
-	Sources       []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
-	Prices        []string `toml:"prices" help:"prices alone, KIND:PATH"`
-	Mapping       string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
-	KeepUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
-	Keep          int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
+	Sources          []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
+	Prices           []string `toml:"prices" help:"prices alone, KIND:PATH"`
+	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
+	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
+	RetainSnapshots  int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
 }
 
 // MCP is the [mcp] table.
@@ -106,9 +106,9 @@ type Plan struct {
 	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
 }
 
-// KeepSnapshots is how many of the newest snapshots a publication leaves in the store, unless configured: a month of
-// daily ones.
-const KeepSnapshots = 30
+// DefaultRetention is how many of the newest snapshots a publication leaves in the store, unless
+// configured: a month of daily ones.
+const DefaultRetention = 30
 
 // PulledFeed is how the sources of daily name the tree that was pulled.
 const PulledFeed = "feed"
@@ -118,12 +118,12 @@ func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
-		RepliesMax: access.DefaultRepliesMax, AccessLogSample: 1,
+		MaxIdempotencyRecords: access.DefaultRepliesMax, AccessLogSample: 1,
 		Feed: Feed{
-			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), KeepDays: feed.DefaultKeepDays,
+			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), ArchiveDays: feed.DefaultKeepDays,
 			ImageInterval: feed.DefaultImageInterval.String(),
 		},
-		Daily: Daily{Sources: []string{PulledFeed}, Keep: KeepSnapshots},
+		Daily: Daily{Sources: []string{PulledFeed}, RetainSnapshots: DefaultRetention},
 		Fleet: Fleet{Acks: "replica", Replicas: 1, Timeout: "100ms", Lease: "500ms", Export: "5s", Prefix: "np"},
 	}
 }
@@ -132,35 +132,35 @@ func Default() Config {
 func (c *Config) Validate() error {
 	var wrong Problems
 	for _, s := range c.Surfaces {
-		wrong.When(s != "live" && s != "preview", "cannot use surfaces: %q is not live or preview", s)
+		wrong.AddIf(s != "live" && s != "preview", "cannot use surfaces: %q is not live or preview", s)
 	}
 
-	wrong.When(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
-	wrong.When(!slices.Contains(c.Surfaces, c.DefaultSurface),
+	wrong.AddIf(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
+	wrong.AddIf(!slices.Contains(c.Surfaces, c.DefaultSurface),
 		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
-	wrong.When(!validPrefix(c.ProductPrefix),
+	wrong.AddIf(!validPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 
-	wrong.When(c.RepliesMax < 1, "cannot use replies_max %d: want 1 or more", c.RepliesMax)
+	wrong.AddIf(c.MaxIdempotencyRecords < 1, "cannot use replies_max %d: want 1 or more", c.MaxIdempotencyRecords)
 
-	wrong.Add(refuse("base_url", c.BaseURL, urlFault(c.BaseURL)))
-	wrong.Add(refuse("site_url", c.SiteURL, urlFault(c.SiteURL)))
-	wrong.Add(refuse("listen", c.Listen, addressFault(c.Listen)))
-	wrong.Add(refuse("admin", c.Admin, addressFault(c.Admin)))
+	wrong.Add(invalidValue("base_url", c.BaseURL, urlProblem(c.BaseURL)))
+	wrong.Add(invalidValue("site_url", c.SiteURL, urlProblem(c.SiteURL)))
+	wrong.Add(invalidValue("listen", c.Listen, addressProblem(c.Listen)))
+	wrong.Add(invalidValue("admin", c.Admin, addressProblem(c.Admin)))
 
-	wrong.When(c.LogFormat != "text" && c.LogFormat != "json",
+	wrong.AddIf(c.LogFormat != "text" && c.LogFormat != "json",
 		"cannot use log_format %q: want text or json", c.LogFormat)
 	_, err := c.Lead()
-	wrong.When(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
+	wrong.AddIf(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
 	count := func(key string, n int) {
-		wrong.When(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
+		wrong.AddIf(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
 	}
 	count("max_connections", c.MaxConnections)
 	count("max_connections_per_address", c.MaxConnectionsPerAddress)
-	wrong.When(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
+	wrong.AddIf(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
 		c.AccessLogSample)
 	// A certificate without its key would serve in the clear.
-	wrong.When((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
+	wrong.AddIf((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.Proxies()
 	_, plans := c.PlanTable()
 	// All problems at once: each costs an operator a restart.
@@ -168,14 +168,14 @@ func (c *Config) Validate() error {
 		c.checkMirror())
 }
 
-// LongestLead bounds drain_lead: the whole drain has to end before service managers lose patience.
-const LongestLead = 10 * time.Second
+// MaxLead bounds drain_lead: the whole drain has to end before service managers lose patience.
+const MaxLead = 10 * time.Second
 
 // Lead is how long requests still come in after SIGTERM, on open connections and new ones,
 // each answered with Connection: close.
 func (c *Config) Lead() (time.Duration, error) {
 	lead, err := time.ParseDuration(c.DrainLead)
-	if err != nil || lead < 0 || lead > LongestLead {
+	if err != nil || lead < 0 || lead > MaxLead {
 		return 0, errors.New("want a time from 0s to 10s, such as 0.5s")
 	}
 	return lead, nil
@@ -199,24 +199,24 @@ func (c *Config) GuardLimits() guard.Limits {
 	return limits
 }
 
-// Missing says what serve cannot do without; the error joins every problem.
-func (c *Config) Missing() error {
+// MissingSettings says what serve cannot do without; the error joins every problem.
+func (c *Config) MissingSettings() error {
 	if c.Store == "" || c.State == "" {
 		return errors.New("cannot serve: the store or the state directory is not given")
 	}
-	if c.Mirrored() {
+	if c.UsesBucket() {
 		var wrong Problems
-		wrong.When(c.StoreCache == "", "cannot serve from a store %s…: store_cache is not given", mirror.Scheme)
-		wrong.When(len(c.Publishers) == 0,
+		wrong.AddIf(c.StoreCache == "", "cannot serve from a store %s…: store_cache is not given", mirror.Scheme)
+		wrong.AddIf(len(c.Publishers) == 0,
 			"cannot serve from a store %s…: publishers names no key that may sign what is published", mirror.Scheme)
 		return errors.Join(wrong.Err(), CheckFolder("state", c.State))
 	}
 	return errors.Join(CheckFolder("store", c.Store), CheckFolder("state", c.State))
 }
 
-// addressFault wants HOST:PORT. Without HOST it is every address of the machine, without PORT a
+// addressProblem wants HOST:PORT. Without HOST it is every address of the machine, without PORT a
 // free port. Whether it can be listened on is found out by listening.
-func addressFault(s string) string {
+func addressProblem(s string) string {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
@@ -227,8 +227,8 @@ func addressFault(s string) string {
 	return ""
 }
 
-// urlFault wants an absolute http or https URL, or none; it is put into answers as it is.
-func urlFault(s string) string {
+// urlProblem wants an absolute http or https URL, or none; it is put into answers as it is.
+func urlProblem(s string) string {
 	u, err := url.Parse(s)
 	switch {
 	case s == "":
@@ -253,15 +253,15 @@ func (c *Config) Proxies() (all []netip.Prefix, err error) {
 		if addr, alone := netip.ParseAddr(text); alone == nil {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}
-		wrong.When(err != nil, "cannot use trusted_proxies: %q is neither an address nor a network", text)
+		wrong.AddIf(err != nil, "cannot use trusted_proxies: %q is neither an address nor a network", text)
 		all = append(all, prefix.Masked())
 	}
 	return all, wrong.Err()
 }
 
-// HidesVisitors reports whether clients must come through a proxy that is not trusted to say who
+// HidesClientIPs reports whether clients must come through a proxy that is not trusted to say who
 // they are: pages are served, and the base URL is one that the listener itself cannot answer.
-func (c *Config) HidesVisitors() bool {
+func (c *Config) HidesClientIPs() bool {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
 		return false
@@ -287,7 +287,7 @@ func (c *Config) PlanTable() (keys.Plans, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		plan := c.Plans[name]
 		window, ok := map[string]int{"": 0, "none": keys.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
-		wrong.When(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
+		wrong.AddIf(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
 
 		// What the table leaves out is zero, and keeps its default.
 		plans.Set(name, keys.Plan{

@@ -16,7 +16,7 @@ func (c *Config) CheckDaily() error {
 		if err == nil {
 			err = pulling.Validate()
 		}
-		wrong.When(err != nil, "cannot use [feed]: %w", err)
+		wrong.AddIf(err != nil, "cannot use [feed]: %w", err)
 	}
 
 	for _, given := range slices.Concat(c.Daily.Sources, c.Daily.Prices) {
@@ -24,9 +24,9 @@ func (c *Config) CheckDaily() error {
 			continue
 		}
 		_, err := loader.ParseInput(given)
-		wrong.When(err != nil, "cannot use [daily]: %w", err)
+		wrong.AddIf(err != nil, "cannot use [daily]: %w", err)
 	}
-	wrong.When(c.Daily.Keep < 0, "cannot use daily.keep %d: want 0 or more", c.Daily.Keep)
+	wrong.AddIf(c.Daily.RetainSnapshots < 0, "cannot use daily.keep %d: want 0 or more", c.Daily.RetainSnapshots)
 	return wrong.Err()
 }
 
@@ -35,12 +35,13 @@ func (c *Config) Pulling() (pulling feed.Options, err error) {
 	var wrong Problems
 	duration := func(key, text string) time.Duration {
 		d, err := time.ParseDuration(text)
-		wrong.When(err != nil, "%s %q is no time such as 100ms", key, text)
+		wrong.AddIf(err != nil, "%s %q is no time such as 100ms", key, text)
 		return d
 	}
 	pulling = feed.Options{
-		Into: c.Feed.Into, URL: c.Feed.URL, Games: c.Feed.Games, UserAgent: c.Feed.UserAgent, KeepDays: c.Feed.KeepDays,
-		Images: c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
+		Into: c.Feed.Into, URL: c.Feed.URL, Games: c.Feed.Games, UserAgent: c.Feed.UserAgent,
+		KeepDays: c.Feed.ArchiveDays,
+		Images:   c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
 		ImageInterval: duration("image_interval", c.Feed.ImageInterval),
 	}
 	return pulling, wrong.Err()

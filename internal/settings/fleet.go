@@ -25,72 +25,72 @@ type Fleet struct {
 // The bounds of [fleet]. A call that waits longer than the longest timeout has lost its client. A
 // lease bounds how late a lowered plan holds. A report that comes seldom is an alert.
 const (
-	MostReplicas    = 9
-	LongestPrefix   = 16
-	shortestTimeout = 10 * time.Millisecond
-	longestTimeout  = 5 * time.Second
-	shortestLease   = 50 * time.Millisecond
-	longestLease    = 5 * time.Second
-	shortestExport  = 100 * time.Millisecond
-	longestExport   = time.Minute
+	MaxReplicas = 9
+	MaxPrefix   = 16
+	minTimeout  = 10 * time.Millisecond
+	maxTimeout  = 5 * time.Second
+	minLease    = 50 * time.Millisecond
+	maxLease    = 5 * time.Second
+	minExport   = 100 * time.Millisecond
+	maxExport   = time.Minute
 )
 
 // Acks are the values of fleet.acks.
 var Acks = map[string]meter.Acks{"replica": meter.AcksReplica, "aof": meter.AcksAOF, "none": meter.AcksNone}
 
-// Sharing reads the [fleet] table: how rights are shared, as far as it is configured, and how often
-// charges are reported. The error joins every problem.
-func (c *Config) Sharing() (rights meter.Options, export time.Duration, err error) {
+// FleetOptions reads the [fleet] table: how rights are shared, as far as it is configured, and how
+// often charges are reported. The error joins every problem.
+func (c *Config) FleetOptions() (options meter.Options, export time.Duration, err error) {
 	given := &c.Fleet
 	var wrong Problems
-	span := func(key, text string, shortest, longest time.Duration) time.Duration {
+	duration := func(key, text string, lowest, highest time.Duration) time.Duration {
 		d, err := time.ParseDuration(text)
-		wrong.When(err != nil || d < shortest || d > longest, "cannot use fleet.%s %q: want a time from %s to %s",
-			key, text, shortest, longest)
+		wrong.AddIf(err != nil || d < lowest || d > highest, "cannot use fleet.%s %q: want a time from %s to %s",
+			key, text, lowest, highest)
 		return d
 	}
 
-	rights = meter.Options{
+	options = meter.Options{
 		URL: c.Metering, Acks: Acks[given.Acks], Replicas: given.Replicas, Prefix: given.Prefix,
-		Timeout: span("timeout", given.Timeout, shortestTimeout, longestTimeout), RepliesMax: c.RepliesMax,
+		Timeout: duration("timeout", given.Timeout, minTimeout, maxTimeout), RepliesMax: c.MaxIdempotencyRecords,
 	}
-	export = span("export", given.Export, shortestExport, longestExport)
+	export = duration("export", given.Export, minExport, maxExport)
 	// None is shorter than the shortest one.
 	if d, err := time.ParseDuration(given.Lease); err != nil || d != 0 {
-		rights.Lease = span("lease", given.Lease, shortestLease, longestLease)
+		options.Lease = duration("lease", given.Lease, minLease, maxLease)
 	}
 
 	_, known := Acks[given.Acks]
-	wrong.When(!known, "cannot use fleet.acks %q: want replica, aof or none", given.Acks)
-	wrong.When(given.Replicas < 1 || given.Replicas > MostReplicas,
-		"cannot use fleet.replicas %d: want 1 to %d", given.Replicas, MostReplicas)
-	wrong.When(!ValidPrefix(given.Prefix),
-		"cannot use fleet.prefix %q: want 1 to %d letters, digits, - or _", given.Prefix, LongestPrefix)
-	return rights, export, wrong.Err()
+	wrong.AddIf(!known, "cannot use fleet.acks %q: want replica, aof or none", given.Acks)
+	wrong.AddIf(given.Replicas < 1 || given.Replicas > MaxReplicas,
+		"cannot use fleet.replicas %d: want 1 to %d", given.Replicas, MaxReplicas)
+	wrong.AddIf(!ValidPrefix(given.Prefix),
+		"cannot use fleet.prefix %q: want 1 to %d letters, digits, - or _", given.Prefix, MaxPrefix)
+	return options, export, wrong.Err()
 }
 
 // ValidPrefix reports whether names in Redis may begin with a text.
-func ValidPrefix(s string) bool { return len(s) <= LongestPrefix && bareKey(s) }
+func ValidPrefix(s string) bool { return len(s) <= MaxPrefix && bareKey(s) }
 
 // checkFleet returns every problem of what servers share.
 func (c *Config) checkFleet() error {
-	_, _, err := c.Sharing()
+	_, _, err := c.FleetOptions()
 	var wrong Problems
 	wrong.Add(err)
 	wrong.Add(CheckMetering(c.Metering))
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
-	wrong.When(c.Metering != "" && c.Control == "",
+	wrong.AddIf(c.Metering != "" && c.Control == "",
 		"cannot serve without --control: a fleet bills from one ledger")
 	return wrong.Err()
 }
 
 // CheckControl wants the URL of a PostgreSQL database; the error shows no password. Whether it can be
 // reached is found out by connecting.
-func CheckControl(s string) error { return refuse("control", s, controlFault(s)) }
+func CheckControl(s string) error { return invalidValue("control", s, controlProblem(s)) }
 
-func controlFault(s string) string {
+func controlProblem(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return "it is not a URL; /, #, ? and % of its password are written as %2F, %23, %3F and %25"
@@ -112,9 +112,9 @@ func controlFault(s string) string {
 
 // CheckMetering wants the URL of Redis or Valkey, the addresses of its Sentinels with the name of what
 // they watch, or nothing; the error shows no password.
-func CheckMetering(s string) error { return refuse("metering", s, meteringFault(s)) }
+func CheckMetering(s string) error { return invalidValue("metering", s, meteringProblem(s)) }
 
-func meteringFault(s string) string {
+func meteringProblem(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -139,12 +139,12 @@ func meteringFault(s string) string {
 	return "want redis://HOST:PORT/0, rediss://HOST:PORT/0 or redis+sentinel://HOST,HOST,HOST/NAME"
 }
 
-// Mirrored reports whether the store is one that many servers follow.
-func (c *Config) Mirrored() bool { return strings.HasPrefix(c.Store, mirror.Scheme) }
+// UsesBucket reports whether the store is one that many servers follow.
+func (c *Config) UsesBucket() bool { return strings.HasPrefix(c.Store, mirror.Scheme) }
 
 // StoreFolder is the folder that snapshots are served from.
 func (c *Config) StoreFolder() string {
-	if c.Mirrored() {
+	if c.UsesBucket() {
 		return c.StoreCache
 	}
 	return c.Store
@@ -167,9 +167,9 @@ func (c *Config) checkMirror() error {
 	var wrong Problems
 	_, err := ParsePublishers(c.Publishers)
 	wrong.Add(err)
-	wrong.When(c.StoreCache != "" && c.Store != "" && !c.Mirrored(),
+	wrong.AddIf(c.StoreCache != "" && c.Store != "" && !c.UsesBucket(),
 		"cannot use store_cache %q: the store is a folder already", c.StoreCache)
-	if c.Mirrored() {
+	if c.UsesBucket() {
 		_, err := mirror.ParsePlace(c.Store)
 		wrong.Add(err)
 	}

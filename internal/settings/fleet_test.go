@@ -15,10 +15,10 @@ func TestFleetSettings(t *testing.T) {
 	config := Default()
 	config.Fleet.Lease = "0"
 	config.Metering = "redis://cache"
-	got, export, err := config.Sharing()
+	got, export, err := config.FleetOptions()
 	want := meter.Options{
 		URL: "redis://cache", Acks: meter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
-		RepliesMax: config.RepliesMax,
+		RepliesMax: config.MaxIdempotencyRecords,
 	}
 	diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(meter.Options{}))
 	if err != nil || diff != "" || export != 5*time.Second {
@@ -27,7 +27,7 @@ func TestFleetSettings(t *testing.T) {
 
 	// Every problem is named, not the first one.
 	config.Fleet = Fleet{Acks: "all", Replicas: 0, Timeout: "1ms", Lease: "-1s", Export: "soon", Prefix: "a b"}
-	_, _, err = config.Sharing()
+	_, _, err = config.FleetOptions()
 	if err == nil {
 		t.Fatal("nonsense is taken")
 	}

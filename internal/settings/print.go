@@ -21,20 +21,20 @@ type Row struct {
 }
 
 // Rows are all settings of the effective configuration, in the order of the file.
-func (c *Layered) Rows() (rows []Row) {
-	c.each(func(setting *Setting, name string, whole *Config) {
+func (c *Merged) Rows() (rows []Row) {
+	c.eachSetting(func(setting *Setting, name string, whole *Config) {
 		key := dotted(setting.path(name))
 		rows = append(rows, Row{key, redacted(setting.value(whole, name)), cmp.Or(c.from[key], "default")})
 	})
 	return rows
 }
 
-// each calls visit with every setting of the effective configuration, those of a table one after the
-// other.
-func (c *Config) each(visit func(setting *Setting, name string, whole *Config)) {
+// eachSetting calls visit with every setting of the effective configuration, those of a table one
+// after the other.
+func (c *Config) eachSetting(visit func(setting *Setting, name string, whole *Config)) {
 	whole := c.effective()
 	// Plans are the last tables: each is printed whole.
-	plans := slices.IndexFunc(Settings, (*Setting).named)
+	plans := slices.IndexFunc(Settings, (*Setting).hasPlaceholder)
 	for _, setting := range Settings[:plans] {
 		visit(setting, "", &whole)
 	}
@@ -68,7 +68,7 @@ func (c *Config) effective() Config {
 
 // Print prints the effective configuration as a file that Read takes, each value with its origin.
 // out keeps the first error.
-func (c *Layered) Print(out *bufio.Writer) {
+func (c *Merged) Print(out *bufio.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	table := ""
 	for _, row := range c.Rows() {
@@ -95,12 +95,12 @@ func Example() []byte {
 	config := Default()
 	table := ""
 	explained := map[string]bool{}
-	config.each(func(setting *Setting, name string, whole *Config) {
+	config.eachSetting(func(setting *Setting, name string, whole *Config) {
 		header, key := splitKey(dotted(setting.path(name)))
 		if header != table {
 			table = header
 			fmt.Fprintf(&b, "\n[%s]\n", table)
-			if setting.named() && !explained[setting.Key] {
+			if setting.hasPlaceholder() && !explained[setting.Key] {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}

@@ -16,26 +16,26 @@ type Problems []error
 // Add notes an error. A nil error is no problem.
 func (wrong *Problems) Add(err error) { *wrong = append(*wrong, err) }
 
-// When notes a problem where bad is true.
-func (wrong *Problems) When(bad bool, format string, args ...any) {
+// AddIf notes a problem where bad is true.
+func (wrong *Problems) AddIf(bad bool, format string, args ...any) {
 	if bad {
 		wrong.Add(fmt.Errorf(format, args...))
 	}
 }
 
-// Time reads the value of a flag, the zero time when it is not given.
-func (wrong *Problems) Time(flag, given, such string) time.Time {
+// ParseTime reads the value of a flag, the zero time when it is not given.
+func (wrong *Problems) ParseTime(flag, given, such string) time.Time {
 	if given == "" {
 		return time.Time{}
 	}
 
 	at, err := time.Parse(time.RFC3339, given)
-	wrong.When(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
+	wrong.AddIf(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
 	return at
 }
 
-// Inputs reads inputs of a build, KIND:PATH each.
-func (wrong *Problems) Inputs(given []string) (all []loader.Input) {
+// ParseInputs reads inputs of a build, KIND:PATH each.
+func (wrong *Problems) ParseInputs(given []string) (all []loader.Input) {
 	for _, text := range given {
 		input, err := loader.ParseInput(text)
 		wrong.Add(err)
@@ -47,8 +47,8 @@ func (wrong *Problems) Inputs(given []string) (all []loader.Input) {
 // Err joins the problems; nil when there are none.
 func (wrong *Problems) Err() error { return errors.Join(*wrong...) }
 
-// refuse is the error of a value that cannot be used; nil where there is no reason why.
-func refuse(key, value, why string) error {
+// invalidValue is the error of a value that cannot be used; nil where there is no reason why.
+func invalidValue(key, value, why string) error {
 	if why == "" {
 		return nil
 	}

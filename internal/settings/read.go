@@ -21,19 +21,19 @@ import (
 // EnvPrefix begins the environment variables that are settings; levels are joined by __.
 const EnvPrefix = "NINEPOCKET_"
 
-// Layered is a configuration that knows where each value came from: defaults < file < environment <
+// Merged is a configuration that knows where each value came from: defaults < file < environment <
 // flags.
-type Layered struct {
+type Merged struct {
 	Config
 	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: default.
 	from map[string]string
 }
 
 // Origin is where the value of a key came from, "" for the default.
-func (c *Layered) Origin(key string) string { return c.from[key] }
+func (c *Merged) Origin(key string) string { return c.from[key] }
 
 // Override takes over the value of one setting, and where it came from.
-func (c *Layered) Override(setting *Setting, from *Config, origin string) {
+func (c *Merged) Override(setting *Setting, from *Config, origin string) {
 	reflect.ValueOf(setting.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(setting.Pointer(from, "")).Elem())
 	c.from[setting.Key] = origin
 }
@@ -44,21 +44,23 @@ func File(given string) string { return cmp.Or(given, os.Getenv(EnvPrefix+"CONFI
 
 // Plans are the plans of the file and the environment, the built-in ones without either.
 func Plans(given string) (keys.Plans, error) {
-	configured, err := ReadHere(given)
+	configured, err := ReadWithEnv(given)
 	if err != nil {
 		return nil, err
 	}
 	return configured.PlanTable()
 }
 
-// ReadHere merges defaults, the file and this process's environment, as Read does. Variables that
-// mean nothing are left for serve to report.
-func ReadHere(given string) (Layered, error) { return Read(File(given), os.Environ(), func(string) {}) }
+// ReadWithEnv merges defaults, the file and this process's environment, as Read does. Variables
+// that mean nothing are left for serve to report.
+func ReadWithEnv(given string) (Merged, error) {
+	return Read(File(given), os.Environ(), func(string) {})
+}
 
 // Read merges defaults, the file (when given) and the environment; warn is told of variables that
 // mean nothing. What could be read is returned with the error, which joins every problem.
-func Read(path string, environ []string, warn func(name string)) (Layered, error) {
-	out := Layered{Config: Default(), from: map[string]string{}}
+func Read(path string, environ []string, warn func(name string)) (Merged, error) {
+	out := Merged{Config: Default(), from: map[string]string{}}
 	var wrong Problems
 	if path != "" {
 		wrong.Add(out.readFile(path))
@@ -81,7 +83,7 @@ func Read(path string, environ []string, warn func(name string)) (Layered, error
 			continue
 		}
 		err := setText(setting.Pointer(&out.Config, chosen), value)
-		wrong.When(err != nil, "cannot use environment variable %s: %w", name, err)
+		wrong.AddIf(err != nil, "cannot use environment variable %s: %w", name, err)
 		out.from[dotted(setting.path(chosen))] = "environment " + name
 	}
 	wrong.Add(out.noZeros())
@@ -90,18 +92,18 @@ func Read(path string, environ []string, warn func(name string)) (Layered, error
 
 // noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a
 // plan that admits nothing is none.
-func (c *Layered) noZeros() error {
+func (c *Merged) noZeros() error {
 	var wrong Problems
 	for _, setting := range Settings {
 		// Elsewhere 0 is a value of its own.
-		if !setting.named() {
+		if !setting.hasPlaceholder() {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 			key := dotted(setting.path(name))
 			from, given := c.from[key]
 			n := reflect.ValueOf(setting.Pointer(&c.Config, name)).Elem()
-			wrong.When(given && n.CanInt() && n.Int() == 0,
+			wrong.AddIf(given && n.CanInt() && n.Int() == 0,
 				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
 		}
 	}
@@ -109,7 +111,7 @@ func (c *Layered) noZeros() error {
 }
 
 // readFile takes over what a TOML file says.
-func (c *Layered) readFile(path string) error {
+func (c *Merged) readFile(path string) error {
 	text, err := disk.ReadAny(disk.OS, path)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
@@ -119,7 +121,7 @@ func (c *Layered) readFile(path string) error {
 }
 
 // readTOML takes over what the text of a file says, naming every line that is wrong.
-func (c *Layered) readTOML(path string, text []byte) error {
+func (c *Merged) readTOML(path string, text []byte) error {
 	var tree map[string]any
 	if err := toml.Unmarshal(text, &tree); err != nil {
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -133,15 +135,16 @@ func (c *Layered) readTOML(path string, text []byte) error {
 	lines := strings.Split(string(text), "\n")
 	var wrong Problems
 	for _, entry := range tomlEntries(text, tree) {
-		err := c.take(entry, path)
-		wrong.When(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err, entry.line,
+		err := c.set(entry, path)
+		wrong.AddIf(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err,
+			entry.line,
 			Redact(strings.TrimRight(lines[entry.line-1], "\r")))
 	}
 	return wrong.Err()
 }
 
-// take sets the setting that one entry of a file means.
-func (c *Layered) take(entry tomlEntry, file string) error {
+// set sets the setting that one entry of a file means.
+func (c *Merged) set(entry tomlEntry, file string) error {
 	setting, name, whole := find(entry.path)
 	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(entry.path))
@@ -178,7 +181,7 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 	parser.Reset(text)
 	seen := map[string]bool{}
 
-	// take follows a key or a header from the table that it stands in to the one that it leads to.
+	// set follows a key or a header from the table that it stands in to the one that it leads to.
 	var take func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any)
 	take = func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any) {
 		for levels := node.Key(); levels.Next(); {

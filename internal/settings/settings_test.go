@@ -99,7 +99,7 @@ func TestEveryConfigurationProblemIsNamed(t *testing.T) {
 	}
 }
 
-func TestUnknownEnvironmentIsANote(t *testing.T) {
+func TestUnknownEnvironmentIsAWarning(t *testing.T) {
 	var warned []string
 	_, err := Read("", []string{
 		"NINEPOCKET_PORT=tcp://10.0.0.1", "NINEPOCKET_PLANS=x",
@@ -139,10 +139,10 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 
 	plain := Default()
 	var want, got []string
-	plain.each(func(setting *Setting, name string, whole *Config) {
+	plain.eachSetting(func(setting *Setting, name string, whole *Config) {
 		want = append(want, dotted(setting.path(name))+" = "+tomlValue(setting.value(whole, name)))
 	})
-	layered.each(func(setting *Setting, name string, whole *Config) {
+	layered.eachSetting(func(setting *Setting, name string, whole *Config) {
 		got = append(got, dotted(setting.path(name))+" = "+tomlValue(setting.value(whole, name)))
 		if layered.from[dotted(setting.path(name))] == "" {
 			t.Errorf("%s is not in the file", dotted(setting.path(name)))
@@ -153,7 +153,7 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	}
 }
 
-func printConfig(t *testing.T, layered *Layered) string {
+func printConfig(t *testing.T, layered *Merged) string {
 	t.Helper()
 	var text strings.Builder
 	out := bufio.NewWriter(&text)
@@ -232,7 +232,7 @@ func FuzzConfigFile(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text []byte) {
-		layered := Layered{Config: Default(), from: map[string]string{}}
+		layered := Merged{Config: Default(), from: map[string]string{}}
 		if err := layered.readTOML("x.toml", text); err != nil {
 			if !strings.Contains(err.Error(), `"x.toml"`) {
 				t.Errorf("%q: %v", text, err)
@@ -245,7 +245,7 @@ func FuzzConfigFile(f *testing.F) {
 		}
 
 		out := printConfig(t, &layered)
-		again := Layered{Config: Default(), from: map[string]string{}}
+		again := Merged{Config: Default(), from: map[string]string{}}
 		if err := again.readTOML("x.toml", []byte(out)); err != nil {
 			t.Errorf("%q prints as %s: %v", text, out, err)
 		}
@@ -259,13 +259,13 @@ func TestValuesOfEveryKind(t *testing.T) {
 	var long int64
 	var share float64
 	var list []string
-	good := func(ptr, v any, spelt string) {
+	good := func(ptr, v any, asText string) {
 		t.Helper()
 		if err := setTOML(ptr, v); err != nil {
 			t.Errorf("TOML %v: %v", v, err)
 		}
-		if err := setText(ptr, spelt); err != nil {
-			t.Errorf("text %q: %v", spelt, err)
+		if err := setText(ptr, asText); err != nil {
+			t.Errorf("text %q: %v", asText, err)
 		}
 	}
 
@@ -280,12 +280,12 @@ func TestValuesOfEveryKind(t *testing.T) {
 	}
 
 	for _, bad := range []struct {
-		at    any
-		v     any
-		spelt string
+		at     any
+		v      any
+		asText string
 	}{{&truth, "true", "yes please"}, {&n, 1.5, "1.5"}, {&long, true, ""}, {&share, "1", "NaN"}} {
-		if setTOML(bad.at, bad.v) == nil || setText(bad.at, bad.spelt) == nil {
-			t.Errorf("%T took %v or %q", bad.at, bad.v, bad.spelt)
+		if setTOML(bad.at, bad.v) == nil || setText(bad.at, bad.asText) == nil {
+			t.Errorf("%T took %v or %q", bad.at, bad.v, bad.asText)
 		}
 	}
 }

@@ -87,8 +87,8 @@ func (c *Config) plan(name string) *Plan {
 // levels are the parts of the key.
 func (s *Setting) levels() []string { return strings.Split(s.Key, ".") }
 
-// named reports whether the operator chooses a name in the key, which is that of a plan.
-func (s *Setting) named() bool { return slices.ContainsFunc(s.levels(), chosen) }
+// hasPlaceholder reports whether the operator chooses a name in the key, which is that of a plan.
+func (s *Setting) hasPlaceholder() bool { return slices.ContainsFunc(s.levels(), isPlaceholder) }
 
 // FlagName is the key as a flag.
 func (s *Setting) FlagName() string { return strings.ReplaceAll(s.Key, "_", "-") }
@@ -101,14 +101,14 @@ func (s *Setting) EnvName() string {
 // path is the key with the chosen name in its place.
 func (s *Setting) path(name string) []string {
 	path := s.levels()
-	if level := slices.IndexFunc(path, chosen); level >= 0 {
+	if level := slices.IndexFunc(path, isPlaceholder); level >= 0 {
 		path[level] = name
 	}
 	return path
 }
 
-// chosen reports whether a level of a key stands for a name that the operator chooses.
-func chosen(level string) bool { return level == strings.ToUpper(level) }
+// isPlaceholder reports whether a level of a key stands for a name that the operator chooses.
+func isPlaceholder(level string) bool { return level == strings.ToUpper(level) }
 
 // find returns the setting that path means and the name chosen in it. Whole is false for the
 // beginning of one, such as a table's header.
@@ -122,7 +122,7 @@ func find(path []string) (found *Setting, name string, whole bool) {
 		// A level that the operator chooses matches any name but none.
 		picked := ""
 		matches := slices.EqualFunc(path, levels[:len(path)], func(given, level string) bool {
-			if chosen(level) {
+			if isPlaceholder(level) {
 				picked = given
 				return given != ""
 			}
@@ -154,7 +154,7 @@ func (s *Setting) value(config *Config, name string) any {
 func (c *Config) FixedChanges(other *Config) (keys []string) {
 	for _, setting := range Settings {
 		table := setting.levels()[0]
-		if setting.named() || table == "guards" || table == "feed" || table == "daily" {
+		if setting.hasPlaceholder() || table == "guards" || table == "feed" || table == "daily" {
 			continue
 		}
 		if tomlValue(setting.value(c, "")) != tomlValue(setting.value(other, "")) {

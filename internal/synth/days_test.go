@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 func writeDay(t *testing.T, o Options, day int) (string, Summary) {
@@ -126,7 +126,7 @@ func TestEditsAreWhatTheSummarySays(t *testing.T) {
 	o := Options{Cards: 1500, HistoryDays: 2}
 	dir, _ := writeDay(t, o, 0)
 	old := read(t, dir)
-	for day := 1; day <= 5/depth.Every(2); day++ {
+	for day := 1; day <= 5/testsweep.Stride(2); day++ {
 		dir, sum := writeDay(t, o, day)
 		s := read(t, dir)
 		var added, removed, renamed, sets []string

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 func dayBefore(t testing.TB, day string) string {
@@ -33,7 +33,7 @@ func within(t *testing.T, what, s string, lo, hi int) {
 }
 
 func TestCardsAreWithinBounds(t *testing.T) {
-	dir, sum := write(t, Options{Cards: 2500 / depth.Every(2), HistoryDays: 1})
+	dir, sum := write(t, Options{Cards: 2500 / testsweep.Stride(2), HistoryDays: 1})
 	s := read(t, dir)
 	if len(s.sets) != sum.Sets || len(s.cards) != sum.Cards || len(s.sealed) != sum.Sealed {
 		t.Errorf("%d sets, %d cards, %d sealed, summary says %d, %d, %d", len(s.sets), len(s.cards), len(s.sealed),
@@ -70,7 +70,7 @@ func TestCardsAreWithinBounds(t *testing.T) {
 }
 
 func TestSetsAndSealedAreWithinBounds(t *testing.T) {
-	dir, _ := write(t, Options{Cards: 2500 / depth.Every(2), HistoryDays: 1})
+	dir, _ := write(t, Options{Cards: 2500 / testsweep.Stride(2), HistoryDays: 1})
 	s := read(t, dir)
 	names := map[string]int{}
 	for _, set := range s.sets {
@@ -101,7 +101,7 @@ func TestSetsAndSealedAreWithinBounds(t *testing.T) {
 }
 
 func TestPricesAreWellFormed(t *testing.T) {
-	dir, sum := write(t, Options{Cards: 1200 / depth.Every(2), HistoryDays: 50, PriceDays: 4})
+	dir, sum := write(t, Options{Cards: 1200 / testsweep.Stride(2), HistoryDays: 50, PriceDays: 4})
 	s := read(t, dir)
 	code := regexp.MustCompile(`^(normal|holofoil|reverse_holofoil|unlimited|unlimited_holofoil|1st_edition|1st_edition_holofoil|foil)` + // air: one text
 		` (near_mint|lightly_played|moderately_played|heavily_played|damaged|ungraded)$`)

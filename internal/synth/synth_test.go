@@ -13,7 +13,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 )
 
 // hashOf is a hash of the names and contents of a directory.
@@ -61,7 +61,7 @@ func TestSameOptionsSameBytes(t *testing.T) {
 		}
 	}
 
-	o := Options{Cards: 600, Seed: 3, HistoryDays: 60 / depth.Every(3)}
+	o := Options{Cards: 600, Seed: 3, HistoryDays: 60 / testsweep.Stride(3)}
 	a, _ := write(t, o)
 	b, _ := write(t, o)
 	other, _ := write(t, Options{Cards: 600, Seed: 4})
@@ -90,7 +90,7 @@ func TestEveryCaseIsThere(t *testing.T) {
 		{Cards: minCards, HistoryDays: 40},
 		{Cards: 2000, Seed: 99, HistoryDays: 40},
 	} {
-		if i%depth.Every(2) != 0 {
+		if i%testsweep.Stride(2) != 0 {
 			continue
 		}
 
@@ -135,7 +135,7 @@ func TestCasesAreAllListed(t *testing.T) {
 }
 
 func TestProportions(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	_, sum := write(t, Options{HistoryDays: 2})
 	within := func(what string, got, lo, hi int) {
 		t.Helper()
@@ -158,7 +158,7 @@ func TestProportions(t *testing.T) {
 
 // Prices change as real ones do: 27 % of them a day, by 3 % in the median.
 func TestPricesMoveAsRealOnesDo(t *testing.T) {
-	dir, sum := write(t, Options{Cards: 1500 / depth.Every(2), HistoryDays: 100 / depth.Every(2)})
+	dir, sum := write(t, Options{Cards: 1500 / testsweep.Stride(2), HistoryDays: 100 / testsweep.Stride(2)})
 	s := read(t, dir)
 	var changes []float64
 	pairs := 0
@@ -201,8 +201,8 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 }
 
 func TestSmallCatalogBeginsTheLargeOne(t *testing.T) {
-	small, _ := write(t, Options{Cards: 500, HistoryDays: 30 / depth.Every(2)})
-	large, _ := write(t, Options{Cards: 1000, HistoryDays: 60 / depth.Every(2)})
+	small, _ := write(t, Options{Cards: 500, HistoryDays: 30 / testsweep.Stride(2)})
+	large, _ := write(t, Options{Cards: 1000, HistoryDays: 60 / testsweep.Stride(2)})
 	a := read(t, small)
 	b := read(t, large)
 	for i, ref := range a.order {

@@ -10,8 +10,8 @@ import (
 // How often progress is shown: on a terminal as fast as an eye follows, else rarely enough for a
 // log.
 const (
-	terminalEvery = 100 * time.Millisecond
-	logEvery      = 5 * time.Second
+	terminalInterval = 100 * time.Millisecond
+	logInterval      = 5 * time.Second
 )
 
 // Progress shows how far work is: its phase, counts, rate and time left. On a terminal it
@@ -21,7 +21,7 @@ type Progress struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
-	every    time.Duration
+	interval time.Duration
 	phase    string
 	began    time.Time // of the phase
 	shown    time.Time
@@ -33,9 +33,9 @@ func NewProgress(w io.Writer, quiet bool) *Progress {
 		w = io.Discard
 	}
 	if isTerminal(w) {
-		return &Progress{w: w, terminal: true, every: terminalEvery}
+		return &Progress{w: w, terminal: true, interval: terminalInterval}
 	}
-	return &Progress{w: w, every: logEvery, shown: time.Now()}
+	return &Progress{w: w, interval: logInterval, shown: time.Now()}
 }
 
 // Update says how much of a phase is done, and of how much; a total of 0 is not known. It is cheap when nothing is to
@@ -50,7 +50,7 @@ func (p *Progress) Update(phase string, done, total int64) {
 		p.began = at
 	}
 	// A new phase is shown at once on a terminal, and what goes on only now and then.
-	if at.Sub(p.shown) < p.every && (!fresh || !p.terminal) {
+	if at.Sub(p.shown) < p.interval && (!fresh || !p.terminal) {
 		return
 	}
 

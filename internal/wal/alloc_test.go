@@ -10,7 +10,7 @@ func TestAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Abandon()
+	defer l.CloseNow()
 
 	payload := []byte("charged")
 	n := testing.AllocsPerRun(2000, func() {

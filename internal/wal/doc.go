@@ -18,6 +18,6 @@
 // After a failed write or fsync nobody knows what the disk holds. The log keeps every record since
 // the last good fsync in memory, and writes all of them again into a new segment: at once, and then
 // four times a second until that succeeds. Meanwhile it is down, and every wait fails; a caller that
-// waited in vain gives its record up ([Log.GiveUp]). One directory has one writer at a time, which
+// waited in vain gives its record up ([Log.Cancel]). One directory has one writer at a time, which
 // the caller sees to.
 package wal

@@ -101,35 +101,35 @@ func runFaulty(t *testing.T, nth *disktest.Nth, mapped bool) {
 			}
 		}
 	}
-	l.Abandon()
+	l.CloseNow()
 
 	if left := readAll(t, dir); left != records {
 		t.Fatalf("fault %d: %d records are left of %d", nth.K, left, records)
 	}
 }
 
-// TestWeather lets faults of the disk come and go, and kills the log in between: what was
+// TestTransientFaults lets faults of the disk come and go, and kills the log in between: what was
 // acknowledged is there, what was given up is not, and a second after a fault has ended the log
 // works again.
-func TestWeather(t *testing.T) {
+func TestTransientFaults(t *testing.T) {
 	t.Parallel()
 	for kind, mapped := range disktest.Kinds(t) {
 		for _, verb := range []string{"create", "write", "sync", "rename", "syncdir"} {
 			t.Run(kind+", "+verb, func(t *testing.T) {
 				t.Parallel()
 				for round := range 2 {
-					weather(t, mapped, verb, round)
+					runTransientFaults(t, mapped, verb, round)
 				}
 			})
 		}
 	}
 }
 
-func weather(t *testing.T, mapped bool, verb string, round int) {
+func runTransientFaults(t *testing.T, mapped bool, verb string, round int) {
 	t.Helper()
 	dir := t.TempDir()
-	sky := &disktest.Weather{}
-	disk := disktest.New(sky.Rule)
+	faults := &disktest.Faults{}
+	disk := disktest.New(faults.Rule)
 	disk.Written = !mapped
 	l, err := wal.Start(dir, 1, wal.Options{Disk: disk})
 	if err != nil {
@@ -137,7 +137,7 @@ func weather(t *testing.T, mapped bool, verb string, round int) {
 	}
 
 	acknowledged := map[uint64]bool{}
-	givenUp := map[uint64]bool{}
+	cancelled := map[uint64]bool{}
 	call := func() error {
 		seq := l.Append(func(dst []byte) []byte { return append(dst, "record"...) })
 		await := l.AwaitWritten
@@ -145,8 +145,8 @@ func weather(t *testing.T, mapped bool, verb string, round int) {
 			await = l.AwaitSynced
 		}
 		err := await(seq)
-		if err != nil && l.GiveUp(seq) {
-			givenUp[seq] = true
+		if err != nil && l.Cancel(seq) {
+			cancelled[seq] = true
 			return err
 		}
 		acknowledged[seq] = true
@@ -164,15 +164,15 @@ func weather(t *testing.T, mapped bool, verb string, round int) {
 	if n := calls(10); n != 0 {
 		t.Fatalf("%d calls of a good disk failed", n)
 	}
-	sky.Set(verb, disktest.ErrDisk)
+	faults.Set(verb, disktest.ErrDisk)
 	if verb != "write" && verb != "sync" { // which is asked for after another failure alone
-		sky.Once([]string{"write", "sync"}[round%2], disktest.ErrDisk)
+		faults.Once([]string{"write", "sync"}[round%2], disktest.ErrDisk)
 	}
 	if failed := calls(10); failed == 0 || l.Err() == nil {
 		t.Fatalf("no call of a bad disk failed: %v", l.Err())
 	}
 
-	sky.Set(verb, nil)
+	faults.Set(verb, nil)
 	ended := time.Now()
 	for call() != nil {
 		if time.Since(ended) > time.Minute {
@@ -186,7 +186,7 @@ func weather(t *testing.T, mapped bool, verb string, round int) {
 	if _, err := l.Rotate(); err != nil {
 		t.Fatal(err)
 	}
-	l.Abandon()
+	l.CloseNow()
 
 	left := map[uint64]bool{}
 	if _, err := wal.Read(dir, 0, func(seq uint64, data []byte) error {
@@ -200,7 +200,7 @@ func weather(t *testing.T, mapped bool, verb string, round int) {
 			t.Errorf("record %d was acknowledged and is gone", seq)
 		}
 	}
-	for seq := range givenUp {
+	for seq := range cancelled {
 		if left[seq] {
 			t.Errorf("record %d was given up and is there", seq)
 		}
@@ -221,7 +221,7 @@ func TestPowerCut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.Abandon()
+			defer l.CloseNow()
 
 			for n := 1; n <= 120; n++ {
 				seq := l.Append(payload(n))
@@ -250,8 +250,8 @@ func TestPowerCut(t *testing.T) {
 
 				for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 					left := t.TempDir()
-					cut := disk.Left(func() bool { return rand.Float64() < lose })
-					if err := disktest.Lay(left, cut); err != nil {
+					cut := disk.AfterPowerCut(func() bool { return rand.Float64() < lose })
+					if err := disktest.WriteFiles(left, cut); err != nil {
 						t.Fatal(err)
 					}
 					if count := readAll(t, left); count < synced {

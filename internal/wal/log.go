@@ -25,7 +25,7 @@ var ErrClosed = errors.New("log closed")
 //
 // Callers of AwaitWritten write the queue themselves. Callers of AwaitSynced join a batch and wait
 // for the one goroutine that syncs. After a failed write or fsync the log is down until it is
-// mended: see mend.go.
+// mended: see recover.go.
 //
 // Locks, in the order they are taken: syncMu, writeMu, mu.
 type Log struct {
@@ -36,14 +36,14 @@ type Log struct {
 
 	unmapped error // why the segments are written and not mapped; nil when they are
 
-	syncMu  sync.Mutex // one fsync or rotation at a time
-	writeMu sync.Mutex // writes in the order of their records
-	file    disk.File
-	size    atomic.Int64 // of the open segment
-	spare   []byte
-	since   retained // what is not known to be on disk
-	tried   time.Time
-	void    map[uint64]bool // records that were given up: guarded by syncMu
+	syncMu       sync.Mutex // one fsync or rotation at a time
+	writeMu      sync.Mutex // writes in the order of their records
+	file         disk.File
+	size         atomic.Int64 // of the open segment
+	spare        []byte
+	unsynced     unsynced // what is not known to be on disk
+	lastRecovery time.Time
+	cancelled    map[uint64]bool // records that were given up: guarded by syncMu
 
 	mu      sync.Mutex // guards the queue and the numbers in it
 	queue   []byte
@@ -72,8 +72,9 @@ type Options struct {
 	// Inline makes a log without a goroutine, for simulations: who awaits an fsync makes it, and what
 	// nobody awaits stays off the disk until Sync. Its callers come one after the other.
 	Inline bool
-	// Ready says why no segment may be made now, such as that its directory is elsewhere; nil = always.
-	Ready func() error
+	// CanCreate says why no segment may be made now, such as that its directory is elsewhere; nil =
+	// always.
+	CanCreate func() error
 	// Now is the time that mending goes by; nil = time.Now.
 	Now func() time.Time
 }
@@ -82,7 +83,7 @@ type Options struct {
 // the last one that [Read] returned.
 func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
-		dir: dir, options: options, mapped: true, next: next, void: map[uint64]bool{},
+		dir: dir, options: options, mapped: true, next: next, cancelled: map[uint64]bool{},
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	l.options.Disk = cmp.Or(options.Disk, disk.OS)
@@ -99,7 +100,7 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 		return nil, err
 	}
 	for _, first := range firsts {
-		l.segments.note(dir, first, false)
+		l.segments.track(dir, first, false)
 	}
 	// Only trying tells whether a file system can map; what it says decides for all segments.
 	l.file, err = l.open(next, nil)
@@ -123,13 +124,13 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// open makes the segment that starts with record first and holds records, durable in name and
+// active makes the segment that starts with record first and holds records, durable in name and
 // content. It has another name until it is whole, so that half of it takes no segment's place. When
 // the name may be there and is not known to be on disk, the segment comes with an error.
 func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	path := segmentPath(l.dir, first)
-	if l.options.Ready != nil {
-		if err := l.options.Ready(); err != nil {
+	if l.options.CanCreate != nil {
+		if err := l.options.CanCreate(); err != nil {
 			return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 		}
 	}
@@ -158,7 +159,7 @@ func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
-	l.segments.note(l.dir, first, true)
+	l.segments.track(l.dir, first, true)
 	l.size.Store(int64(segmentHeader + len(records)))
 	if err := l.options.Disk.SyncDir(l.dir); err != nil {
 		return file, fmt.Errorf("cannot make log segment %q: %w", path, err)
@@ -228,10 +229,10 @@ func (l *Log) flush() error {
 	if len(data) > 0 {
 		n, err := l.file.Write(data)
 		if err != nil || n < len(data) {
-			l.since.unwritten = append(l.since.unwritten, data...)
+			l.unsynced.unwritten = append(l.unsynced.unwritten, data...)
 			return l.fail("write", cmp.Or(err, io.ErrShortWrite))
 		}
-		l.since.written = append(l.since.written, data...)
+		l.unsynced.written = append(l.unsynced.written, data...)
 		l.size.Add(int64(len(data)))
 		l.bytes.Add(uint64(len(data)))
 	}
@@ -255,7 +256,7 @@ func (l *Log) AwaitWritten(seq uint64) error {
 
 	// One failure that does not come again is no failure of the call.
 	if err != nil {
-		return l.mendNow(seq)
+		return l.tryRecover(seq)
 	}
 	return nil
 }
@@ -315,7 +316,7 @@ func (l *Log) syncLoop() {
 			return
 		case <-l.kick:
 		case <-tick:
-			l.mark()
+			l.writeSyncMark()
 		}
 
 		_ = l.Sync() // told by Err; callers that wait are woken, and a log that is down is mended
@@ -352,7 +353,7 @@ func (l *Log) sync() error {
 	err := l.flush()
 	target := l.written.Load()
 	if err == nil {
-		l.since.beginSync()
+		l.unsynced.beginSync()
 	}
 	l.writeMu.Unlock()
 
@@ -362,7 +363,7 @@ func (l *Log) sync() error {
 	if err != nil {
 		l.writeMu.Lock()
 		defer l.writeMu.Unlock()
-		return l.mend(false)
+		return l.recover(false)
 	}
 	return nil
 }
@@ -379,7 +380,7 @@ func (l *Log) syncFile(target uint64) error {
 		return l.fail("sync", err)
 	}
 
-	l.since.synced()
+	l.unsynced.synced()
 	l.synced.Store(target)
 	return nil
 }
@@ -389,7 +390,7 @@ func (l *Log) syncFile(target uint64) error {
 // one.
 func (l *Log) Rotate() (last uint64, err error) {
 	// Most of it goes to the disk while others write on.
-	if err := l.Sync(); err != nil && !errors.Is(err, ErrRoom) {
+	if err := l.Sync(); err != nil && !errors.Is(err, ErrNoSpace) {
 		return 0, err
 	}
 
@@ -400,22 +401,22 @@ func (l *Log) Rotate() (last uint64, err error) {
 
 	err = l.flush()
 	last = l.written.Load()
-	if err == nil && l.size.Load() == segmentHeader && !l.segments.openGone(l.dir) {
+	if err == nil && l.size.Load() == segmentHeader && !l.segments.activeMissing(l.dir) {
 		return last, nil
 	}
 	if err == nil {
-		l.since.beginSync()
+		l.unsynced.beginSync()
 		err = l.syncFile(last)
 	}
-	if errors.Is(err, ErrRoom) && len(l.since.syncing) == 0 {
+	if errors.Is(err, ErrNoSpace) && len(l.unsynced.syncing) == 0 {
 		// What was written is well, unless an fsync failed besides: the new segment need not have it again,
 		// for which there may be no room.
-		l.since.beginSync()
+		l.unsynced.beginSync()
 		_ = l.syncFile(l.written.Load())
 	}
 	if err != nil {
 		// A log that is mended has everything in a new segment, as is wanted here.
-		err = l.mend(true)
+		err = l.recover(true)
 		return l.written.Load(), err
 	}
 
@@ -431,7 +432,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 	// A name that a power cut may take away must not be written on.
 	if err != nil {
 		_ = l.fail("rotate", err)
-		return last, l.mend(true)
+		return last, l.recover(true)
 	}
 	return last, nil
 }
@@ -449,12 +450,12 @@ func (l *Log) RemoveThrough(last uint64) error {
 			return fmt.Errorf("cannot remove old log: %w", err)
 		}
 	}
-	l.segments.forget(last)
+	l.segments.untrackThrough(last)
 	return nil
 }
 
-// Abandon ends the log as it is; what is queued and not written is lost.
-func (l *Log) Abandon() {
+// CloseNow ends the log as it is; what is queued and not written is lost.
+func (l *Log) CloseNow() {
 	close(l.stop)
 	<-l.done
 

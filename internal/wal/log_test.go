@@ -56,7 +56,7 @@ func writeLog(t testing.TB, n, per int) (dir, last string) {
 		t.Fatal(err)
 	}
 
-	l.Abandon()
+	l.CloseNow()
 
 	firsts, err := Segments(dir)
 	if err != nil || len(firsts) != (n+per-1)/per {
@@ -121,7 +121,7 @@ func TestRemoveThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Abandon()
+	defer l.CloseNow()
 
 	for _, step := range []struct {
 		last uint64
@@ -337,7 +337,7 @@ func TestGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	l.Abandon()
+	l.CloseNow()
 	if syncs > 64*20/4 {
 		t.Fatalf("%d fsyncs for %d records", syncs, 64*20)
 	}

@@ -123,7 +123,7 @@ func (end *End) records(path string, data []byte, first, next uint64, visit Visi
 	for seq := first; at < len(data) && seq != next; seq++ {
 		r, ok := parseRecord(data[at:])
 		if !ok || r.seq != seq {
-			return end.tear(path, data, at, seq, isLast)
+			return end.classifyTail(path, data, at, seq, isLast)
 		}
 		at += r.size
 		if seq <= end.Last {
@@ -138,18 +138,19 @@ func (end *End) records(path string, data []byte, first, next uint64, visit Visi
 	return nil
 }
 
-// tear judges a place where no record seq is: the end of the segment, a torn end, or damage.
-func (end *End) tear(path string, data []byte, at int, seq uint64, isLast bool) error {
+// classifyTail judges a place where no record seq is: the end of the segment, a torn end, or
+// damage.
+func (end *End) classifyTail(path string, data []byte, at int, seq uint64, isLast bool) error {
 	if !isLast && len(bytes.TrimLeft(data[at:], "\x00")) == 0 {
 		return nil // allocated and not used; the next segment's number tells whether a record is missing
 	}
-	if !isLast || contradicts(data[at:], seq) {
+	if !isLast || provesSynced(data[at:], seq) {
 		return fmt.Errorf("%w: log segment %q: record %d at byte %d is damaged", ErrCorrupt, path, seq, at)
 	}
 
 	end.TornPath = path
 	end.TornAt = int64(at)
-	end.Dropped = countLost(data[at:], seq)
+	end.Dropped = countTorn(data[at:], seq)
 	return nil
 }
 

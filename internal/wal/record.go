@@ -105,9 +105,9 @@ func recordAt(data []byte, at int, first, end uint64) (record, bool) {
 	return parseRecord(data[at:])
 }
 
-// contradicts reports whether something in data, which follows the broken record lost, says that
+// provesSynced reports whether something in data, which follows the broken record lost, says that
 // lost was on disk.
-func contradicts(data []byte, lost uint64) bool {
+func provesSynced(data []byte, lost uint64) bool {
 	used := len(bytes.TrimRight(data, "\x00")) // no record begins behind it: its number would be 0
 	for i := range used {
 		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok && r.synced >= lost {
@@ -117,9 +117,9 @@ func contradicts(data []byte, lost uint64) bool {
 	return false
 }
 
-// countLost returns how many records data held, which begins where record lost is broken: that one,
+// countTorn returns how many records data held, which begins where record lost is broken: that one,
 // and what is whole behind it.
-func countLost(data []byte, lost uint64) (n int) {
+func countTorn(data []byte, lost uint64) (n int) {
 	used := len(bytes.TrimRight(data, "\x00"))
 	if used == 0 {
 		return 0

@@ -25,7 +25,7 @@ func TestMappedFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Abandon()
+	defer l.CloseNow()
 
 	if err := l.AwaitWritten(l.Append(testPayload(1))); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestMappedDeath(t *testing.T) {
 		}
 	}
 
-	l.Abandon()
+	l.CloseNow()
 	path := segmentPath(dir, 1)
 	if info, err := os.Stat(path); err != nil || info.Size() != 64<<10 {
 		t.Fatal(info, err)
@@ -92,7 +92,7 @@ func TestUnmapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Abandon()
+	defer l.CloseNow()
 	if !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
 		t.Fatal(l.Unmapped())
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/loader/source"
 )
 
@@ -40,7 +40,7 @@ func TestCleanText(t *testing.T) {
 
 func TestQuarantineIsBounded(t *testing.T) {
 	// To write a line takes the same time for each of them, so that make test begins with most of them.
-	begun := maxLines - maxLines/depth.Every(20)
+	begun := maxLines - maxLines/testsweep.Stride(20)
 	q := Quarantine{kept: begun, Counts: map[string]int{source.ReasonBadRow: begun}}
 	for range maxLines - begun + 5 {
 		q.Add(source.Quarantine{Reason: source.ReasonBadRow})

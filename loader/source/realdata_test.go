@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/depth"
+	"ninepocket/internal/testsweep"
 	"ninepocket/snapshot"
 )
 
@@ -40,7 +40,7 @@ func data(tb testing.TB, name string) string {
 }
 
 func TestRealTCGCSV(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	path := data(t, "tcgcsv/tcgplayer-current.tar.zst")
 	fetched := time.Date(2026, 8, 22, 20, 5, 43, 0, time.UTC)
 	rec, src, err := readAll(KindTCGCSV, path, Options{CollectedAt: fetched})
@@ -142,7 +142,7 @@ func TestRealTCGCSV(t *testing.T) {
 
 // Every price is compared with the decimal text of the files themselves.
 func TestRealTCGCSVPricesToTheCent(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	path := data(t, "tcgcsv/tcgplayer-current.tar.zst")
 	in, err := openFolder(path, defaultLimits)
 	if err != nil {
@@ -215,7 +215,7 @@ func TestRealTCGCSVPricesToTheCent(t *testing.T) {
 }
 
 func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	packed := data(t, "tcgcsv/archive/prices-2026-04-20.tar.zst")
 	seven := data(t, "tcgcsv/archive/prices-2026-04-20.ppmd.7z")
 	sorted := func(path string) *recorder {
@@ -264,7 +264,7 @@ func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
 }
 
 func TestRealWideHistory(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	f := func(kind, name string, series, points, blanks int, last string) *recorder {
 		t.Helper()
 		rec := mustRead(t, kind, data(t, "price-history/"+name), Options{})
@@ -309,7 +309,7 @@ func TestRealWideHistory(t *testing.T) {
 }
 
 func TestRealPokemonTCG(t *testing.T) {
-	depth.OnlyWhole(t)
+	testsweep.OnlyFull(t)
 	rec := mustRead(t, KindPokemonTCG, data(t, "pokemon-tcg-data/pokemon-tcg-data-en.tar.zst"), Options{})
 	rec.wantReasons(t, map[string]int{})
 	if len(rec.sets) != 172 || len(rec.cards) != 20106 {

@@ -56,7 +56,7 @@ func TestOnlyTheProductIsCounted(t *testing.T) {
 		"internal/synth/a.go":        one,
 		"internal/synth/inner/a.go":  one,
 		"internal/fixture/a.go":      one,
-		"internal/pace/a.go":         one,
+		"internal/throttle/a.go":     one,
 		"bench/a.go":                 one,
 		"deploy/bom/a.go":            one,
 		"tools/a.go":                 one,
@@ -78,8 +78,8 @@ func TestOnlyTheProductIsCounted(t *testing.T) {
 		}
 	}
 
-	f("1 engine 1 engine/cursor 1 internal/pace 3 total")
-	f("1 engine 1 engine/cursor 1 internal/pace 3 total", "-limit", "3")
+	f("1 engine 1 engine/cursor 1 internal/throttle 3 total")
+	f("1 engine 1 engine/cursor 1 internal/throttle 3 total", "-limit", "3")
 	f("1 bench 1 total", "bench")
 	f("1 elsewhere 1 engine/cursor 2 total", "./engine/cursor/", "elsewhere")
 

@@ -85,31 +85,31 @@ func (n *Nth) Failed() Call {
 	return Call{}
 }
 
-// Weather is a rule whose faults come and go, as the environment's do. A log forgets what a failed sync
-// was to save. It is safe for concurrent use.
-type Weather struct {
+// Faults is a rule whose faults come and go, as the environment's do. A log forgets what a failed
+// sync was to save. It is safe for concurrent use.
+type Faults struct {
 	// Name is how a call is called in what follows, nil for its Op; "" is a call that never fails.
 	Name func(Call) string
 
-	mu   sync.Mutex
-	bad  map[string]error // by name
-	once map[string]error // of the next call alone
-	slow time.Duration    // that a sync takes
+	mu      sync.Mutex
+	failing map[string]error // by name
+	once    map[string]error // of the next call alone
+	delay   time.Duration    // that a sync takes
 }
 
 // Set makes calls of a name fail from now on; nil ends that.
-func (w *Weather) Set(op string, err error) {
+func (w *Faults) Set(op string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.once, op)
-	if w.bad == nil {
-		w.bad = map[string]error{}
+	if w.failing == nil {
+		w.failing = map[string]error{}
 	}
-	w.bad[op] = err
+	w.failing[op] = err
 }
 
 // Once makes the next call of a name fail.
-func (w *Weather) Once(op string, err error) {
+func (w *Faults) Once(op string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.once == nil {
@@ -118,15 +118,15 @@ func (w *Weather) Once(op string, err error) {
 	w.once[op] = err
 }
 
-// Slow makes every sync take so long.
-func (w *Weather) Slow(d time.Duration) {
+// Delay makes every sync take so long.
+func (w *Faults) Delay(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.slow = d
+	w.delay = d
 }
 
 // Rule is the rule.
-func (w *Weather) Rule(call Call) Verdict {
+func (w *Faults) Rule(call Call) Verdict {
 	name := call.Op
 	if w.Name != nil {
 		name = w.Name(call)
@@ -135,13 +135,13 @@ func (w *Weather) Rule(call Call) Verdict {
 	defer w.mu.Unlock()
 	var verdict Verdict
 	if name == "sync" {
-		verdict.Wait = w.slow
+		verdict.Wait = w.delay
 	}
 
 	verdict.Fail = w.once[name]
 	delete(w.once, name)
 	if verdict.Fail == nil {
-		verdict.Fail = w.bad[name]
+		verdict.Fail = w.failing[name]
 	}
 	verdict.Forget = verdict.Fail != nil
 	// Some failures come when everything is there, others before anything is.

@@ -163,8 +163,8 @@ func (m *model) do(call Call) {
 // sector is what a disk writes as a whole, or not.
 const sector = 512
 
-// left is what a power cut leaves of a file.
-func (n *node) left(lose func() bool) []byte {
+// afterPowerCut is what a power cut leaves of a file.
+func (n *node) afterPowerCut(lose func() bool) []byte {
 	switch {
 	case n.raw != "":
 		data, _ := os.ReadFile(n.raw) // what cannot be read is empty
@@ -188,10 +188,10 @@ func (n *node) left(lose func() bool) []byte {
 	return out
 }
 
-// Left is what one power cut leaves of the folder that the disk watches, by path: lose says of each
-// thing that was not synced whether it is lost. A folder's path ends in a slash; a symbolic link's
-// path ends in an @, and its content is where it leads.
-func (d *Disk) Left(lose func() bool) map[string][]byte {
+// AfterPowerCut is what one power cut leaves of the folder that the disk watches, by path: lose
+// says of each thing that was not synced whether it is lost. A folder's path ends in a slash; a
+// symbolic link's path ends in an @, and its content is where it leads.
+func (d *Disk) AfterPowerCut(lose func() bool) map[string][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	files := map[string][]byte{}
@@ -202,7 +202,7 @@ func (d *Disk) Left(lose func() bool) map[string][]byte {
 			files[path+"@"] = []byte(n.link)
 			return
 		case n.durable == nil:
-			files[path] = n.left(lose)
+			files[path] = n.afterPowerCut(lose)
 			return
 		}
 
@@ -221,12 +221,13 @@ func (d *Disk) Left(lose func() bool) map[string][]byte {
 	return files
 }
 
-// Cuts returns what power cuts may leave now, each outcome once: all lost, all kept, and many in
-// between. Paths that contain without, such as those of a folder that nobody reads, are left out.
-func (d *Disk) Cuts(dice *rand.Rand, without string) (all []map[string][]byte) {
+// PowerCuts returns what power cuts may leave now, each outcome once: all lost, all kept, and many
+// in between. Paths that contain without, such as those of a folder that nobody reads, are left
+// out.
+func (d *Disk) PowerCuts(dice *rand.Rand, without string) (all []map[string][]byte) {
 	seen := map[[sha256.Size]byte]bool{}
 	try := func(lose func() bool) {
-		files := d.Left(lose)
+		files := d.AfterPowerCut(lose)
 		sum := sha256.New()
 		for _, path := range slices.Sorted(maps.Keys(files)) {
 			if without != "" && strings.Contains(path, without) {
@@ -273,8 +274,8 @@ func (d *Disk) Synced() bool {
 	return whole(d.model.root)
 }
 
-// Lay writes what a power cut left into a folder.
-func Lay(folder string, files map[string][]byte) error {
+// WriteFiles writes what a power cut left into a folder.
+func WriteFiles(folder string, files map[string][]byte) error {
 	var err error
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		name := filepath.Join(folder, strings.TrimSuffix(path, "@"))

@@ -1,6 +1,6 @@
-// Package door accepts TCP connections within bounds. When the system cannot give another one, it
-// waits and goes on: what ends by itself must not end the server.
-package door
+// Package connlimit accepts TCP connections within bounds. When the system cannot give another one,
+// it waits and goes on: what ends by itself must not end the server.
+package connlimit
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Options are the bounds of a Door.
+// Options are the bounds of a Limiter.
 type Options struct {
-	// Most is how many connections may be open at a time; 0 is no bound.
-	Most int
-	// Each is how many of them one address may have; 0 is no bound. An IPv6 network of 64 bits is
-	// one address.
-	Each int
+	// Max is how many connections may be open at a time; 0 is no bound.
+	Max int
+	// MaxPerAddr is how many of them one address may have; 0 is no bound. An IPv6 network of 64
+	// bits is one address.
+	MaxPerAddr int
 	// Exempt reports whether Each does not hold for an address; nil exempts none.
 	Exempt func(netip.Addr) bool
 	// WriteBuffer is what the system may keep of answers that a client does not take, in bytes;
@@ -33,20 +33,20 @@ type Options struct {
 
 // Reasons to refuse a connection.
 const (
-	Full = iota // Most connections are open
-	Busy        // Each of them are the address's
+	AtMax        = iota // Most connections are open
+	AtMaxPerAddr        // Each of them are the address's
 	reasons
 )
 
-// Stats are a Door's figures.
+// Stats are a Limiter's figures.
 type Stats struct {
 	Open    int
 	Refused [reasons]uint64 // by reason
 	Failed  uint64          // tries to accept that the system could not serve
 }
 
-// Door counts the connections of its listeners, from being accepted to being closed.
-type Door struct {
+// Limiter counts the connections of its listeners, from being accepted to being closed.
+type Limiter struct {
 	Options
 	mu     sync.Mutex
 	open   int
@@ -58,16 +58,16 @@ type Door struct {
 	}
 }
 
-// New returns a Door.
-func New(o Options) *Door {
+// New returns a Limiter.
+func New(o Options) *Limiter {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Door{Options: o, from: map[netip.Addr]int{}}
+	return &Limiter{Options: o, from: map[netip.Addr]int{}}
 }
 
 // Stats returns the figures so far.
-func (d *Door) Stats() Stats {
+func (d *Limiter) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
@@ -77,16 +77,16 @@ func (d *Door) Stats() Stats {
 }
 
 // Listen returns a listener that takes the connections of l through the door.
-func (d *Door) Listen(l net.Listener) net.Listener {
+func (d *Limiter) Listen(l net.Listener) net.Listener {
 	closed, stop := context.WithCancel(context.Background())
-	return &listener{Listener: l, door: d, closed: closed, stop: stop}
+	return &listener{Listener: l, limiter: d, closed: closed, stop: stop}
 }
 
 type listener struct {
 	net.Listener
-	door   *Door
-	closed context.Context //nolint:containedctx // it ends the pause of an Accept when the listener is closed
-	stop   context.CancelFunc
+	limiter *Limiter
+	closed  context.Context //nolint:containedctx // it ends the pause of an Accept when the listener is closed
+	stop    context.CancelFunc
 }
 
 // Close ends Accept, also while it pauses.
@@ -98,46 +98,46 @@ func (l *listener) Close() error {
 // How long Accept pauses when the system cannot give a connection: longer each time, and short
 // enough that a client hardly notices that it was over.
 const (
-	shortestPause = 5 * time.Millisecond
-	longestPause  = 250 * time.Millisecond
+	minPause = 5 * time.Millisecond
+	maxPause = 250 * time.Millisecond
 )
 
 // Accept waits for the next connection that is within the bounds.
 func (l *listener) Accept() (net.Conn, error) {
-	pause := shortestPause
+	pause := minPause
 	for {
 		c, err := l.Listener.Accept()
 		if err == nil {
-			if guest := l.door.admit(c); guest != nil {
-				return guest, nil
+			if admitted := l.limiter.admit(c); admitted != nil {
+				return admitted, nil
 			}
-			pause = shortestPause
+			pause = minPause
 			continue
 		}
-		if !slices.ContainsFunc(passing, func(one error) bool { return errors.Is(err, one) }) {
+		if !slices.ContainsFunc(transientErrors, func(one error) bool { return errors.Is(err, one) }) {
 			return nil, err
 		}
 
-		l.door.failed(err)
+		l.limiter.failed(err)
 		select {
 		case <-l.closed.Done():
 			return nil, net.ErrClosed
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, longestPause)
+		pause = min(2*pause, maxPause)
 	}
 }
 
-// passing are the failures of accept(2) that pass: there are no descriptors or no memory at the
-// moment, or what failed is the one connection.
-var passing = []error{
+// transientErrors are the failures of accept(2) that pass: there are no descriptors or no memory at
+// the moment, or what failed is the one connection.
+var transientErrors = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 	syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTDOWN,
 	syscall.EHOSTUNREACH, syscall.ENOPROTOOPT, syscall.EOPNOTSUPP, syscall.ETIMEDOUT,
 }
 
 // failed counts a failure of accept.
-func (d *Door) failed(cause error) {
+func (d *Limiter) failed(cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Failed++
@@ -145,10 +145,10 @@ func (d *Door) failed(cause error) {
 }
 
 // admit takes a connection in, or closes it and returns nil.
-func (d *Door) admit(c net.Conn) net.Conn {
+func (d *Limiter) admit(c net.Conn) net.Conn {
 	from := addressOf(c)
 	tcp, _ := c.(*net.TCPConn)
-	if !d.enter(from) {
+	if !d.acquire(from) {
 		// At once, and without anything of it being left: a flood is the last to be waited for.
 		if tcp != nil {
 			_ = tcp.SetLinger(0)
@@ -161,7 +161,7 @@ func (d *Door) admit(c net.Conn) net.Conn {
 	if tcp != nil && d.WriteBuffer > 0 {
 		_ = tcp.SetWriteBuffer(d.WriteBuffer)
 	}
-	return &Conn{Conn: c, tcp: tcp, door: d, from: from}
+	return &Conn{Conn: c, tcp: tcp, limiter: d, from: from}
 }
 
 // addressOf is what a connection counts as; invalid for one without an IP address.
@@ -179,20 +179,20 @@ func addressOf(c net.Conn) netip.Addr {
 	return a
 }
 
-// enter counts a connection in, unless a bound is reached.
-func (d *Door) enter(from netip.Addr) bool {
+// acquire counts a connection in, unless a bound is reached.
+func (d *Limiter) acquire(from netip.Addr) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	full := d.Most > 0 && d.open >= d.Most
-	busy := d.Each > 0 && from.IsValid() && d.from[from] >= d.Each && (d.Exempt == nil || !d.Exempt(from))
+	full := d.Max > 0 && d.open >= d.Max
+	busy := d.MaxPerAddr > 0 && from.IsValid() && d.from[from] >= d.MaxPerAddr && (d.Exempt == nil || !d.Exempt(from))
 	switch {
 	case full:
-		d.stats.Refused[Full]++
+		d.stats.Refused[AtMax]++
 		d.report()
 		return false
 	case busy:
-		d.stats.Refused[Busy]++
+		d.stats.Refused[AtMaxPerAddr]++
 		d.report(slog.String("address", from.String()))
 		return false
 	}
@@ -202,8 +202,8 @@ func (d *Door) enter(from netip.Addr) bool {
 	return true
 }
 
-// leave counts a connection out.
-func (d *Door) leave(from netip.Addr) {
+// release counts a connection out.
+func (d *Limiter) release(from netip.Addr) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
@@ -214,22 +214,22 @@ func (d *Door) leave(from netip.Addr) {
 	}
 }
 
-// quiet is how long the log is not told again.
-const quiet = time.Minute
+// logInterval is how long the log is not told again.
+const logInterval = time.Minute
 
 // report logs what was refused and what failed since the last line. The door is locked.
-func (d *Door) report(what ...slog.Attr) {
+func (d *Limiter) report(what ...slog.Attr) {
 	now := time.Now()
-	if !d.logged.at.IsZero() && now.Sub(d.logged.at) < quiet {
+	if !d.logged.at.IsZero() && now.Sub(d.logged.at) < logInterval {
 		return
 	}
 
 	last := d.logged.Stats
 	d.logged.at = now
 	d.logged.Stats = d.stats
-	what = append(what, slog.Int("open", d.open), slog.Int("most", d.Most), slog.Int("most_of_an_address", d.Each),
-		slog.Uint64("refused_full", d.stats.Refused[Full]-last.Refused[Full]),
-		slog.Uint64("refused_by_address", d.stats.Refused[Busy]-last.Refused[Busy]),
+	what = append(what, slog.Int("open", d.open), slog.Int("most", d.Max), slog.Int("most_of_an_address", d.MaxPerAddr),
+		slog.Uint64("refused_full", d.stats.Refused[AtMax]-last.Refused[AtMax]),
+		slog.Uint64("refused_by_address", d.stats.Refused[AtMaxPerAddr]-last.Refused[AtMaxPerAddr]),
 		slog.Uint64("failed", d.stats.Failed-last.Failed))
 	d.Log.LogAttrs(context.Background(), slog.LevelWarn, "connections are refused or cannot be accepted", what...)
 }
@@ -237,10 +237,10 @@ func (d *Door) report(what ...slog.Attr) {
 // Conn is a connection that came through a door.
 type Conn struct {
 	net.Conn
-	tcp  *net.TCPConn // nil when it is something else
-	door *Door
-	from netip.Addr
-	left atomic.Bool
+	tcp      *net.TCPConn // nil when it is something else
+	limiter  *Limiter
+	from     netip.Addr
+	released atomic.Bool
 }
 
 // Write writes. When that fails, closing the connection throws away what was not taken: the system
@@ -264,8 +264,8 @@ func (c *Conn) CloseWrite() error {
 // Close closes the connection, which then counts no more.
 func (c *Conn) Close() error {
 	err := c.Conn.Close()
-	if !c.left.Swap(true) {
-		c.door.leave(c.from)
+	if !c.released.Swap(true) {
+		c.limiter.release(c.from)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package door
+package connlimit
 
 import (
 	"bytes"
@@ -42,20 +42,20 @@ func (l *scripted) Accept() (net.Conn, error) {
 func (l *scripted) Close() error   { close(l.done); return nil }
 func (l *scripted) Addr() net.Addr { return &net.TCPAddr{} }
 
-// visitor is a connection from an address.
-type visitor struct {
+// remoteConn is a connection from an address.
+type remoteConn struct {
 	net.Conn
 	from string
 }
 
-func (v visitor) RemoteAddr() net.Addr {
+func (v remoteConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(v.from), 1))
 }
 
-func from(address string) visitor {
+func from(address string) remoteConn {
 	ours, theirs := net.Pipe()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
-	return visitor{ours, address}
+	return remoteConn{ours, address}
 }
 
 // lines counts what is logged.
@@ -75,7 +75,7 @@ func (l *lines) count() int { return strings.Count(l.String(), "\n") }
 // TestAcceptGoesOn lets the system fail in every way that passes, for a while: each connection that
 // comes afterwards is accepted, within the longest pause, and the log has a line a minute.
 func TestAcceptGoesOn(t *testing.T) {
-	for _, cause := range passing {
+	for _, cause := range transientErrors {
 		synctest.Test(t, func(t *testing.T) {
 			var log lines
 			d := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -97,7 +97,7 @@ func TestAcceptGoesOn(t *testing.T) {
 			defer c.Close()
 
 			s := d.Stats()
-			if late := time.Since(begun) - 150*time.Second; late > 2*longestPause {
+			if late := time.Since(begun) - 150*time.Second; late > 2*maxPause {
 				t.Errorf("%v: accepted %v after the fault had ended", cause, late)
 			}
 			// A pause each time, or a processor would be busy with nothing else.
@@ -137,10 +137,10 @@ func TestBounds(t *testing.T) {
 	counted := map[string]string{"::ffff:192.0.2.2": "192.0.2.2", "2001:db8::ffff:1": "2001:db8::1"}
 	for seed := range uint64(20) {
 		dice := rand.New(rand.NewPCG(seed, 1))
-		most := 1 + dice.IntN(12)
-		each := dice.IntN(4)
+		maxOpen := 1 + dice.IntN(12)
+		maxEach := dice.IntN(4)
 		proxy := netip.MustParseAddr("10.0.0.1")
-		d := New(Options{Most: most, Each: each, Exempt: func(a netip.Addr) bool { return a == proxy }})
+		d := New(Options{Max: maxOpen, MaxPerAddr: maxEach, Exempt: func(a netip.Addr) bool { return a == proxy }})
 		raw := newScripted()
 		l := d.Listen(raw)
 
@@ -155,11 +155,11 @@ func TestBounds(t *testing.T) {
 			}
 		}()
 
-		type guest struct {
+		type clientConn struct {
 			net.Conn
 			as string
 		}
-		var open []guest
+		var open []clientConn
 		of := map[string]int{}
 		var refused [reasons]uint64
 		for range 300 {
@@ -180,12 +180,12 @@ func TestBounds(t *testing.T) {
 			v := from(address)
 			raw.next <- v
 			switch {
-			case len(open) == most:
-				refused[Full]++
-			case each > 0 && of[as] == each && as != "10.0.0.1":
-				refused[Busy]++
+			case len(open) == maxOpen:
+				refused[AtMax]++
+			case maxEach > 0 && of[as] == maxEach && as != "10.0.0.1":
+				refused[AtMaxPerAddr]++
 			default:
-				open = append(open, guest{<-accepted, as})
+				open = append(open, clientConn{<-accepted, as})
 				of[as]++
 				continue
 			}
@@ -197,7 +197,7 @@ func TestBounds(t *testing.T) {
 		}
 
 		if s := d.Stats(); s.Open != len(open) || s.Refused != refused {
-			t.Errorf("seed %d, most %d, each %d: %+v, want %d open, %v refused", seed, most, each, s, len(open),
+			t.Errorf("seed %d, most %d, each %d: %+v, want %d open, %v refused", seed, maxOpen, maxEach, s, len(open),
 				refused)
 		}
 		for _, c := range open {
@@ -214,7 +214,7 @@ func TestBounds(t *testing.T) {
 // touched, and one line a minute.
 func TestRefusedAtOnce(t *testing.T) {
 	var log lines
-	d := New(Options{Most: 3, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	d := New(Options{Max: 3, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestRefusedAtOnce(t *testing.T) {
 			t.Errorf("connection %d of 3 reads %v", i, err)
 		}
 	}
-	if s := d.Stats(); s.Open != 3 || s.Refused[Full] != 50 || log.count() != 1 {
+	if s := d.Stats(); s.Open != 3 || s.Refused[AtMax] != 50 || log.count() != 1 {
 		t.Errorf("%+v, %d lines: %s", s, log.count(), &log)
 	}
 }
@@ -301,10 +301,10 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-func TestRoom(t *testing.T) {
+func TestCapacity(t *testing.T) {
 	f := func(limit uint64, want int) {
 		t.Helper()
-		if got := room(limit); got != want {
+		if got := capacityFor(limit); got != want {
 			t.Errorf("room(%d) = %d, want %d", limit, got, want)
 		}
 	}
@@ -315,9 +315,9 @@ func TestRoom(t *testing.T) {
 	f(129, 65)
 	f(1024, 960)
 	f(65_536, 65_472)
-	f(1<<40, MostServed)
-	f(^uint64(0), MostServed)
-	if got := Room(); got < 1 || got > MostServed {
+	f(1<<40, MaxServed)
+	f(^uint64(0), MaxServed)
+	if got := Capacity(); got < 1 || got > MaxServed {
 		t.Errorf("this process has room for %d", got)
 	}
 }

@@ -8,44 +8,45 @@ import (
 	"time"
 )
 
-// hanging is a reader of lines that takes none before it is let go.
-type hanging struct {
+// stallingWriter is a reader of lines that takes none before it is let go.
+type stallingWriter struct {
 	gone chan struct{}
 
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (h *hanging) Write(text []byte) (int, error) {
+func (h *stallingWriter) Write(text []byte) (int, error) {
 	<-h.gone
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.Write(text)
 }
 
-func (h *hanging) String() string {
+func (h *stallingWriter) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.String()
 }
 
-// TestPatientLog writes more lines than wait for a reader that hangs: nobody waits, what is too much is
-// dropped, counted and told once the reader is back, and the others are there in their order.
-func TestPatientLog(t *testing.T) {
+// TestAsyncWriter writes more lines than wait for a reader that hangs: nobody waits, what is too
+// much is dropped, counted and told once the reader is back, and the others are there in their
+// order.
+func TestAsyncWriter(t *testing.T) {
 	t.Parallel()
 	const more = 50
-	out := &hanging{gone: make(chan struct{})}
-	p := NewPatient(out)
+	out := &stallingWriter{gone: make(chan struct{})}
+	p := NewAsyncWriter(out)
 	lost := make(chan uint64, 1)
-	p.Back = func(dropped uint64) { lost <- dropped }
+	p.OnResume = func(dropped uint64) { lost <- dropped }
 
 	begun := time.Now()
-	for i := range logLines + more {
+	for i := range maxQueuedLines + more {
 		if n, err := fmt.Fprintf(p, "line %d\n", i); n == 0 || err != nil {
 			t.Fatalf("line %d: %d, %v", i, n, err)
 		}
 	}
-	if took := time.Since(begun); took > logLines/8*logPatience { // for the first line, not for each
+	if took := time.Since(begun); took > maxQueuedLines/8*writeTimeout { // for the first line, not for each
 		t.Errorf("lines that nobody reads took %v", took)
 	}
 
@@ -55,11 +56,11 @@ func TestPatientLog(t *testing.T) {
 		t.Errorf("%d lines are dropped, want %d", dropped, more-1)
 	}
 	close(out.gone)
-	if told := <-lost; told != dropped {
-		t.Errorf("%d lines are told to be lost, want %d", told, dropped)
+	if dropReports := <-lost; dropReports != dropped {
+		t.Errorf("%d lines are told to be lost, want %d", dropReports, dropped)
 	}
 	var want strings.Builder
-	for i := range logLines + more - dropped {
+	for i := range maxQueuedLines + more - dropped {
 		fmt.Fprintf(&want, "line %d\n", i)
 	}
 	if got := out.String(); got != want.String() {
@@ -67,11 +68,11 @@ func TestPatientLog(t *testing.T) {
 	}
 
 	// It is as before: who logs waits for the line.
-	if p.hangs.Load() {
+	if p.stalled.Load() {
 		t.Error("the reader is back and taken for one that hangs")
 	}
 	_, err := p.Write([]byte("after\n"))
-	if err != nil || !p.hangs.Load() && !strings.HasSuffix(out.String(), "after\n") {
+	if err != nil || !p.stalled.Load() && !strings.HasSuffix(out.String(), "after\n") {
 		t.Errorf("a line is not written when Write returns: %v", err)
 	}
 }

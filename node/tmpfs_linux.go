@@ -2,8 +2,8 @@ package node
 
 import "golang.org/x/sys/unix"
 
-// forgetful reports whether a directory is in memory alone.
-func forgetful(dir string) bool {
+// isTmpfs reports whether a directory is in memory alone.
+func isTmpfs(dir string) bool {
 	var stat unix.Statfs_t
 	return unix.Statfs(dir, &stat) == nil && stat.Type == unix.TMPFS_MAGIC
 }

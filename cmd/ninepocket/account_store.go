@@ -14,30 +14,32 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// controlRemedies are for errors of the database of a fleet. FOLDER stands for its name.
-var controlRemedies = []remedy{
-	on(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
+// controlHints are for errors of the database of a fleet. FOLDER stands for its name.
+var controlHints = []errorHint{
+	hintFor(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
 		ledger.ErrAway),
-	on(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
+	hintFor(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
 		"password", ledger.ErrRefused),
-	on(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later", ledger.ErrForm),
-	on(exitUsage, "--control wants postgres://USER@HOST/DATABASE", ledger.ErrURL),
-	on(exitFailure, "create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
-		"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
-	on(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
-	on(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
+	hintFor(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later", ledger.ErrForm),
+	hintFor(exitUsage, "--control wants postgres://USER@HOST/DATABASE", ledger.ErrURL),
+	hintFor(exitFailure,
+		"create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
+			"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
+	hintFor(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
+	hintFor(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
 }
 
-// registryFlags are the flags of commands that work on the keys or bills of one machine or of a fleet.
-type registryFlags struct {
+// accountFlags are the flags of commands that work on the keys or bills of one machine or of a
+// fleet.
+type accountFlags struct {
 	stateFlags
 	control string
-	registry.Registry
+	registry.Store
 }
 
 // add adds the flags to a command, and what its errors mean. While the command runs, its registry is
 // open.
-func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
+func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&flags.folder, "state", "", "state `DIR` of the server")
 	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of a fleet, instead of --state")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
@@ -48,12 +50,12 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		if flags.control == "" {
-			flags.Registry = registry.Folder(flags.folder)
-			return asFailure(run(cmd, args), stateRemedies, flags.folder)
+			flags.Store = registry.DirStore(flags.folder)
+			return withHint(run(cmd, args), stateHints, flags.folder)
 		}
 
 		return withControl(cmd, flags.control, func(db *ledger.DB) error {
-			flags.Registry = registry.Fleet{DB: db}
+			flags.Store = registry.ControlStore{DB: db}
 			return run(cmd, args)
 		})
 	}
@@ -62,7 +64,7 @@ func (flags *registryFlags) add(cmd *cobra.Command) *cobra.Command {
 
 // choose wants one of the two places. Where none is given the environment names it, and that of a
 // fleet goes before that of the machine.
-func (flags *registryFlags) choose(cmd *cobra.Command) error {
+func (flags *accountFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	// A flag goes before the environment, whichever place it names.
 	if !given("state") {
@@ -93,7 +95,7 @@ func withControl(cmd *cobra.Command, url string, do func(*ledger.DB) error) erro
 		defer db.Close()
 		err = do(db)
 	}
-	return asFailure(err, slices.Concat(controlRemedies, stateRemedies), settings.Redact(url))
+	return withHint(err, slices.Concat(controlHints, stateHints), settings.Redact(url))
 }
 
 // orEnvironment takes the value of a flag that is not given from the environment.
@@ -105,9 +107,9 @@ func orEnvironment(cmd *cobra.Command, name string, value *string) {
 
 // record notes what was done. The keys are changed by then, so that a record that cannot be written
 // is told and fails nothing.
-func (flags *registryFlags) record(cmd *cobra.Command, change registry.Change) {
-	change.By = who()
-	if err := registry.Record(cmd.Context(), flags.Registry, change); err != nil {
+func (flags *accountFlags) record(cmd *cobra.Command, change registry.Change) {
+	change.By = currentUser()
+	if err := registry.Record(cmd.Context(), flags.Store, change); err != nil {
 		cmd.PrintErrf("note: the command is not in the record: %v\n", err)
 	}
 }

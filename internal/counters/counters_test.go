@@ -1,4 +1,4 @@
-package tally_test
+package counters_test
 
 import (
 	"slices"
@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/internal/tally"
+	"ninepocket/internal/counters"
 )
 
 func TestCounters(t *testing.T) {
 	const rows, columns, each = 3, 4, 1000
-	c := tally.NewCounters(rows, columns)
+	c := counters.NewCounters(rows, columns)
 	var adders sync.WaitGroup
 	for range 40 {
-		s := tally.NextShard()
+		s := counters.NextShard()
 		adders.Go(func() {
 			for range each {
 				for row := range rows {
@@ -38,23 +38,23 @@ func TestCounters(t *testing.T) {
 }
 
 func TestShardsTakeTurns(t *testing.T) {
-	seen := map[tally.Shard]int{}
-	for range 2 * tally.Shards {
-		seen[tally.NextShard()]++
+	seen := map[counters.Shard]int{}
+	for range 2 * counters.Shards {
+		seen[counters.NextShard()]++
 	}
-	if len(seen) != tally.Shards {
-		t.Errorf("%d shards come, want %d", len(seen), tally.Shards)
+	if len(seen) != counters.Shards {
+		t.Errorf("%d shards come, want %d", len(seen), counters.Shards)
 	}
 
 	for s, n := range seen {
-		if n != 2 || s >= tally.Shards {
+		if n != 2 || s >= counters.Shards {
 			t.Errorf("shard %d came %d times", s, n)
 		}
 	}
 }
 
 func TestDurations(t *testing.T) {
-	d := tally.NewDurations(2, time.Microsecond, time.Millisecond, time.Second)
+	d := counters.NewDurations(2, time.Microsecond, time.Millisecond, time.Second)
 	for k, took := range []time.Duration{
 		// First bucket: bounds belong to their bucket, a clock that steps back does not count below zero.
 		-5, 0, 1, time.Microsecond,
@@ -62,7 +62,7 @@ func TestDurations(t *testing.T) {
 		time.Second,
 		time.Second + 1, time.Hour,
 	} {
-		d.Observe(tally.Shard(k), 1, took)
+		d.Observe(counters.Shard(k), 1, took)
 	}
 
 	h := d.Row(1)
@@ -80,7 +80,7 @@ func TestDurations(t *testing.T) {
 }
 
 func TestDecades(t *testing.T) {
-	got := tally.Decades(5*time.Microsecond, 2*time.Millisecond)
+	got := counters.Decades(5*time.Microsecond, 2*time.Millisecond)
 	want := []time.Duration{5e3, 10e3, 20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -88,19 +88,19 @@ func TestDecades(t *testing.T) {
 }
 
 func TestAllocs(t *testing.T) {
-	c := tally.NewCounters(4, 4)
-	d := tally.NewDurations(4, tally.Decades(5*time.Microsecond, time.Second)...)
+	c := counters.NewCounters(4, 4)
+	d := counters.NewDurations(4, counters.Decades(5*time.Microsecond, time.Second)...)
 	if n := testing.AllocsPerRun(100, func() { c.Add(3, 1, 1, 1); d.Observe(3, 1, time.Millisecond) }); n != 0 {
 		t.Errorf("counting takes %v allocations", n)
 	}
 }
 
 func BenchmarkAdd(b *testing.B) {
-	c := tally.NewCounters(24, 20)
-	d := tally.NewDurations(24, tally.Decades(5*time.Microsecond, time.Second)...)
+	c := counters.NewCounters(24, 20)
+	d := counters.NewDurations(24, counters.Decades(5*time.Microsecond, time.Second)...)
 	b.Run("counter", func(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
-			for s := tally.NextShard(); p.Next(); {
+			for s := counters.NextShard(); p.Next(); {
 				c.Add(s, 3, 3, 1)
 			}
 		})
@@ -108,7 +108,7 @@ func BenchmarkAdd(b *testing.B) {
 
 	b.Run("duration", func(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
-			for s := tally.NextShard(); p.Next(); {
+			for s := counters.NextShard(); p.Next(); {
 				d.Observe(s, 3, 3*time.Microsecond)
 			}
 		})

@@ -15,48 +15,49 @@ import (
 // everything since the last good fsync again, into a new segment that begins there and takes the
 // place of the records that the old one may hold from that number on (decision 1751).
 
-// mendEvery is how often a log that is down is tried again: often enough for a fault that ends to be
-// forgotten within a second, seldom enough for a disk that stays full to be left in peace.
-const mendEvery = 250 * time.Millisecond
+// recoverInterval is how often a log that is down is tried again: often enough for a fault that
+// ends to be forgotten within a second, seldom enough for a disk that stays full to be left in
+// peace.
+const recoverInterval = 250 * time.Millisecond
 
 // newSuffix ends the name of a segment that is being made.
 const newSuffix = ".new"
 
-// retained are the records that are not known to be on disk, in order: syncing, written, unwritten.
+// unsynced are the records that are not known to be on disk, in order: syncing, written, unwritten.
 // What is written holds writeMu; syncing is also left alone while an fsync runs.
-type retained struct {
+type unsynced struct {
 	syncing   []byte // an fsync that covers them is under way, or failed
 	written   []byte
 	unwritten []byte // taken from the queue, and their write failed
 }
 
-// keepBuffer is the longest buffer that is used again; a burst's is left to the collector.
-const keepBuffer = 1 << 20
+// maxReusedBuffer is the longest buffer that is used again; a burst's is left to the collector.
+const maxReusedBuffer = 1 << 20
 
 // beginSync notes that the fsync to come covers what is written.
-func (r *retained) beginSync() {
+func (r *unsynced) beginSync() {
 	spare := emptied(r.syncing)
 	r.syncing = r.written
 	r.written = spare
 }
 
 // synced lets go of what the fsync covered.
-func (r *retained) synced() { r.syncing = emptied(r.syncing) }
+func (r *unsynced) synced() { r.syncing = emptied(r.syncing) }
 
 func emptied(b []byte) []byte {
-	if cap(b) > keepBuffer {
+	if cap(b) > maxReusedBuffer {
 		return nil
 	}
 	return b[:0]
 }
 
 // all returns every record in order, those that were given up without their payload.
-func (r *retained) all(void map[uint64]bool) []byte {
+func (r *unsynced) all(cancelled map[uint64]bool) []byte {
 	out := make([]byte, 0, len(r.syncing)+len(r.written)+len(r.unwritten))
 	for _, part := range [][]byte{r.syncing, r.written, r.unwritten} {
 		for len(part) > 0 {
 			size := recordHeader + int(binary.LittleEndian.Uint32(part[4:]))
-			if seq := binary.LittleEndian.Uint64(part[8:]); void[seq] {
+			if seq := binary.LittleEndian.Uint64(part[8:]); cancelled[seq] {
 				synced := binary.LittleEndian.Uint64(part[16:])
 				out = appendRecord(out, seq, synced, func(dst []byte) []byte { return dst })
 			} else {
@@ -68,9 +69,9 @@ func (r *retained) all(void map[uint64]bool) []byte {
 	return out
 }
 
-// mendNow mends a log that is down, unless that was tried a moment ago. It returns nil when record
-// seq is on disk or written after all.
-func (l *Log) mendNow(seq uint64) error {
+// tryRecover mends a log that is down, unless that was tried a moment ago. It returns nil when
+// record seq is on disk or written after all.
+func (l *Log) tryRecover(seq uint64) error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	l.writeMu.Lock()
@@ -78,24 +79,24 @@ func (l *Log) mendNow(seq uint64) error {
 	if l.written.Load() >= seq {
 		return nil
 	}
-	return l.mend(false)
+	return l.recover(false)
 }
 
-// ErrRoom means: the log has grown into the room that is left for what makes it shorter again. It stays
-// down until it is rotated.
-var ErrRoom = disk.ErrRoom
+// ErrNoSpace means: the log has grown into the room that is left for what makes it shorter again.
+// It stays down until it is rotated.
+var ErrNoSpace = disk.ErrNoSpace
 
-// mend takes a log up again that is down. The caller holds syncMu and writeMu, and has a checkpoint
-// written after that when rotating is true.
-func (l *Log) mend(rotating bool) error {
+// recover takes a log up again that is down. The caller holds syncMu and writeMu, and has a
+// checkpoint written after that when rotating is true.
+func (l *Log) recover(rotating bool) error {
 	broken := l.broken.Load()
 	if broken == nil || l.ended.Load() {
 		return l.Err()
 	}
 
 	// What every call began would fill the room before the checkpoint comes.
-	early := l.options.Now().Sub(l.tried) < mendEvery
-	if errors.Is(*broken, ErrRoom) {
+	early := l.options.Now().Sub(l.lastRecovery) < recoverInterval
+	if errors.Is(*broken, ErrNoSpace) {
 		early = !rotating
 	}
 	if early {
@@ -106,12 +107,12 @@ func (l *Log) mend(rotating bool) error {
 	// Records that nobody tried to write yet come along: their number is in between.
 	l.mu.Lock()
 	last := l.next - 1
-	l.since.unwritten = append(l.since.unwritten, l.queue...)
+	l.unsynced.unwritten = append(l.unsynced.unwritten, l.queue...)
 	l.queue = l.queue[:0]
 	l.mu.Unlock()
 
-	l.tried = l.options.Now()
-	file, err := l.open(l.synced.Load()+1, l.since.all(l.void))
+	l.lastRecovery = l.options.Now()
+	file, err := l.open(l.synced.Load()+1, l.unsynced.all(l.cancelled))
 	if err != nil {
 		// The old segment stays open: what was written there outlives the process.
 		if file != nil {
@@ -123,27 +124,27 @@ func (l *Log) mend(rotating bool) error {
 
 	_ = l.file.Close() // another segment has what it held
 	l.file = file
-	l.bytes.Add(uint64(len(l.since.unwritten)))
-	l.since = retained{}
-	clear(l.void)
+	l.bytes.Add(uint64(len(l.unsynced.unwritten)))
+	l.unsynced = unsynced{}
+	clear(l.cancelled)
 	l.written.Store(last)
 	l.synced.Store(last)
-	l.tried = time.Time{}
+	l.lastRecovery = time.Time{}
 	l.broken.Store(nil)
 	l.failed.Store(nil)
 	return nil
 }
 
-// GiveUp makes nothing of a record that an Await failed for: it will not be read back. It reports
+// Cancel makes nothing of a record that an Await failed for: it will not be read back. It reports
 // false when the record is on disk after all, which is as if the Await had not failed. A process
 // that ends before the log is mended may leave the record.
-func (l *Log) GiveUp(seq uint64) bool {
+func (l *Log) Cancel(seq uint64) bool {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	if l.synced.Load() >= seq || l.Err() == nil && l.sync() == nil {
 		return false // also one that was queued while the log was mended
 	}
-	l.void[seq] = true
+	l.cancelled[seq] = true
 	return true
 }
 

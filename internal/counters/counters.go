@@ -1,5 +1,5 @@
-// Package tally counts on hot paths: tables of counters and histograms of durations that are cheap
-// to add to and dear to read.
+// Package counters counts on hot paths: tables of counters and histograms of durations that are
+// cheap to add to and dear to read.
 //
 // A table is kept several times over, once a shard, so that cores that count at the same time do
 // not pass one cache line around. A writer takes a shard once and keeps it in its pooled object, so
@@ -8,7 +8,7 @@
 //
 // Sums over several counters are not of one moment: a reader may see a call counted in one and not
 // yet in another.
-package tally
+package counters
 
 import (
 	"sync/atomic"

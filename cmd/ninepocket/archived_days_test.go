@@ -21,9 +21,9 @@ import (
 // firstEvening is when the fake feed of these tests was built first.
 var firstEvening = time.Date(2024, 6, 20, 20, 5, 33, 0, time.UTC)
 
-// house is an operator's house: a fake feed, what is pulled of it, a store, and a book of every price
-// that was ever pulled.
-type house struct {
+// feedStore is an operator's house: a fake feed, what is pulled of it, a store, and a book of every
+// price that was ever pulled.
+type feedStore struct {
 	*operator
 	feed *feedtest.Feed
 	url  string
@@ -32,20 +32,20 @@ type house struct {
 	pulled map[string]map[int]int64
 }
 
-func newHouse(t *testing.T, groups, perGroup int) *house {
+func newFeedStore(t *testing.T, groups, perGroup int) *feedStore {
 	t.Helper()
 	f := feedtest.New(groups, perGroup, firstEvening)
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	return &house{
+	return &feedStore{
 		&operator{t, filepath.Join(dir, "store")}, f, server.URL, filepath.Join(dir, "feed"),
 		map[string]map[int]int64{},
 	}
 }
 
 // pulls runs feed pull, which must end with the code, and notes the prices that it brought.
-func (h *house) pulls(code int) (stderr string) {
+func (h *feedStore) pulls(code int) (stderr string) {
 	h.t.Helper()
 	var out, errs bytes.Buffer
 	args := []string{"feed", "pull", "tcgcsv", "--into", h.into, "--url", h.url, "--interval", "0s"}
@@ -53,13 +53,13 @@ func (h *house) pulls(code int) (stderr string) {
 		h.t.Fatalf("feed pull: exit code %d, want %d\n%s%s", got, code, &out, &errs)
 	}
 	if code == exitOK {
-		h.note()
+		h.recordPrices()
 	}
 	return errs.String()
 }
 
-// note enters what the current tree holds into the book.
-func (h *house) note() {
+// recordPrices enters what the current tree holds into the book.
+func (h *feedStore) recordPrices() {
 	h.t.Helper()
 	stamp, err := os.ReadFile(filepath.Join(h.into, "current", "last-updated.txt"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *house) note() {
 }
 
 // evening moves the feed to a day after the first, with a weather.
-func (h *house) evening(day int, w feedtest.Weather) {
+func (h *feedStore) evening(day int, w feedtest.Weather) {
 	h.feed.Rebuild(firstEvening.AddDate(0, 0, day))
 	h.feed.Set(w)
 }
@@ -92,7 +92,7 @@ func (h *house) evening(day int, w feedtest.Weather) {
 func dayName(day int) string { return firstEvening.AddDate(0, 0, day).Format(time.DateOnly) }
 
 // publishes builds on what is published and publishes.
-func (h *house) publishes(code int) (stderr string) {
+func (h *feedStore) publishes(code int) (stderr string) {
 	h.t.Helper()
 	base := "current"
 	if _, err := os.Stat(filepath.Join(h.store, "CURRENT")); err != nil {
@@ -104,7 +104,7 @@ func (h *house) publishes(code int) (stderr string) {
 }
 
 // catalog is what is published.
-func (h *house) catalog() *snapshot.Catalog {
+func (h *feedStore) catalog() *snapshot.Catalog {
 	h.t.Helper()
 	c, err := snapshot.OpenDir(h.store).Load(h.t.Context(), h.current(), nil)
 	if err != nil {
@@ -128,9 +128,9 @@ func products(c *snapshot.Catalog) map[int]int {
 	return rows
 }
 
-// holdsAll wants the history of every product to be what was pulled, to the cent, within the days
-// that a history keeps: not a price less, and not one more.
-func (h *house) holdsAll() {
+// hasAllPrices wants the history of every product to be what was pulled, to the cent, within the
+// days that a history keeps: not a price less, and not one more.
+func (h *feedStore) hasAllPrices() {
 	h.t.Helper()
 	c := h.catalog()
 	rows := products(c)
@@ -172,25 +172,25 @@ func (h *house) holdsAll() {
 }
 
 func differences(got, want map[snapshot.Day]int64) string {
-	var told []string
+	var lines []string
 	for day := range want {
 		if _, there := got[day]; !there {
-			told = append(told, day.String()+" is missing")
+			lines = append(lines, day.String()+" is missing")
 		} else if got[day] != want[day] {
-			told = append(told, fmt.Sprintf("%s is %d, want %d", day, got[day], want[day]))
+			lines = append(lines, fmt.Sprintf("%s is %d, want %d", day, got[day], want[day]))
 		}
 	}
 	for day := range got {
 		if _, there := want[day]; !there {
-			told = append(told, day.String()+" was never pulled")
+			lines = append(lines, day.String()+" was never pulled")
 		}
 	}
-	slices.Sort(told)
-	return strings.Join(told[:min(len(told), 5)], "; ")
+	slices.Sort(lines)
+	return strings.Join(lines[:min(len(lines), 5)], "; ")
 }
 
 // names are the ids and slugs of all cards and sets, by product and by set.
-func (h *house) names() map[string]string {
+func (h *feedStore) names() map[string]string {
 	h.t.Helper()
 	c := h.catalog()
 	names := map[string]string{}
@@ -204,7 +204,7 @@ func (h *house) names() map[string]string {
 }
 
 // price is the current price of a product and the day it is of, 0 without one.
-func (h *house) price(product int) (cents int64, day string) {
+func (h *feedStore) price(product int) (cents int64, day string) {
 	h.t.Helper()
 	c := h.catalog()
 	lane := c.Cards.Display[products(c)[product]]
@@ -218,7 +218,7 @@ func (h *house) price(product int) (cents int64, day string) {
 // publication to hold them all.
 func TestNoDayIsLost(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	for day := range 3 {
 		h.evening(day, feedtest.Weather{})
 		h.pulls(exitOK)
@@ -246,7 +246,7 @@ func TestNoDayIsLost(t *testing.T) {
 	h.evening(7, feedtest.Weather{})
 	h.pulls(exitOK)
 	stderr := h.publishes(exitOK)
-	h.holdsAll()
+	h.hasAllPrices()
 
 	for _, want := range []string{
 		"filled from kept day files: " + dayName(1) + " to " + dayName(4),
@@ -259,10 +259,10 @@ func TestNoDayIsLost(t *testing.T) {
 	}
 }
 
-// TestBadSetOfAKeptDay has a day refused for one set, and wants the others' prices of it.
-func TestBadSetOfAKeptDay(t *testing.T) {
+// TestBadSetOfAnArchivedDay has a day refused for one set, and wants the others' prices of it.
+func TestBadSetOfAnArchivedDay(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 12)
+	h := newFeedStore(t, 12, 12)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	h.evening(1, feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}})
@@ -278,12 +278,12 @@ func TestBadSetOfAKeptDay(t *testing.T) {
 	says(t, stderr, "filled from kept day files: "+dayName(1),
 		"68/104/prices of the kept day "+dayName(1)+" is left out: more than half of its prices",
 		"no prices of tcgcsv group 68/104 (Set D) for "+dayName(1))
-	h.holdsAll()
+	h.hasAllPrices()
 }
 
-// TestBadKeptDay has a day refused whose prices no day can have, and wants none of them in the
+// TestBadArchivedDay has a day refused whose prices no day can have, and wants none of them in the
 // history, neither that evening nor the day after.
-func TestBadKeptDay(t *testing.T) {
+func TestBadArchivedDay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
@@ -296,7 +296,7 @@ func TestBadKeptDay(t *testing.T) {
 		{"half of them so", 12, feedtest.Weather{Doubled: []string{"tcgplayer/68/"}}, "prices_moved", ""},
 		{"yesterday's", 6, feedtest.Weather{Of: firstEvening}, "repeated_feed", "not one of"},
 	} {
-		h := newHouse(t, 12, c.perGroup)
+		h := newFeedStore(t, 12, c.perGroup)
 		h.pulls(exitOK)
 		h.publishes(exitOK)
 		h.evening(1, c.weather)
@@ -309,13 +309,14 @@ func TestBadKeptDay(t *testing.T) {
 		if said := h.publishes(exitOK); !strings.Contains(said, "the kept day "+dayName(1)+" is left out: "+c.why) {
 			t.Errorf("%s: %s", c.name, said)
 		}
-		h.holdsAll()
+		h.hasAllPrices()
 	}
 }
 
-// TestGuardsOfKeptDays wants an operator who raised a guard to have it raised for days that are filled in
-// later too: each such day is left out by the guard's own limit, and kept by the raised one.
-func TestGuardsOfKeptDays(t *testing.T) {
+// TestGuardsOfArchivedDays wants an operator who raised a guard to have it raised for days that are
+// filled in later too: each such day is left out by the guard's own limit, and kept by the raised
+// one.
+func TestGuardsOfArchivedDays(t *testing.T) {
 	t.Parallel()
 	base := firstEvening
 	for _, c := range []struct {
@@ -346,7 +347,7 @@ func TestGuardsOfKeptDays(t *testing.T) {
 		},
 	} {
 		for _, raised := range []bool{false, true} {
-			h := newHouse(t, 36, 12)
+			h := newFeedStore(t, 36, 12)
 			file := h.configures("")
 			if raised {
 				file = h.configures("[guards]\n" + c.raised + "\n")
@@ -362,7 +363,7 @@ func TestGuardsOfKeptDays(t *testing.T) {
 			_, stderr := h.days(exitOK, file)
 			if raised {
 				says(t, stderr, "filled from kept day files: "+dayName(1))
-				h.holdsAll()
+				h.hasAllPrices()
 			}
 			if left := strings.Contains(stderr, " is left out: "); left == raised {
 				t.Errorf("%s, raised: %t, and a day is left out: %t: %s", c.raised, raised, left, stderr)
@@ -371,9 +372,9 @@ func TestGuardsOfKeptDays(t *testing.T) {
 	}
 }
 
-// TestDamagedKeptDay wants a day file that cannot be read to hold up no other day: it is named, with
-// what to do.
-func TestDamagedKeptDay(t *testing.T) {
+// TestDamagedArchivedDay wants a day file that cannot be read to hold up no other day: it is named,
+// with what to do.
+func TestDamagedArchivedDay(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(file string) error{
 		"half written": func(file string) error { return os.Truncate(file, 300) },
@@ -384,7 +385,7 @@ func TestDamagedKeptDay(t *testing.T) {
 		},
 		"a folder": func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
 	} {
-		h := newHouse(t, 2, 5)
+		h := newFeedStore(t, 2, 5)
 		for day := range 2 {
 			h.evening(day, feedtest.Weather{})
 			h.pulls(exitOK)
@@ -409,7 +410,7 @@ func TestDamagedKeptDay(t *testing.T) {
 				t.Errorf("%s: %q is not said: %s", name, want, said)
 			}
 		}
-		h.holdsAll()
+		h.hasAllPrices()
 	}
 }
 
@@ -417,7 +418,7 @@ func TestDamagedKeptDay(t *testing.T) {
 // found.
 func TestMissingDayIsAdded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, 5)
+	h := newFeedStore(t, 2, 5)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	h.evening(1, feedtest.Weather{})
@@ -439,7 +440,7 @@ func TestMissingDayIsAdded(t *testing.T) {
 	if code := runPlain(t, append(words, "--publish"), &out, &errs); code != exitOK {
 		t.Fatalf("%s: exit code %d: %s", words, code, &errs)
 	}
-	h.holdsAll()
+	h.hasAllPrices()
 	if strings.Contains(errs.String(), "no prices of") {
 		t.Errorf("the day is still missing: %s", &errs)
 	}
@@ -449,7 +450,7 @@ func TestMissingDayIsAdded(t *testing.T) {
 // seven days, have no point, and come back.
 func TestMissingGroup(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	names := h.names()
@@ -462,18 +463,18 @@ func TestMissingGroup(t *testing.T) {
 		h.evening(day, weather)
 		h.pulls(exitOK)
 		stderr := h.publishes(exitOK)
-		h.holdsAll()
+		h.hasAllPrices()
 
 		cents, of := h.price(lost)
-		held := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s: 6 prices of %s stand until %s",
+		carried := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s: 6 prices of %s stand until %s",
 			dayName(day), dayName(0), dayName(7))
 		if day > 7 {
 			was = 0
-			held = fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s\n", dayName(day))
+			carried = fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s\n", dayName(day))
 		} else if of != dayName(0) {
 			t.Errorf("day %d: the held price is of %s", day, of)
 		}
-		if cents != was || !strings.Contains(stderr, held) {
+		if cents != was || !strings.Contains(stderr, carried) {
 			t.Errorf("day %d: the price of the missing group is %d of %s, was %d: %s", day, cents, of, was, stderr)
 		}
 		if _, of := h.price(other); of != dayName(day) {
@@ -486,7 +487,7 @@ func TestMissingGroup(t *testing.T) {
 	if stderr := h.publishes(exitOK); strings.Contains(stderr, "group") {
 		t.Errorf("a group is missing of a whole day: %s", stderr)
 	}
-	h.holdsAll()
+	h.hasAllPrices()
 	if _, of := h.price(lost); of != dayName(10) {
 		t.Errorf("the group's price is of %s", of)
 	}
@@ -499,7 +500,7 @@ func TestMissingGroup(t *testing.T) {
 // it: its cards stay.
 func TestTreeWithoutAGroup(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	names := h.names()
@@ -533,7 +534,7 @@ func TestTreeWithoutAGroup(t *testing.T) {
 // with the next build.
 func TestGroupComesLater(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	h.evening(1, feedtest.Weather{Lost: []string{feedtest.Path(4, "prices")}})
@@ -545,7 +546,7 @@ func TestGroupComesLater(t *testing.T) {
 	h.evening(2, feedtest.Weather{})
 	h.pulls(exitOK)
 	h.publishes(exitOK)
-	h.holdsAll()
+	h.hasAllPrices()
 	if gaps := h.catalog().Gaps; len(gaps.Day) > 0 {
 		t.Errorf("gaps are left: %v of %v", gaps.Group.At(0), gaps.Day)
 	}
@@ -554,7 +555,7 @@ func TestGroupComesLater(t *testing.T) {
 // TestFirstPublication wants a first snapshot to be judged too.
 func TestFirstPublication(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 12, 6)
+	h := newFeedStore(t, 12, 6)
 	h.pulls(exitOK)
 	// The files are younger than the snapshot is said to be: every line is refused.
 	_, stderr := h.does(exitRefused, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"),
@@ -570,7 +571,7 @@ func TestFirstPublication(t *testing.T) {
 // TestFileTimes wants a build that takes the day from file times to say so.
 func TestFileTimes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 2, 3)
+	h := newFeedStore(t, 2, 3)
 	h.pulls(exitOK)
 	tree := filepath.Join(t.TempDir(), "tree")
 	if err := os.CopyFS(tree, os.DirFS(filepath.Join(h.into, "current", "tcgplayer"))); err != nil {

@@ -1,11 +1,11 @@
-// Package pace lets long work run beside requests: in bursts that nobody notices, with rests
+// Package throttle lets long work run beside requests: in bursts that nobody notices, with rests
 // between them.
 //
 // A thread that computes without a pause costs the requests beside it far more than its share of a
 // processor: until the kernel takes it off, a thread that was woken for a request waits,
 // milliseconds at a time. A lower priority does not help, because a thread that the kernel
 // schedules runs for milliseconds (docs/PERFORMANCE.md, Publications under load).
-package pace
+package throttle
 
 import "time"
 

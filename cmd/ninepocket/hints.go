@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/access/statedir"
+	"ninepocket/node"
+	"ninepocket/operate"
+	"ninepocket/snapshot"
+)
+
+// errorHint is the exit code of errors and what an operator does about them; FOLDER in it stands
+// for the directory that the command works on.
+type errorHint struct {
+	code int
+	hint string
+	errs []error
+}
+
+func hintFor(code int, hint string, errs ...error) errorHint { return errorHint{code, hint, errs} }
+
+// storeHints are for errors of a snapshot store: damage is refused, the rest failed.
+var storeHints = []errorHint{
+	// The hints are about stores.
+	hintFor(exitFailure, "", operate.ErrInput),
+	hintFor(exitFailure, "build the first snapshot without --base", operate.ErrNoBase),
+	hintFor(exitUsage, "run: ninepocket snapshot list --store FOLDER", operate.ErrBaseName),
+	hintFor(exitRefused,
+		"serve the one before and run this again: ninepocket snapshot rollback --store FOLDER; or build "+
+			"on another: ninepocket snapshot build --base previous", operate.ErrDamagedBase),
+	hintFor(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
+		snapshot.ErrDamaged),
+	hintFor(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
+	hintFor(exitFailure, "look at --store, and whether its disk is mounted; or build a first snapshot: "+
+		"ninepocket snapshot build --store FOLDER --source KIND:PATH", snapshot.ErrNoStore),
+	hintFor(exitFailure,
+		"run this as the user that the store belongs to, or give FOLDER back to that one (chown -R), and "+
+			"the folders above it their permissions", fs.ErrPermission),
+	hintFor(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
+		snapshot.ErrNoCurrent),
+	hintFor(exitFailure, "run: ninepocket snapshot list --store FOLDER",
+		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotHeld),
+	hintFor(exitFailure, "--store wants the folder of a store", syscall.ENOTDIR, syscall.EISDIR),
+}
+
+// stateHints are for errors of a state directory.
+var stateHints = []errorHint{
+	hintFor(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchKey),
+	hintFor(exitFailure,
+		"the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
+		keys.ErrPlanDiffers),
+	hintFor(exitFailure,
+		"credits belong to the tenant: add --change-plan to change them for all of its preview keys, or "+
+			"leave --credits out", keys.ErrCreditsDiffer),
+	hintFor(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
+		"ninepocket ...; nothing was changed", statedir.ErrOwner),
+	hintFor(exitFailure,
+		"give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
+			"the state directory is as it was", state.ErrCopy),
+	hintFor(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
+		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", keys.ErrNoFile),
+	hintFor(exitFailure,
+		"run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
+			"the folders above it their permissions", fs.ErrPermission),
+	hintFor(exitFailure, "give --control instead of --state", keys.ErrShared),
+	hintFor(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
+		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
+		"last good ones", keys.ErrGone),
+	hintFor(exitRefused, "if keys.json was edited on purpose, stop the server and run: ninepocket state repair "+
+		"--accept-keys --state FOLDER; else restore it from a copy; a running server goes on with the last good one",
+		keys.ErrEdited),
+	hintFor(exitRefused,
+		"restore keys.json from a copy, or mend what was edited in it; without one, stop the server, move "+
+			"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create keys; a running "+
+			"server goes on with the last good ones", keys.ErrDamaged),
+	hintFor(exitRefused,
+		"restore the file incarnation from a copy of FOLDER: without it what this machine reported to the "+
+			"fleet would be counted twice", statedir.ErrIncarnation),
+	hintFor(exitNotReady, "run: ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free",
+		node.ErrNoKeys),
+	hintFor(exitRefused,
+		"run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
+			"ninepocket state repair --state FOLDER", access.ErrCorrupt),
+	hintFor(exitFailure,
+		"a server runs on this directory, or another command holds it: one state directory serves one "+
+			"process", statedir.ErrLocked),
+	hintFor(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchTenant),
+	hintFor(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
+}
+
+// diskHints are for what can happen to any folder. Most of it ends some time.
+var diskHints = []errorHint{
+	hintFor(exitFailure, "make room on the disk of FOLDER", syscall.ENOSPC, syscall.EDQUOT),
+	hintFor(exitFailure, "the disk of FOLDER is mounted read-only", syscall.EROFS),
+	hintFor(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
+	hintFor(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
+	hintFor(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
+	hintFor(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", keys.ErrHang,
+		syscall.ESTALE, syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
+	hintFor(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
+}
+
+// portHints are for addresses that cannot be listened on.
+var portHints = []errorHint{
+	hintFor(exitFailure, "another program holds the port; port 0 picks a free one", syscall.EADDRINUSE),
+	hintFor(exitFailure, "no interface of this machine has the address, or none has it yet", syscall.EADDRNOTAVAIL),
+	hintFor(exitFailure, "a port below 1024 wants the capability CAP_NET_BIND_SERVICE", fs.ErrPermission),
+}
+
+// isAny reports whether an error is one of several.
+func isAny(err error, several ...error) bool {
+	return slices.ContainsFunc(several, func(known error) bool { return errors.Is(err, known) })
+}
+
+// withHint gives an error the remedy that it has, if any; a failure has its own.
+func withHint(err error, hints []errorHint, folder string) error {
+	if _, known := errors.AsType[*exitError](err); known || err == nil {
+		return err
+	}
+
+	code, hint := findHint(err, hints, folder)
+	return fail(code, hint, err)
+}
+
+// findHint finds the remedy of an error; the hint is "" when nobody knows one.
+func findHint(err error, hints []errorHint, folder string) (code int, hint string) {
+	// A full disk is behind many errors, some of which have a better hint.
+	for _, known := range slices.Concat(hints, diskHints) {
+		if isAny(err, known.errs...) {
+			return known.code, strings.ReplaceAll(known.hint, "FOLDER", folder)
+		}
+	}
+	return exitFailure, ""
+}
+
+// hintOf is the hint that an error has already.
+func hintOf(err error) string {
+	if known, ok := errors.AsType[*exitError](err); ok {
+		return known.hint
+	}
+	return ""
+}
+
+// unreadable reports whether the file of the configuration is there and could not be read, and what
+// to do about it. It is no mistake of the file then.
+func unreadable(err error) (hint string, is bool) {
+	failed, is := errors.AsType[*fs.PathError](err)
+	if !is || errors.Is(err, fs.ErrNotExist) {
+		return "", false
+	}
+	_, hint = findHint(err, nil, failed.Path)
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "let the user that runs this read " + failed.Path
+	}
+	return hint, hint != ""
+}
+
+// folderFlags are what every command takes that works on a store or on a state directory.
+type folderFlags struct {
+	folder string
+	asJSON bool
+}
+
+// add adds the flags to a command, and the remedies to what it fails with.
+func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []errorHint) *cobra.Command {
+	cmd.Flags().StringVar(&flags.folder, name, "", help)
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	require(cmd, name)
+
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withHint(run(cmd, args), hints, flags.folder)
+	}
+	return cmd
+}
+
+// storeFlags are the flags of the snapshot commands.
+type storeFlags struct{ folderFlags }
+
+func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
+	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeHints)
+}
+
+// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
+// empty store. The arguments of such commands are snapshots, whose ids they get.
+func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := flags.dir().Exists(); err != nil {
+			return err
+		}
+
+		ids := make([]string, len(args))
+		for i, given := range args {
+			var err error
+			ids[i], err = operate.Resolve(flags.folder, given)
+			if err != nil {
+				return err
+			}
+		}
+		return run(cmd, ids)
+	}
+	return flags.add(cmd)
+}
+
+func (flags *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(flags.folder) }
+
+// stateFlags are the flags of the commands that read or change a state directory.
+type stateFlags struct{ folderFlags }
+
+func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
+	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server", stateHints)
+}
+
+// require marks flags as required.
+func require(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			// The flag was not defined: a mistake in the command.
+			panic(err)
+		}
+	}
+}

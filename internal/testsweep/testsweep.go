@@ -1,0 +1,33 @@
+// Package testsweep tells tests how much of a long sweep to do.
+//
+// A sweep over a whole real catalog takes a minute or more under the race detector, and nothing in
+// it runs side by side. So make test does a sample of it, and make whole does all of it without the
+// race detector.
+package testsweep
+
+import (
+	"os"
+	"testing"
+)
+
+// variable is set to whole to do each sweep in full.
+const variable = "TEST_DEPTH"
+
+// Full says whether sweeps are done in full.
+func Full() bool { return os.Getenv(variable) == "whole" }
+
+// Stride is the stride of a sweep: 1 when sweeps are done in full, else n.
+func Stride(n int) int {
+	if Full() {
+		return 1
+	}
+	return n
+}
+
+// OnlyFull skips a test that cannot be sampled, because most of its time goes into what it reads.
+func OnlyFull(tb testing.TB) {
+	tb.Helper()
+	if !Full() {
+		tb.Skip("skipped: a sweep that make whole does")
+	}
+}
