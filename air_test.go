@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	widestLine  = 120 // columns; a tab is four
-	widestProse = 100 // characters of a line of prose in a document
-	airlessBody = 15  // a body of more lines is more than one step
+	maxColumns    = 120 // columns; a tab is four
+	maxProseChars = 100 // characters of a line of prose in a document
+	airlessBody   = 15  // a body of more lines is more than one step
 )
 
 // explained marks a line on which a form that this test looks for is the better one, and says why.
@@ -109,8 +109,8 @@ func passedOver(folder string) bool {
 func (p *page) checkLine(t *testing.T, row int, line string) {
 	t.Helper()
 	columns := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
-	if columns > widestLine && !explained.MatchString(line) {
-		t.Errorf("%s:%d: %d columns, more than %d", p.name, row, columns, widestLine)
+	if columns > maxColumns && !explained.MatchString(line) {
+		t.Errorf("%s:%d: %d columns, more than %d", p.name, row, columns, maxColumns)
 	}
 
 	// The test itself has to name them.
@@ -132,11 +132,11 @@ func (p *page) checkNode(t *testing.T, n ast.Node) {
 		}
 	case *ast.IfStmt:
 		if assignsOuter(n.Init) {
-			p.form(t, n.Pos(), "the init of an if changes a variable from outside: give it a line")
+			p.reportLayout(t, n.Pos(), "the init of an if changes a variable from outside: give it a line")
 		}
 	case *ast.AssignStmt:
 		if len(n.Lhs) > 1 && len(n.Lhs) == len(n.Rhs) {
-			p.form(t, n.Pos(), "two things are assigned at once: give each a line")
+			p.reportLayout(t, n.Pos(), "two things are assigned at once: give each a line")
 		}
 	}
 }
@@ -155,11 +155,11 @@ func (p *page) checkBody(t *testing.T, f *ast.FuncDecl) {
 			return
 		}
 	}
-	p.form(t, f.Pos(), f.Name.Name+" has more than 15 lines and no paragraph")
+	p.reportLayout(t, f.Pos(), f.Name.Name+" has more than 15 lines and no paragraph")
 }
 
-// form refuses a form where the line does not say why it stands.
-func (p *page) form(t *testing.T, at token.Pos, why string) {
+// reportLayout refuses a form where the line does not say why it stands.
+func (p *page) reportLayout(t *testing.T, at token.Pos, why string) {
 	t.Helper()
 	row := p.fset.Position(at).Line
 	if !explained.MatchString(p.lines[row-1]) {
@@ -201,8 +201,8 @@ func TestProse(t *testing.T) {
 			table := strings.HasPrefix(trimmed, "|")
 			code := fenced || strings.HasPrefix(trimmed, "`") && strings.Count(trimmed, "`") == 2
 			prose := !table && !code && strings.Contains(trimmed, " ")
-			if prose && utf8.RuneCountInString(line) > widestProse {
-				t.Errorf("%s:%d: a line of prose has more than %d characters", name, row+1, widestProse)
+			if prose && utf8.RuneCountInString(line) > maxProseChars {
+				t.Errorf("%s:%d: a line of prose has more than %d characters", name, row+1, maxProseChars)
 			}
 		}
 	}

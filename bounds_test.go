@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// mostMethods is what a type may have, with those that embedded types lend it: one with more is
+	// maxMethods is what a type may have, with those that embedded types lend it: one with more is
 	// a room that everything is put into.
-	mostMethods = 50
-	// mostFiles is what a folder may hold of files that a person wrote, tests apart: they are seen
+	maxMethods = 50
+	// maxFiles is what a folder may hold of files that a person wrote, tests apart: they are seen
 	// at one look.
-	mostFiles = 25
-	// leastComments is the share of lines in bodies that say why a step is there.
-	leastComments = 0.03
+	maxFiles = 25
+	// minCommentShare is the share of lines in bodies that say why a step is there.
+	minCommentShare = 0.03
 )
 
 // isProduct reports whether a file is a part of the product: neither a test, a kit for tests, nor
@@ -139,25 +139,25 @@ func promoted(sets map[string]*typeMethods, name string, into map[string]bool) {
 	}
 }
 
-func TestTypesHaveFewMethods(t *testing.T) {
+func TestMaxMethods(t *testing.T) {
 	sets := methodSets(t)
-	most := 0
+	largest := 0
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		methods := map[string]bool{}
 		promoted(sets, name, methods)
-		most = max(most, len(methods))
-		if len(methods) > mostMethods {
+		largest = max(largest, len(methods))
+		if len(methods) > maxMethods {
 			t.Errorf("%s has %d methods with those of what it embeds, more than %d: divide it where a part has a "+
-				"meaning of its own", name, len(methods), mostMethods)
+				"meaning of its own", name, len(methods), maxMethods)
 		}
 	}
-	t.Logf("the largest type has %d methods", most)
-	if most < 20 || len(sets) < 100 {
-		t.Errorf("methods are not counted: %d types, the largest has %d", len(sets), most)
+	t.Logf("the largest type has %d methods", largest)
+	if largest < 20 || len(sets) < 100 {
+		t.Errorf("methods are not counted: %d types, the largest has %d", len(sets), largest)
 	}
 }
 
-func TestFoldersHaveFewFiles(t *testing.T) {
+func TestMaxFiles(t *testing.T) {
 	files := map[string]int{}
 	for _, file := range sources(t) {
 		if file.folder != "." && !file.isTest() && !ast.IsGenerated(file.File) {
@@ -165,9 +165,9 @@ func TestFoldersHaveFewFiles(t *testing.T) {
 		}
 	}
 	for folder, n := range files {
-		if n > mostFiles {
+		if n > maxFiles {
 			t.Errorf("%s has %d files, more than %d: open a room where a part has a meaning of its own", folder, n,
-				mostFiles)
+				maxFiles)
 		}
 	}
 }
@@ -241,8 +241,8 @@ func TestBodiesSayWhy(t *testing.T) {
 
 	share := float64(comments) / float64(lines)
 	t.Logf("%d of %d lines in bodies are comments: %.2f %%", comments, lines, 100*share)
-	if share < leastComments || lines < 10_000 {
-		t.Errorf("%d of %d lines in bodies say why, less than %.1f %%", comments, lines, 100*leastComments)
+	if share < minCommentShare || lines < 10_000 {
+		t.Errorf("%d of %d lines in bodies say why, less than %.1f %%", comments, lines, 100*minCommentShare)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 const (
 	module       = "ninepocket"
-	longestLines = 650
+	maxFileLines = 650
 )
 
 // mayImport is the house: which of our packages each of our packages may import. Imports point one way, from the
@@ -420,9 +420,9 @@ func TestLayerFault(t *testing.T) {
 
 func TestProductionFilesAreShort(t *testing.T) {
 	for _, file := range sources(t) {
-		if !file.isTest() && !ast.IsGenerated(file.File) && file.lines > longestLines {
+		if !file.isTest() && !ast.IsGenerated(file.File) && file.lines > maxFileLines {
 			t.Errorf("%s has %d lines, more than %d: split it by resource (card, set, price), never by kind",
-				file.path, file.lines, longestLines)
+				file.path, file.lines, maxFileLines)
 		}
 	}
 }

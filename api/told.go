@@ -10,7 +10,7 @@ const maxTold = 512
 
 // noteNames are the kinds of notes as the header spells them.
 var noteNames = map[index.NoteKind]string{
-	index.Dropped: "left-out", index.Replaced: "read-as", index.Corrected: "respelt", index.Missing: "missing",
+	index.Dropped: "left-out", index.Replaced: "read-as", index.Corrected: "corrected", index.Missing: "missing",
 	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
 }
 
@@ -32,18 +32,18 @@ func (r *Request) tell(out *Reply, q *index.Query, found *engine.Found) {
 
 // tellSets notes the sets that a misspelt name, "" for none, was taken for, or those whose names are
 // most like one that no set has.
-func (out *Reply) tellSets(v *engine.View, ref string, read func(ref string) (sets []uint32, respelt bool)) {
+func (out *Reply) tellSets(v *engine.View, ref string, read func(ref string) (sets []uint32, corrected bool)) {
 	if ref == "" {
 		return
 	}
 
 	note := noteNames[index.Corrected]
-	sets, respelt := read(ref)
+	sets, corrected := read(ref)
 	switch {
 	case len(sets) == 0:
 		note = "nearest-set"
 		sets = v.Index.SetNames().Nearest(ref)
-	case !respelt:
+	case !corrected:
 		return
 	}
 

@@ -53,7 +53,7 @@ func TestSetsTold(t *testing.T) {
 		at := slices.IndexFunc(all, func(op *Operation) bool { return op.Path == path && op.Surface == keys.Live })
 		for ref, want := range map[string]string{
 			"evolving+skies":      "",
-			"evolving+skys":       `respelt;q="evolving skys";as="SWSH07: Evolving Skies"`,
+			"evolving+skys":       `corrected;q="evolving skys";as="SWSH07: Evolving Skies"`,
 			"evolving+sky+boxers": `nearest-set;q="evolving sky boxers";as="SWSH07: Evolving Skies"`,
 		} {
 			out, fault := run(service, view, all[at], ask{query: query + ref})
@@ -68,8 +68,8 @@ func TestSetsTold(t *testing.T) {
 }
 
 func TestAppendNote(t *testing.T) {
-	got := string(appendNote([]byte("x"), "respelt", `a"b\c`, "é 5%"))
-	if want := `x, respelt;q="a\"b\\c";as="%C3%A9 5%25"`; got != want {
+	got := string(appendNote([]byte("x"), "corrected", `a"b\c`, "é 5%"))
+	if want := `x, corrected;q="a\"b\\c";as="%C3%A9 5%25"`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 

@@ -227,7 +227,7 @@ func (f *LoadFigures) ask(view *engine.View) {
 		var all []time.Duration
 		for _, word := range words {
 			q := respell(word)
-			all = append(all, least(func() { find(q) }))
+			all = append(all, minTime(func() { find(q) }))
 		}
 		return all
 	}
@@ -248,7 +248,7 @@ func (f *LoadFigures) ask(view *engine.View) {
 	q := index.Query{Filter: index.NoFilter, Sort: index.PriceAsc}
 	q.Min = 100
 	q.Max = 2000
-	f.Filter = least(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
+	f.Filter = minTime(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
 
 	n := view.Catalog.Cards.ID.Len()
 
@@ -269,18 +269,18 @@ func (f *LoadFigures) ask(view *engine.View) {
 			}
 		}
 	}
-	f.Cards200 = least(gather(ids, view.Detail))
-	f.Prices100 = least(gather(ids[:100], view.Entry))
-	f.CardOf = least(gather(ids, func(int) []byte { return nil })) / 200
-	f.HistoryYear = least(func() { body = view.AppendHistory(body[:0], n/3, 365, "") })
+	f.Cards200 = minTime(gather(ids, view.Detail))
+	f.Prices100 = minTime(gather(ids[:100], view.Entry))
+	f.CardOf = minTime(gather(ids, func(int) []byte { return nil })) / 200
+	f.HistoryYear = minTime(func() { body = view.AppendHistory(body[:0], n/3, 365, "") })
 }
 
 // vocabulary are words of card names with some letters, spread over the catalog.
-func vocabulary(view *engine.View, letters, most int) []string {
+func vocabulary(view *engine.View, letters, limit int) []string {
 	var all []string
 	seen := map[string]bool{}
 	n := view.Catalog.Cards.Name.Len()
-	for i := 0; i < n && len(all) < most; i += max(n/5000, 1) {
+	for i := 0; i < n && len(all) < limit; i += max(n/5000, 1) {
 		for word := range strings.FieldsSeq(view.Catalog.Cards.Name.At(i)) {
 			word = strings.ToLower(word)
 			if len(word) >= letters && isASCII(word) && !strings.ContainsAny(word, "-'.()&") && !seen[word] {
@@ -292,8 +292,8 @@ func vocabulary(view *engine.View, letters, most int) []string {
 	return all
 }
 
-// least is the least time that f took in a few runs of about a millisecond.
-func least(f func()) time.Duration {
+// minCost is the least time that f took in a few runs of about a millisecond.
+func minTime(f func()) time.Duration {
 	f()
 	best := time.Duration(1<<63 - 1)
 	for range 5 {

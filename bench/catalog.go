@@ -133,7 +133,7 @@ func (s *sample) readSelections(address string) error {
 
 // getJSON asks for a path and decodes a success.
 func getJSON(address, target, key string, into any) error {
-	a, err := askOnce(address, spell(http.MethodGet, target, key, ""))
+	a, err := askOnce(address, encode(http.MethodGet, target, key, ""))
 	if err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func getJSON(address, target, key string, into any) error {
 	return nil
 }
 
-// spell writes an HTTP request. Headers are whole lines.
-func spell(method, target, key, body string, headers ...string) []byte {
+// encode writes an HTTP request. Headers are whole lines.
+func encode(method, target, key, body string, headers ...string) []byte {
 	var w strings.Builder
 	fmt.Fprintf(&w, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ninepocket-bench\r\nAccept: */*\r\n"+
 		"X-API-Key: %s\r\n", method, target, key)

@@ -42,13 +42,13 @@ type conn struct {
 	start, end int // of what was read and not yet taken
 }
 
-// patience bounds every wait for an answer, so that a server that hangs ends a measurement as an
-// error.
-const patience = 30 * time.Second
+// answerTimeout bounds every wait for an answer, so that a server that hangs ends a measurement as
+// an error.
+const answerTimeout = 30 * time.Second
 
 func dial(address string) (*conn, error) {
 	// A server that does not answer must not hold up the whole measurement.
-	c, err := net.DialTimeout("tcp", address, patience)
+	c, err := net.DialTimeout("tcp", address, answerTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the server at %s: %w", address, err)
 	}
@@ -165,7 +165,7 @@ func (c *conn) fill(n int) error {
 
 // ask sends one request and waits for its answer.
 func (c *conn) ask(request []byte) (answer, error) {
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return answer{}, err
 	}
 	if _, err := c.Write(request); err != nil {

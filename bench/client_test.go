@@ -141,7 +141,7 @@ func TestCPUTime(t *testing.T) {
 	defer child.Wait()
 	defer child.Process.Kill()
 
-	if all := family(os.Getpid()); len(all) < 2 || all[0] != os.Getpid() {
+	if all := processTree(os.Getpid()); len(all) < 2 || all[0] != os.Getpid() {
 		t.Errorf("the family of this process is %v, want the child %d among it", all, child.Process.Pid)
 	}
 	if now, peak := memory(os.Getpid()); now <= 0 || peak < now/2 {

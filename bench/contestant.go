@@ -39,8 +39,8 @@ func (c *contestant) address(operation string) (string, bool) {
 	return a, ok
 }
 
-// startTime is how long a server may take to come up: an import into a database is part of it.
-const startTime = 10 * time.Minute
+// startTimeout is how long a server may take to come up: an import into a database is part of it.
+const startTimeout = 10 * time.Minute
 
 // start runs a command that writes the ready file and waits for that.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
@@ -62,17 +62,18 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 	}()
 
 	// An import into a database is part of coming up, so this may take minutes.
-	wait, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("cannot start %s within %v", name, startTime))
+	wait, cancel := context.WithTimeoutCause(ctx, startTimeout,
+		fmt.Errorf("cannot start %s within %v", name, startTimeout))
 	defer cancel()
-	told, err := await(wait, ready, c.ended)
+	announced, err := await(wait, ready, c.ended)
 	if err != nil {
 		c.stop()
 		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
 	}
 
-	c.addresses = told.Addresses
-	if told.API != "" {
-		c.api, err = addressOf(told.API)
+	c.addresses = announced.Addresses
+	if announced.API != "" {
+		c.api, err = addressOf(announced.API)
 		if err != nil {
 			c.stop()
 			return nil, err
@@ -108,12 +109,12 @@ var errNoCPU = errors.New("its CPU time is not known: give --admin")
 // cpu is the CPU time that the server has used so far.
 func (c *contestant) cpu() (time.Duration, error) {
 	if c.process == nil {
-		return c.cpuTold()
+		return c.cpuFromMetrics()
 	}
 
 	var total time.Duration
 	// A database has processes of its own, which count.
-	for i, pid := range family(c.process.Process.Pid) {
+	for i, pid := range processTree(c.process.Process.Pid) {
 		used, err := cpuTime(pid)
 		if err != nil && i == 0 {
 			// A descendant may end meanwhile, the server not.
@@ -124,8 +125,8 @@ func (c *contestant) cpu() (time.Duration, error) {
 	return total, nil
 }
 
-// cpuTold reads the CPU time from the server's own metrics.
-func (c *contestant) cpuTold() (time.Duration, error) {
+// cpuFromMetrics reads the CPU time from the server's own metrics.
+func (c *contestant) cpuFromMetrics() (time.Duration, error) {
 	seconds, err := c.metric("process_cpu_seconds_total")
 	return time.Duration(seconds * float64(time.Second)), err
 }
@@ -136,7 +137,7 @@ func (c *contestant) metric(name string) (float64, error) {
 		return 0, errNoCPU
 	}
 
-	client := http.Client{Timeout: patience}
+	client := http.Client{Timeout: answerTimeout}
 	response, err := client.Get("http://" + c.admin + "/metrics")
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the metrics of %s: %w", c.name, err)
@@ -163,15 +164,15 @@ func (c *contestant) memory() int64 {
 	}
 
 	var total int64
-	for _, pid := range family(c.process.Process.Pid) {
+	for _, pid := range processTree(c.process.Process.Pid) {
 		now, _ := memory(pid)
 		total += now
 	}
 	return total
 }
 
-// household is the folder in which a measurement makes its store and keys and starts its servers.
-type household struct {
+// workspace is the folder in which a measurement makes its store and keys and starts its servers.
+type workspace struct {
 	folder string
 	self   []string // the command line that does a Task, without the task
 	serve  []string // the command line of serve, without its flags
@@ -180,13 +181,13 @@ type household struct {
 	log    io.Writer
 }
 
-func (h *household) path(name string) string { return filepath.Join(h.folder, name) }
+func (h *workspace) path(name string) string { return filepath.Join(h.folder, name) }
 
-// note tells the user what goes on; it is best effort.
-func (h *household) note(format string, a ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", a...) }
+// logf tells the user what goes on; it is best effort.
+func (h *workspace) logf(format string, a ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", a...) }
 
-// found makes the store, unless one is given, and the keys.
-func (h *household) found(ctx context.Context, o *Options, snapshots int) error {
+// setUp makes the store, unless one is given, and the keys.
+func (h *workspace) setUp(ctx context.Context, o *Options, snapshots int) error {
 	var err error
 	h.keys, err = writeKeys(h.path("state"), h.path("bench.toml"))
 	if err != nil {
@@ -196,8 +197,8 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 		return nil
 	}
 
-	h.note("building %d cards with %d days of history", o.Cards, o.Days)
-	text, err := h.do(ctx, Task{
+	h.logf("building %d cards with %d days of history", o.Cards, o.Days)
+	text, err := h.exec(ctx, Task{
 		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
 		Snapshots: snapshots,
 	})
@@ -207,8 +208,8 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 	return json.Unmarshal(text, &h.built)
 }
 
-// do runs a task to its end and returns what it printed.
-func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
+// exec runs a task to its end and returns what it printed.
+func (h *workspace) exec(ctx context.Context, t Task) ([]byte, error) {
 	arguments := append(slices.Clip(h.self[1:]), t.Text())
 	command := exec.CommandContext(ctx, h.self[0], arguments...) //nolint:gosec // ourselves
 	// A measurement that is killed leaves no servers behind.
@@ -223,13 +224,13 @@ func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
 }
 
 // startTask starts a server that is a task.
-func (h *household) startTask(ctx context.Context, name string, t Task) (*contestant, error) {
+func (h *workspace) startTask(ctx context.Context, name string, t Task) (*contestant, error) {
 	t.Ready = h.path(name + ".ready")
 	return start(ctx, name, append(slices.Clip(h.self), t.Text()), t.Ready)
 }
 
 // startServe starts the program's own serve on the store.
-func (h *household) startServe(ctx context.Context, store string) (*contestant, error) {
+func (h *workspace) startServe(ctx context.Context, store string) (*contestant, error) {
 	ready := h.path("serve.ready")
 	c, err := start(ctx, full, append(slices.Clip(h.serve),
 		"--store", store, "--state", h.path("state"), "--config", h.path("bench.toml"),
@@ -238,13 +239,13 @@ func (h *household) startServe(ctx context.Context, store string) (*contestant, 
 		return nil, err
 	}
 
-	var told struct{ Admin string }
+	var announced struct{ Admin string }
 	text, err := os.ReadFile(ready)
 	if err == nil {
-		err = json.Unmarshal(text, &told)
+		err = json.Unmarshal(text, &announced)
 	}
 	if err == nil {
-		c.admin, err = addressOf(told.Admin)
+		c.admin, err = addressOf(announced.Admin)
 	}
 	if err != nil {
 		c.stop()

@@ -26,8 +26,8 @@ const (
 	bareBody = "body"       // bare fasthttp with equal bodies
 )
 
-// besides are the servers that can be measured beside it.
-var besides = []string{bareSame, bareBody, inMemory}
+// extraServers are the servers that can be measured beside it.
+var extraServers = []string{bareSame, bareBody, inMemory}
 
 // Options of a run; zero values mean the defaults.
 type Options struct {
@@ -106,9 +106,9 @@ func (o *Options) Validate() error {
 	o.setDefaults()
 	var problems []error
 	for _, name := range o.Beside {
-		if !slices.Contains(besides, name) {
+		if !slices.Contains(extraServers, name) {
 			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name,
-				strings.Join(besides, ", ")))
+				strings.Join(extraServers, ", ")))
 		}
 	}
 
@@ -160,7 +160,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	// A server that was measured before still knows the idempotency keys of that time.
 	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
 	// Every server is stopped, whatever happens from here on.
-	run := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
+	run := &run{o: &o, workspace: workspace{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
 	defer run.stop()
 	if err := run.open(ctx); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 
 // run is one measurement under way.
 type run struct {
-	household
+	workspace
 	o           *Options
 	contestants []*contestant
 	operations  []Operation
@@ -234,7 +234,7 @@ func (r *run) open(ctx context.Context) error {
 		if command == nil {
 			continue
 		}
-		r.note("starting %s", rival.Name)
+		r.logf("starting %s", rival.Name)
 		c, err := start(ctx, rival.Name, command, t.Ready)
 		if err != nil {
 			return err
@@ -254,7 +254,7 @@ func (r *run) store() string {
 // openMeasured finds the running server, or builds a catalog and serves it.
 func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
 	if r.o.URL == "" {
-		if err := r.found(ctx, r.o, 1); err != nil {
+		if err := r.setUp(ctx, r.o, 1); err != nil {
 			return nil, err
 		}
 		return r.startServe(ctx, r.store())
@@ -294,7 +294,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	report := r.newReport()
 	for i := range r.operations {
 		op := &r.operations[i]
-		r.note("%d of %d: %s", i+1, len(r.operations), op.Name)
+		r.logf("%d of %d: %s", i+1, len(r.operations), op.Name)
 		var able []*contestant
 		for _, c := range r.contestants {
 			ok, err := c.answers(op)
@@ -497,7 +497,7 @@ func (t *turns) take() []byte {
 // loop drives one connection until a time, once at least.
 func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.Time) error {
 	// A server that hangs ends the measurement as an error.
-	if err := link.SetDeadline(until.Add(patience)); err != nil {
+	if err := link.SetDeadline(until.Add(answerTimeout)); err != nil {
 		return err
 	}
 

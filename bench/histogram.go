@@ -10,7 +10,7 @@ import (
 type Histogram struct {
 	counts [64 << subBits]uint64
 	n      uint64
-	most   time.Duration
+	max    time.Duration
 }
 
 // subBits is how many bits below the leading one tell buckets apart.
@@ -21,7 +21,7 @@ func (h *Histogram) Add(d time.Duration) {
 	d = max(d, 0)
 	h.counts[bucket(uint64(d))]++
 	h.n++
-	h.most = max(h.most, d)
+	h.max = max(h.max, d)
 }
 
 // Merge adds what another histogram counted.
@@ -30,14 +30,14 @@ func (h *Histogram) Merge(other *Histogram) {
 		h.counts[i] += n
 	}
 	h.n += other.n
-	h.most = max(h.most, other.most)
+	h.max = max(h.max, other.max)
 }
 
 // Len is how many durations were counted.
 func (h *Histogram) Len() uint64 { return h.n }
 
 // Max is the longest duration, exactly.
-func (h *Histogram) Max() time.Duration { return h.most }
+func (h *Histogram) Max() time.Duration { return h.max }
 
 // Quantile is the duration that a share q of all counted ones do not exceed, 0 of an empty
 // histogram.
@@ -47,10 +47,10 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	for i, n := range &h.counts {
 		seen += n
 		if seen >= want {
-			return min(time.Duration(upper(i)), h.most)
+			return min(time.Duration(upper(i)), h.max)
 		}
 	}
-	return h.most
+	return h.max
 }
 
 // bucket is the number of the bucket of a value: values below 64 have one each, every later power

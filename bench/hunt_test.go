@@ -20,8 +20,8 @@ import (
 // worstLegal is what the worst legal request may cost in CPU time.
 const worstLegal = 10 * time.Millisecond
 
-// glance is how long a request is measured at first sight.
-const glance = 10 * time.Millisecond
+// firstSpan is how long a request is measured at first sight.
+const firstSpan = 10 * time.Millisecond
 
 // huntWorlds are as worlds are, but remember no pages of searches: every request costs what it
 // costs when it is new.
@@ -34,13 +34,13 @@ var huntWorlds = map[int]func() (*world, error){
 // keep the answers.
 type huntConn struct {
 	replayConn
-	rest []byte // of the request, not yet read
-	keep bool
-	kept []byte
+	rest     []byte // of the request, not yet read
+	capture  bool
+	captured []byte
 }
 
-func newHuntConn(request []byte, keep bool) *huntConn {
-	return &huntConn{replayConn: replayConn{turns: newTurns(repeated(request), 0), left: 1}, keep: keep}
+func newHuntConn(request []byte, capture bool) *huntConn {
+	return &huntConn{replayConn: replayConn{turns: newTurns(repeated(request), 0), left: 1}, capture: capture}
 }
 
 func (c *huntConn) Read(p []byte) (int, error) {
@@ -58,14 +58,14 @@ func (c *huntConn) Read(p []byte) (int, error) {
 }
 
 func (c *huntConn) Write(p []byte) (int, error) {
-	if c.keep {
-		c.kept = append(c.kept, p...)
+	if c.capture {
+		c.captured = append(c.captured, p...)
 	}
 	return c.replayConn.Write(p)
 }
 
-// trophy is a request with what it costs.
-type trophy struct {
+// huntResult is a request with what it costs.
+type huntResult struct {
 	operation string
 	values    []string
 	request   []byte
@@ -75,10 +75,10 @@ type trophy struct {
 // hunter looks for the dearest requests: the best of an operation are mutated, and what is dearer
 // takes their place.
 type hunter struct {
-	random *rand.Rand
-	serve  func(net.Conn) error
-	forget func() // what earlier requests left in memory
-	cost   func(request []byte, span time.Duration) (time.Duration, error)
+	random     *rand.Rand
+	serve      func(net.Conn) error
+	clearCache func() // what earlier requests left in memory
+	cost       func(request []byte, span time.Duration) (time.Duration, error)
 }
 
 // repeated makes an operation of one request.
@@ -98,11 +98,11 @@ func (h *hunter) ask(request []byte) ([]byte, error) {
 	if err := h.serve(c); err != nil && c.good == 0 {
 		return nil, fmt.Errorf("cannot serve %.300q: %w", request, err)
 	}
-	if c.good != 1 || bytes.Contains(c.kept, []byte(`"isError":true`)) ||
-		bytes.Contains(c.kept, []byte(`"error":{"code":-`)) {
-		return nil, fmt.Errorf("the request %.1000q is answered with %.600q", request, c.kept)
+	if c.good != 1 || bytes.Contains(c.captured, []byte(`"isError":true`)) ||
+		bytes.Contains(c.captured, []byte(`"error":{"code":-`)) {
+		return nil, fmt.Errorf("the request %.1000q is answered with %.600q", request, c.captured)
 	}
-	return c.kept, nil
+	return c.captured, nil
 }
 
 // cpu is the CPU time of a request. It is the whole process's, with the garbage collector's share.
@@ -116,7 +116,7 @@ func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) 
 	}
 
 	for times := time.Duration(1); ; times++ {
-		h.forget()
+		h.clearCache()
 		c := newHuntConn(request, false)
 		if err := h.serve(c); err != nil && c.good == 0 {
 			return 0, err
@@ -130,8 +130,8 @@ func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) 
 	}
 }
 
-// least is the least of three means: what other programs do to the processor's caches only adds.
-func (h *hunter) least(request []byte, span time.Duration) (time.Duration, error) {
+// minCost is the least of three means: what other programs do to the processor's caches only adds.
+func (h *hunter) minCost(request []byte, span time.Duration) (time.Duration, error) {
 	var best time.Duration
 	for i := range 3 {
 		cost, err := h.cost(request, span)
@@ -147,16 +147,16 @@ func (h *hunter) least(request []byte, span time.Duration) (time.Duration, error
 
 var cursorIn = regexp.MustCompile(`"next_cursor":"([^"]+)"`)
 
-// shoot spells a request, follows its pages and measures it. One that is cheaper than enough at
+// evaluate spells a request, follows its pages and measures it. One that is cheaper than enough at
 // first sight is not measured again.
-func (h *hunter) shoot(q *quarry, values []string, enough time.Duration) (trophy, error) {
-	t := trophy{operation: q.name, values: values, request: q.spell(values)}
+func (h *hunter) evaluate(q *huntOp, values []string, enough time.Duration) (huntResult, error) {
+	t := huntResult{operation: q.name, values: values, request: q.encode(values)}
 	if q.follow != nil {
 		plain := slices.Clone(values)
 		// What is compressed cannot be read.
 		plain[len(plain)-2] = ""
 		pages, _ := strconv.Atoi(values[len(values)-1])
-		for step := q.spell(plain); pages > 0; pages-- {
+		for step := q.encode(plain); pages > 0; pages-- {
 			answer, err := h.ask(step)
 			if err != nil {
 				return t, err
@@ -175,22 +175,22 @@ func (h *hunter) shoot(q *quarry, values []string, enough time.Duration) (trophy
 	}
 
 	var err error
-	t.cost, err = h.cost(t.request, glance)
+	t.cost, err = h.cost(t.request, firstSpan)
 	if err != nil || t.cost < enough {
 		return t, err
 	}
 
-	t.cost, err = h.least(t.request, 2*glance)
+	t.cost, err = h.minCost(t.request, 2*firstSpan)
 	return t, err
 }
 
-// pack is how many of an operation's dearest requests are mutated.
-const pack = 6
+// poolSize is how many of an operation's dearest requests are mutated.
+const poolSize = 6
 
 // hunt looks for an operation's dearest request: rounds of new ones, then as many rounds of changed
 // ones.
-func (h *hunter) hunt(q *quarry, rounds int) ([]trophy, error) {
-	var best []trophy
+func (h *hunter) hunt(q *huntOp, rounds int) ([]huntResult, error) {
+	var best []huntResult
 	for round := range 2 * rounds {
 		values := q.first(h.random)
 		if round >= rounds {
@@ -198,34 +198,34 @@ func (h *hunter) hunt(q *quarry, rounds int) ([]trophy, error) {
 		}
 
 		enough := time.Duration(0)
-		if len(best) == pack {
-			enough = best[pack-1].cost
+		if len(best) == poolSize {
+			enough = best[poolSize-1].cost
 		}
 
-		t, err := h.shoot(q, values, enough)
+		t, err := h.evaluate(q, values, enough)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
 		}
 		best = append(best, t)
-		slices.SortStableFunc(best, func(a, b trophy) int { return int(b.cost - a.cost) })
-		best = best[:min(len(best), pack)]
+		slices.SortStableFunc(best, func(a, b huntResult) int { return int(b.cost - a.cost) })
+		best = best[:min(len(best), poolSize)]
 	}
 	return best, nil
 }
 
 func newHunter(w *world, seed uint64) *hunter {
-	h := &hunter{random: rand.New(rand.NewPCG(seed, 9)), serve: w.server.ServeConn, forget: w.forget}
+	h := &hunter{random: rand.New(rand.NewPCG(seed, 9)), serve: w.server.ServeConn, clearCache: w.clearCache}
 	h.cost = h.cpu
 	return h
 }
 
-func huntWorld(t *testing.T, cards int) (*world, []quarry) {
+func huntWorld(t *testing.T, cards int) (*world, []huntOp) {
 	t.Helper()
 	w, err := huntWorlds[cards]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGround(w)
+	g := newCorpus(w)
 	return w, slices.Concat(g.reads(), g.batches(), g.tools())
 }
 
@@ -235,7 +235,7 @@ func huntWorld(t *testing.T, cards int) (*world, []quarry) {
 func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
-		if !forgets {
+		if !clearsCache {
 			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would " +
 				"cost what they remember")
 		}
@@ -262,7 +262,7 @@ func huntLong(t *testing.T, rounds int) {
 	w, operations := huntWorld(t, 30_000)
 	h := newHunter(w, seed)
 	only := regexp.MustCompile(os.Getenv("NINEPOCKET_OPERATION"))
-	var all []trophy
+	var all []huntResult
 	for i := range operations {
 		if !only.MatchString(operations[i].name) {
 			continue
@@ -274,17 +274,17 @@ func huntLong(t *testing.T, rounds int) {
 
 		// Again, so often that the collector's share is in it.
 		for k := range best {
-			best[k].cost, err = h.least(best[k].request, 10*glance)
+			best[k].cost, err = h.minCost(best[k].request, 10*firstSpan)
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		slices.SortFunc(best, func(a, b trophy) int { return int(b.cost - a.cost) })
+		slices.SortFunc(best, func(a, b huntResult) int { return int(b.cost - a.cost) })
 		t.Logf("%-36s %9v", best[0].operation, best[0].cost.Round(time.Microsecond))
 		all = append(all, best...)
 	}
 
-	slices.SortFunc(all, func(a, b trophy) int { return int(b.cost - a.cost) })
+	slices.SortFunc(all, func(a, b huntResult) int { return int(b.cost - a.cost) })
 	for i := range all[:min(len(all), 10)] {
 		t.Logf("%d. %v %s\n%.12000s", i+1, all[i].cost.Round(time.Microsecond), all[i].operation,
 			withoutKey.ReplaceAll(all[i].request, nil))
@@ -330,11 +330,11 @@ func TestHuntFinds(t *testing.T) {
 		}
 		return w.server.ServeConn(c)
 	}
-	found, err := planted.shoot(&operations[0], operations[0].first(planted.random), 0)
+	found, err := planted.evaluate(&operations[0], operations[0].first(planted.random), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := planted.least(found.request, glance); err != nil || got <= worstLegal {
+	if got, err := planted.minCost(found.request, firstSpan); err != nil || got <= worstLegal {
 		t.Errorf("a request that uses %v of CPU is measured as %v, %v", 2*worstLegal, got, err)
 	}
 }

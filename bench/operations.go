@@ -39,35 +39,35 @@ func (s *sample) operations() []Operation {
 	live := s.keys.Live
 	all := []Operation{
 		s.each("get_card", "one card", func(i int) []byte {
-			return spell(http.MethodGet, "/v1/cards/"+s.card(i), live, "")
+			return encode(http.MethodGet, "/v1/cards/"+s.card(i), live, "")
 		}),
 		s.each("get_card_pipelined", "one card, 16 requests a write", func(i int) []byte {
-			return spell(http.MethodGet, "/v1/cards/"+s.card(i), live, "")
+			return encode(http.MethodGet, "/v1/cards/"+s.card(i), live, "")
 		}),
 		s.each("cards_batch_200", "200 card details", func(i int) []byte {
-			return spell(http.MethodPost, "/v1/cards/batch", live, s.ids(200, i))
+			return encode(http.MethodPost, "/v1/cards/batch", live, s.ids(200, i))
 		}),
 		s.each("prices_batch_100", "100 prices, live", func(i int) []byte {
-			return spell(http.MethodPost, "/v1/prices/batch", live, s.ids(100, i))
+			return encode(http.MethodPost, "/v1/prices/batch", live, s.ids(100, i))
 		}),
 		s.each("history_365", "a year of one card's history", func(i int) []byte {
-			return spell(http.MethodGet, "/v1/cards/"+s.card(i)+"/prices?days=365", live, "")
+			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/prices?days=365", live, "")
 		}),
 		s.each("price_stats", "one card's statistics", func(i int) []byte {
-			return spell(http.MethodGet, "/v1/cards/"+s.card(i)+"/price-stats", live, "")
+			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/price-stats", live, "")
 		}),
 		s.each("filter_price", "a page of 50 within a price range, by price", func(i int) []byte {
 			const page = "/v1/cards?min_price_cents=%d&max_price_cents=%d&sort=price_asc&limit=50"
-			return spell(http.MethodGet, fmt.Sprintf(page, 5*i, 5*i+2000), live, "")
+			return encode(http.MethodGet, fmt.Sprintf(page, 5*i, 5*i+2000), live, "")
 		}),
 		s.each("sets", "a page of 50 sets", func(int) []byte {
-			return spell(http.MethodGet, "/v1/sets?limit=50", live, "")
+			return encode(http.MethodGet, "/v1/sets?limit=50", live, "")
 		}),
 		s.each("set", "one set with its top cards", func(i int) []byte {
-			return spell(http.MethodGet, "/v1/sets/"+s.sets[i%len(s.sets)], live, "")
+			return encode(http.MethodGet, "/v1/sets/"+s.sets[i%len(s.sets)], live, "")
 		}),
 		s.each("movers", "50 market movers", func(i int) []byte {
-			return spell(http.MethodGet, "/v1/market/movers?limit=50&direction="+[]string{"up", "down"}[i%2], live, "")
+			return encode(http.MethodGet, "/v1/market/movers?limit=50&direction="+[]string{"up", "down"}[i%2], live, "")
 		}),
 		s.each("mcp_search_10", "MCP: search of 10", func(i int) []byte {
 			return s.call("catalog_search_cards", map[string]any{"query": s.words(4)[i%len(s.words(4))]})
@@ -105,7 +105,7 @@ func (s *sample) card(i int) string { return s.cards[i%len(s.cards)].ID }
 // search_new asks for a different price bound each time and is found anew.
 func (s *sample) searches() []Operation {
 	find := func(word, more string) []byte {
-		return spell(http.MethodGet, "/v1/cards?q="+url.QueryEscape(word)+"&limit=20"+more, s.keys.Live, "")
+		return encode(http.MethodGet, "/v1/cards?q="+url.QueryEscape(word)+"&limit=20"+more, s.keys.Live, "")
 	}
 
 	six := s.words(6)
@@ -151,7 +151,7 @@ func (s *sample) previews() []Operation {
 
 	batch := func(name, about, key string) Operation {
 		return s.each(name, about, func(int) []byte {
-			return spell(http.MethodPost, "/v1/prices/batch", s.keys.Preview, string(body), "Idempotency-Key: "+key)
+			return encode(http.MethodPost, "/v1/prices/batch", s.keys.Preview, string(body), "Idempotency-Key: "+key)
 		})
 	}
 
@@ -166,7 +166,7 @@ func (s *sample) previews() []Operation {
 		fresh,
 		batch("preview_prices_50_replay", "50 typed prices, replayed", "bench-replay"),
 		s.each("products", "a page of 50 products", func(int) []byte {
-			return spell(http.MethodGet, "/v1/products?limit=50", s.keys.Preview, "")
+			return encode(http.MethodGet, "/v1/products?limit=50", s.keys.Preview, "")
 		}),
 	}
 }
@@ -183,7 +183,7 @@ func (s *sample) call(tool string, arguments map[string]any) []byte {
 		// Strings and numbers can be spelt.
 		panic(err)
 	}
-	return spell(http.MethodPost, "/mcp", s.keys.Live, string(body),
+	return encode(http.MethodPost, "/mcp", s.keys.Live, string(body),
 		"Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2025-06-18")
 }
 

@@ -28,8 +28,8 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(now.Nano()), nil
 }
 
-// family is a process and all that descend from it.
-func family(pid int) []int {
+// processTree is a process and all that descend from it.
+func processTree(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {
 		// A process that has ended has no children left.

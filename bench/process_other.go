@@ -14,8 +14,8 @@ func cpuTime(int) (time.Duration, error) {
 	return 0, fmt.Errorf("cannot read the CPU time of a process: %w", errors.ErrUnsupported)
 }
 
-// family is the process alone: its children are not known.
-func family(pid int) []int { return []int{pid} }
+// processTree is the process alone: its children are not known.
+func processTree(pid int) []int { return []int{pid} }
 
 // memory is not known.
 func memory(int) (now, peak int64) { return 0, 0 }

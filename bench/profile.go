@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// profileTime is how long an operation is driven for its profile.
-const profileTime = 5 * time.Second
+// profileDuration is how long an operation is driven for its profile.
+const profileDuration = 5 * time.Second
 
 // profile drives one more round of an operation on the measured server and keeps its CPU profile of
 // that time. The round is not counted: a server that is profiled is slower.
@@ -26,7 +26,7 @@ func (r *run) profile(ctx context.Context, op *Operation) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		// It takes a moment to begin.
-		_, err := c.drive(ctx, op, r.o.Connections, profileTime+500*time.Millisecond)
+		_, err := c.drive(ctx, op, r.o.Connections, profileDuration+500*time.Millisecond)
 		return err
 	})
 	group.Go(func() error { return c.saveProfile(ctx, filepath.Join(r.o.Profiles, op.Name+".pprof")) })
@@ -34,13 +34,13 @@ func (r *run) profile(ctx context.Context, op *Operation) error {
 }
 
 func (c *contestant) saveProfile(ctx context.Context, file string) error {
-	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.admin, int(profileTime.Seconds()))
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.admin, int(profileDuration.Seconds()))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}
 
-	client := http.Client{Timeout: profileTime + patience}
+	client := http.Client{Timeout: profileDuration + answerTimeout}
 	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("cannot profile %s: %w", c.name, err)

@@ -146,11 +146,11 @@ func TestRunRefuses(t *testing.T) {
 
 // TestTasks builds a store of two days in one process and loads it in others.
 func TestTasks(t *testing.T) {
-	h := household{folder: t.TempDir(), self: self(t)}
+	h := workspace{folder: t.TempDir(), self: self(t)}
 	do := func(task Task, into any) {
 		t.Helper()
 		task.Store = h.path("store")
-		text, err := h.do(t.Context(), task)
+		text, err := h.exec(t.Context(), task)
 		if err == nil {
 			err = json.Unmarshal(text, into)
 		}
@@ -173,7 +173,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("loaded %+v", loaded)
 	}
 
-	if _, err := h.do(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
+	if _, err := h.exec(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a task of no kind: %v", err)
 	}
 	if points, err := Scale(t.Context(), Options{Self: h.self}, []Size{{Cards: 300, Days: 5}}); err != nil ||

@@ -47,9 +47,9 @@ func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) 
 
 	// What is left behind is in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
-	h := household{folder: folder, self: o.Self, log: o.Log}
-	h.note("%d cards, %d days: building", size.Cards, size.Days)
-	text, err := h.do(ctx, Task{
+	h := workspace{folder: folder, self: o.Self, log: o.Log}
+	h.logf("%d cards, %d days: building", size.Cards, size.Days)
+	text, err := h.exec(ctx, Task{
 		Kind: taskBuild, Store: h.path("store"), Cards: size.Cards, Seed: o.Seed,
 		Days: size.Days, Conditions: size.Conditions,
 	})
@@ -61,9 +61,9 @@ func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) 
 		return p, err
 	}
 
-	h.note("%d cards, %d days: built in %v, loading", size.Cards, size.Days,
+	h.logf("%d cards, %d days: built in %v, loading", size.Cards, size.Days,
 		p.Build.Build.Wall.Round(10*time.Millisecond))
-	text, err = h.do(ctx, Task{Kind: taskLoad, Store: h.path("store")})
+	text, err = h.exec(ctx, Task{Kind: taskLoad, Store: h.path("store")})
 	if err == nil {
 		err = json.Unmarshal(text, &p.Load)
 	}

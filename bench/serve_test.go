@@ -314,7 +314,7 @@ func BenchmarkReads(b *testing.B) {
 // movingCard is a card with a price on every day of a year, most of which differ from the day
 // before, as dear cards' do: of such histories most is to be spelt.
 func (w *world) movingCard() (best int) {
-	most := 0
+	maxChanges := 0
 	lane := -1
 	date := w.view.Catalog.Date()
 	for card := range min(w.view.Catalog.Cards.ID.Len(), 2000) {
@@ -327,9 +327,9 @@ func (w *world) movingCard() (best int) {
 			}
 		}
 
-		if len(points) == 365 && changes > most {
+		if len(points) == 365 && changes > maxChanges {
 			best = card
-			most = changes
+			maxChanges = changes
 		}
 	}
 	return best

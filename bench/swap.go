@@ -111,8 +111,8 @@ func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, err
 	}
 	// What is left behind is in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
-	h := household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}
-	if err := h.found(ctx, &o, 2); err != nil {
+	h := workspace{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}
+	if err := h.setUp(ctx, &o, 2); err != nil {
 		return nil, err
 	}
 
@@ -121,7 +121,7 @@ func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, err
 		return nil, err
 	}
 	defer c.stop()
-	run := &swapRun{household: &h, c: c, plan: options}
+	run := &swapRun{workspace: &h, c: c, plan: options}
 	run.mix, err = mixture(c, h.keys)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func mixture(c *contestant, keys Keys) (*Operation, error) {
 
 // swapRun is a Swap under way.
 type swapRun struct {
-	*household
+	*workspace
 	c     *contestant
 	mix   *Operation
 	plan  SwapOptions
@@ -174,7 +174,7 @@ func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
 	report := &SwapReport{Cards: m.built.Counts.Cards, Swaps: m.plan.Swaps}
 	report.Rate = m.plan.Load * float64(capacity.Requests) / capacity.Wall.Seconds()
 	quiet := max(time.Duration(m.plan.Swaps)*m.plan.Every/5, 5*time.Second)
-	m.note("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes",
+	m.logf("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes",
 		report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
 
 	loops := make([]openLoop, openConnections)

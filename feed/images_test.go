@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 		for n := range 22 {
 			lost = append(lost, feedtest.PicturePath(feedtest.Product(n/10, n%10)))
 		}
-		s.feed.Set(feedtest.Weather{Lost: lost})
+		s.feed.Set(feedtest.Faults{Lost: lost})
 
 		// The first ones are refused, so that the host is left alone; the next pull begins with the others.
 		if first := s.pull(); first.Images != 0 || first.NoImages != 40 || first.Requests != 2+2+2*4+21 {
@@ -69,7 +69,7 @@ func TestPictures(t *testing.T) {
 		}
 
 		// They came after all, and nothing else is asked for.
-		s.feed.Set(feedtest.Weather{})
+		s.feed.Set(feedtest.Faults{})
 		third := s.pull()
 		if asked := len(s.feed.Asked()); third.Images != 22 || third.NoImages != 0 || asked != 1+22 {
 			t.Errorf("the third pull: %+v after %d requests", third, asked)
@@ -83,7 +83,7 @@ func TestNoPicture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newDirectStand(t, 2, 2)
 		s.o.Images = filepath.Join(s.o.Into, "images")
-		s.feed.Set(feedtest.Weather{Page: []string{"product/"}})
+		s.feed.Set(feedtest.Faults{Page: []string{"product/"}})
 		if result := s.pull(); result.Images != 0 || result.NoImages != 4 {
 			t.Errorf("pages were taken for pictures: %+v", result)
 		}
@@ -110,7 +110,7 @@ func TestAskedToWait(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newDirectStand(t, 2, 3)
 			began := time.Now()
-			s.feed.Set(feedtest.Weather{BusyUntil: began.Add(c.busy), After: c.after})
+			s.feed.Set(feedtest.Faults{BusyUntil: began.Add(c.busy), After: c.after})
 			if c.asks > 0 {
 				s.fails(feed.ErrWait)
 				if asked := len(s.feed.Asked()); asked > c.asks || s.stamp() != "" {
@@ -138,7 +138,7 @@ func TestBusyInTheMiddle(t *testing.T) {
 		s := newDirectStand(t, 12, 3)
 		s.o.Progress = func(_ string, done, _ int64) {
 			if done == 6 {
-				s.feed.Set(feedtest.Weather{BusyUntil: time.Now().Add(24 * time.Hour)})
+				s.feed.Set(feedtest.Faults{BusyUntil: time.Now().Add(24 * time.Hour)})
 			}
 		}
 		s.fails(feed.ErrWait)
@@ -147,7 +147,7 @@ func TestBusyInTheMiddle(t *testing.T) {
 		}
 
 		s.o.Progress = nil
-		s.feed.Set(feedtest.Weather{})
+		s.feed.Set(feedtest.Faults{})
 		if result := s.pull(); result.Resumed != 2+12 || !result.New {
 			t.Errorf("the next pull: %+v", result)
 		}

@@ -67,8 +67,8 @@ func (s *stand) stamp() string {
 // whole wants the current tree to hold exactly what the feed has, but for the paths named.
 func (s *stand) whole(but ...string) {
 	s.t.Helper()
-	s.feed.Set(feedtest.Weather{})
-	defer s.feed.Set(feedtest.Weather{})
+	s.feed.Set(feedtest.Faults{})
+	defer s.feed.Set(feedtest.Faults{})
 	root := filepath.Join(s.o.Into, "current")
 	for g := range s.feed.Groups {
 		for _, file := range []string{"products", "prices"} {
@@ -144,7 +144,7 @@ func TestPullIsPolite(t *testing.T) {
 
 // TestPullThroughWeather has the feed fail in every way that passes.
 func TestPullThroughWeather(t *testing.T) {
-	for name, weather := range map[string]feedtest.Weather{
+	for name, weather := range map[string]feedtest.Faults{
 		"slow":           {Slow: time.Millisecond},
 		"429":            {Busy: 2},
 		"503":            {Broken: 3},
@@ -175,9 +175,9 @@ func TestPullThroughWeather(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	s := newStand(t, 1)
 	s.o.Games = []string{"pokemon"}
-	s.feed.Set(feedtest.Weather{Lost: []string{feedtest.Path(0, "prices")}})
+	s.feed.Set(feedtest.Faults{Lost: []string{feedtest.Path(0, "prices")}})
 	s.pull()
-	s.feed.Set(feedtest.Weather{Busy: 1, After: 1, Lost: []string{"tcgplayer/3/101/"}})
+	s.feed.Set(feedtest.Faults{Busy: 1, After: 1, Lost: []string{"tcgplayer/3/101/"}})
 	began := time.Now()
 	s.pull()
 	// last-updated.txt once, and the group's file.
@@ -188,7 +188,7 @@ func TestRetryAfter(t *testing.T) {
 
 // TestHalfATree wants what is not whole to leave current alone, and the next pull to go on.
 func TestHalfATree(t *testing.T) {
-	for name, weather := range map[string]feedtest.Weather{
+	for name, weather := range map[string]feedtest.Faults{
 		"two groups":     {Lost: []string{feedtest.Path(1, "prices"), feedtest.Path(6, "products")}},
 		"a category":     {Lost: []string{"tcgplayer/68/"}},
 		"error pages":    {Page: []string{feedtest.Path(1, "prices"), feedtest.Path(2, "prices")}},
@@ -215,7 +215,7 @@ func TestHalfATree(t *testing.T) {
 				t.Error("half a tree has a day file")
 			}
 
-			s.feed.Set(feedtest.Weather{})
+			s.feed.Set(feedtest.Faults{})
 			if !s.pull().New {
 				t.Error("a whole tree is not new")
 			}
@@ -230,7 +230,7 @@ func TestLostGroup(t *testing.T) {
 	s.pull()
 	s.feed.Rebuild(evening.AddDate(0, 0, 1))
 	lost := []string{feedtest.Path(4, "products"), feedtest.Path(4, "prices")}
-	s.feed.Set(feedtest.Weather{Lost: lost})
+	s.feed.Set(feedtest.Faults{Lost: lost})
 	result := s.pull()
 	if !result.New || len(result.Missing) != 2 || result.Missing[0].Group != "105" || !result.Missing[0].Kept ||
 		result.Missing[1].File != "prices" || result.Missing[1].Name != "Set E" {
@@ -239,11 +239,11 @@ func TestLostGroup(t *testing.T) {
 	// Products are those of the day before.
 	s.whole(lost[1])
 
-	s.feed.Set(feedtest.Weather{Lost: lost})
+	s.feed.Set(feedtest.Faults{Lost: lost})
 	if again := s.pull(); again.New || len(again.Missing) != 2 || len(s.feed.Asked()) > 4 {
 		t.Errorf("the group is still lost: %+v after %v", again, s.feed.Asked())
 	}
-	s.feed.Set(feedtest.Weather{})
+	s.feed.Set(feedtest.Faults{})
 	completed := s.pull()
 	if !completed.New || len(completed.Missing) > 0 || len(s.feed.Asked()) != 4 {
 		t.Errorf("the group came: %+v after %v", completed, s.feed.Asked())
@@ -270,7 +270,7 @@ func TestResumed(t *testing.T) {
 		t.Error("a pull that was ended has a current tree")
 	}
 
-	s.feed.Set(feedtest.Weather{})
+	s.feed.Set(feedtest.Faults{})
 	result := s.pull()
 	if asked := len(s.feed.Asked()); result.Resumed != 2+12 || asked != 2+12 {
 		t.Errorf("%d files were resumed and %d requests made: %+v", result.Resumed, asked, result)
@@ -295,7 +295,7 @@ func TestRebuiltForEver(t *testing.T) {
 // TestFeedDown wants a feed that is down to be told so, and nothing to change.
 func TestFeedDown(t *testing.T) {
 	s := newStand(t, 2)
-	s.feed.Set(feedtest.Weather{Down: true})
+	s.feed.Set(feedtest.Faults{Down: true})
 	s.fails(feed.ErrFeed)
 	if n := len(s.feed.Asked()); n != 5 {
 		t.Errorf("%d attempts", n)
@@ -319,13 +319,13 @@ func TestDayFiles(t *testing.T) {
 	s.pull()
 	morning := size(t, feed.DayFile(s.o.Into, "2026-08-22"))
 	s.feed.Rebuild(evening.Add(time.Hour))
-	s.feed.Set(feedtest.Weather{Lost: []string{feedtest.Path(2, "prices")}})
+	s.feed.Set(feedtest.Faults{Lost: []string{feedtest.Path(2, "prices")}})
 	s.pull()
 	if now := size(t, feed.DayFile(s.o.Into, "2026-08-22")); now < morning-20 {
 		t.Errorf("the day's file lost a group: %d bytes after %d", now, morning)
 	}
 
-	s.feed.Set(feedtest.Weather{})
+	s.feed.Set(feedtest.Faults{})
 	for day := range 3 {
 		s.feed.Rebuild(evening.AddDate(0, 0, 1+day))
 		s.pull()
@@ -370,7 +370,7 @@ func TestBadOptions(t *testing.T) {
 // TestNothingHalfWritten: no file of a tree is there half, whenever a pull ends.
 func TestNothingHalfWritten(t *testing.T) {
 	s := newStand(t, 3)
-	s.feed.Set(feedtest.Weather{
+	s.feed.Set(feedtest.Faults{
 		Cut: []string{feedtest.Path(0, "products")}, Lost: []string{feedtest.Path(1, "prices")},
 	})
 	s.fails(feed.ErrHalf)

@@ -36,10 +36,10 @@ func TestIdentifiersNameTheirCards(t *testing.T) {
 				// People write spaces, and namespaces in other letters.
 				written := " " + strings.ToUpper(id.Namespace) + " : " + id.Value + " "
 				if got := o.x.CanonicalIdentifier(written); id != own && got != ref {
-					t.Fatalf("%q is respelt as %q, want %q", written, got, ref)
+					t.Fatalf("%q is corrected as %q, want %q", written, got, ref)
 				}
 				if got := o.x.CanonicalIdentifier(ref); got != ref {
-					t.Fatalf("%q is respelt as %q", ref, got)
+					t.Fatalf("%q is corrected as %q", ref, got)
 				}
 
 				at, ok := o.x.Resolve(ref)

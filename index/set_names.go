@@ -244,7 +244,7 @@ func trimSetSuffix(words []string) []string {
 }
 
 // resolveCommon are the sets that a name means in everyday speech, ascending; none where it does
-// not tell one from the others. respelt says that the name had to be taken for misspelt.
+// not tell one from the others. corrected says that the name had to be taken for misspelt.
 func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 	words := setWords(ref)
 	if len(words) == 0 {
@@ -515,7 +515,7 @@ func similarity(a, b []uint16) int {
 }
 
 // Search are the sets that the words of a list of sets ask for, ascending: all that have every
-// word, else those that are called so. respelt is as in Read.
+// word, else those that are called so. corrected is as in Read.
 func (sn *SetNames) Search(query string) (sets []uint32, corrected bool) {
 	if IsTooLong(query) {
 		return nil, false

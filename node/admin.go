@@ -63,7 +63,7 @@ func (n *Node) adminHandler() http.Handler {
 	return mux
 }
 
-// checkpoint writes a metering checkpoint at once, with ?anew=yes into a new file where the old one
+// checkpoint writes a metering checkpoint at once, with ?rebuild=yes into a new file where the old one
 // is lost.
 func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	embedded := n.journal
@@ -74,9 +74,9 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 
 	// Anything but yes is a slip, and a new checkpoint gives up rows of the ledger.
 	query := r.URL.Query()
-	rebuild := query.Get("anew") == "yes"
-	if !rebuild && query.Has("anew") {
-		http.Error(w, "anew takes yes alone", http.StatusBadRequest)
+	rebuild := query.Get("rebuild") == "yes" || query.Get("anew") == "yes"
+	if !rebuild && (query.Has("rebuild") || query.Has("anew")) {
+		http.Error(w, "rebuild takes yes alone, as its older name anew does", http.StatusBadRequest)
 		return
 	}
 
@@ -90,7 +90,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	}
 	hint := ""
 	if !rebuild && errors.Is(err, access.ErrCorrupt) {
-		hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
+		hint = "\nPOST /-/checkpoint?rebuild=yes begins a new file with what is in memory: every account, but no " +
 			"rows of the ledger from before"
 	}
 	http.Error(w, err.Error()+hint, http.StatusInternalServerError)

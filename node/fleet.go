@@ -145,7 +145,8 @@ func (n *Node) exportLast(ctx context.Context) {
 	}
 }
 
-// limiterChanged logs that the limiter is unavailable, that it is available again, and what it lost.
+// limiterChanged logs that the limiter is unavailable, that it is available again, and what it
+// lost.
 func (r reports) limiterChanged(err error) {
 	_, lost := errors.AsType[*meter.LostError](err)
 	switch {

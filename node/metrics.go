@@ -363,7 +363,8 @@ func (out sink) limiter(stats *meter.Stats) {
 	counter(out, "fleet_lease_calls_total", "Questions for units of large plans, taken ahead.", stats.Leases)
 	gauge(out, "fleet_leased_units", "Units of large plans that are taken ahead and not used yet.", stats.Leased)
 	counter(out, "fleet_refused_locally_total", "Calls that were refused without asking Redis.", stats.RefusedLocally)
-	counter(out, "fleet_unknown_total", "Calls whose answer came too late, or never: 503.", stats.Unknown)
+	counter(out, "fleet_timeouts_total", "Calls whose answer came too late, or never: 503.", stats.Unknown)
+	counter(out, "fleet_unknown_total", "The name of fleet_timeouts_total before the first release.", stats.Unknown)
 	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.", stats.Lost)
 	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
 	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.",

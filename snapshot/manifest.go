@@ -23,7 +23,7 @@ var (
 	ErrNoStore     = errors.New("there is no store")
 	ErrNoCurrent   = errors.New("no snapshot is published")
 	ErrNoPrevious  = errors.New("nothing is recorded that was published before the current snapshot")
-	ErrNotHeld     = errors.New("it is not on hold")
+	ErrNotHeld     = errors.New("it is not pinned")
 	ErrNotFound    = errors.New("no such snapshot")
 	ErrDamaged     = errors.New("damaged")
 	ErrNewerFormat = errors.New("written by a newer version of ninepocket")

@@ -12,7 +12,7 @@ import (
 )
 
 // Retention says which snapshots a store keeps. It always keeps the current one, the one before it,
-// and those on hold.
+// and pinned ones.
 type Retention struct {
 	// Keep is how many of the newest snapshots stay. With 0 or less nothing is removed.
 	Keep int
@@ -83,7 +83,7 @@ func (d *Dir) held(id string) bool {
 	return err == nil
 }
 
-// Held are the ids of the snapshots on hold, ascending.
+// Held are the ids of the pinned snapshots, ascending.
 func (d *Dir) Held() ([]string, error) {
 	entries, err := d.disk.List(filepath.Join(d.root, holds))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -85,7 +85,7 @@ type verdict struct {
 	unit     string
 	allowed  string
 	missing  string // the benchmark without a result
-	kept     bool
+	met      bool
 }
 
 func (p plan) judge(figures gobench.Figures) []verdict {
@@ -114,12 +114,12 @@ func (b *budget) judge(figures gobench.Figures) verdict {
 	v.measured = value
 	if b.AtMost != nil {
 		v.allowed = "≤ " + strconv.FormatFloat(*b.AtMost, 'g', -1, 64)
-		v.kept = value <= *b.AtMost
+		v.met = value <= *b.AtMost
 	} else {
 		v.allowed = "≥ " + strconv.FormatFloat(*b.AtLeast, 'g', -1, 64)
-		v.kept = value >= *b.AtLeast
+		v.met = value >= *b.AtLeast
 	}
 
-	v.kept = v.kept && v.missing == ""
+	v.met = v.met && v.missing == ""
 	return v
 }

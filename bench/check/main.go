@@ -66,7 +66,7 @@ func check(budgets, input string, out io.Writer) error {
 
 	failed := 0
 	for _, v := range verdicts {
-		if !v.kept {
+		if !v.met {
 			failed++
 		}
 	}
@@ -109,7 +109,7 @@ func printTable(out io.Writer, verdicts []verdict) error {
 	fmt.Fprintln(table, "\nBUDGET\tMEASURED\tALLOWED\tVERDICT")
 	for _, v := range verdicts {
 		result := "ok"
-		if !v.kept {
+		if !v.met {
 			result = "FAIL"
 		}
 

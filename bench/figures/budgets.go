@@ -134,17 +134,17 @@ var scaleSizes = []bench.Size{
 }
 
 // operation is a row of CPU time and, where most is not 0, of allocations.
-func operation(title, name string, micros, most float64) row {
+func operation(title, name string, micros, maxAllocs float64) row {
 	budget := fmt.Sprintf("≤ %.0f µs", micros)
-	if most > 0 {
-		budget += fmt.Sprintf(", ≤ %.0f allocations", most)
+	if maxAllocs > 0 {
+		budget += fmt.Sprintf(", ≤ %.0f allocations", maxAllocs)
 	}
 	return row{title, budget, func(m *measured) (string, bool) {
 		us := m.cpu("bench.BenchmarkOperations/30000/" + name)
 		allocs := m.allocs("bench.BenchmarkOperations/30000/" + name)
 		large := m.cpu("bench.BenchmarkOperations/300000/" + name)
 		return fmt.Sprintf("%.1f µs, %.0f allocations; 300,000 cards %.1f µs", us, allocs, large), us <= micros &&
-			(most == 0 || allocs <= most)
+			(maxAllocs == 0 || allocs <= maxAllocs)
 	}}
 }
 
@@ -174,22 +174,22 @@ func (m *measured) allocs(name string) float64 {
 }
 
 // load is the figure of a row of loads, with that of the same cards with every condition beside it.
-func (m *measured) load(i int, most time.Duration) (string, bool) {
-	spell := func(figures *bench.LoadFigures) string {
+func (m *measured) load(i int, limit time.Duration) (string, bool) {
+	format := func(figures *bench.LoadFigures) string {
 		return fmt.Sprintf("%.2f s, %d series", figures.Load.CPU.Seconds(), figures.Counts.Lanes)
 	}
 	loadFigures := &m.scale[i].Load
 	all := &m.scale[i+len(scaleSizes)/2].Load
-	return spell(loadFigures) + "; with every condition " + spell(all), loadFigures.Load.CPU <= most
+	return format(loadFigures) + "; with every condition " + format(all), loadFigures.Load.CPU <= limit
 }
 
-func (m *measured) heap(i int, most int64) (string, bool) {
-	spell := func(figures *bench.LoadFigures) string {
+func (m *measured) heap(i int, limit int64) (string, bool) {
+	format := func(figures *bench.LoadFigures) string {
 		return fmt.Sprintf("%.0f MB, %d series", float64(figures.Heap)/1e6, figures.Counts.Lanes)
 	}
 	loadFigures := &m.scale[i].Load
 	all := &m.scale[i+len(scaleSizes)/2].Load
-	return spell(loadFigures) + "; with every condition " + spell(all), loadFigures.Heap <= most
+	return format(loadFigures) + "; with every condition " + format(all), loadFigures.Heap <= limit
 }
 
 func budgetsCommand(s *settings) *cobra.Command {

@@ -108,7 +108,7 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 
 	text += "\n" + title + ":\n\n" + searches.Markdown() + searches.QualityRow()
 	if table := searches.TypedTable(); table != "" {
-		if err := r.tellSearch(table); err != nil {
+		if err := r.writeSearch(table); err != nil {
 			return "", err
 		}
 	}
@@ -123,9 +123,9 @@ func exists(file string) bool {
 // searchDocument has the table of what people type.
 const searchDocument = "docs/SEARCH.md"
 
-// tellSearch prints the table of what people type, and writes it into its document unless none is
+// writeSearch prints the table of what people type, and writes it into its document unless none is
 // written.
-func (r *comparison) tellSearch(table string) error {
+func (r *comparison) writeSearch(table string) error {
 	fmt.Println(table)
 	if r.document == "" {
 		return nil

@@ -177,7 +177,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 			return
 		}
 
-		body, err := spellPlain(value)
+		body, err := encodePlain(value)
 		if err != nil {
 			http.Error(w, "internal error", http.StatusInternalServerError)
 			return
@@ -188,9 +188,9 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 	}
 }
 
-// spellPlain is json.Marshal without its escapes for HTML, so that the bytes are those of the other
-// servers.
-func spellPlain(value any) ([]byte, error) {
+// encodePlain is json.Marshal without its escapes for HTML, so that the bytes are those of the
+// other servers.
+func encodePlain(value any) ([]byte, error) {
 	var w bytes.Buffer
 	enc := json.NewEncoder(&w)
 	enc.SetEscapeHTML(false)

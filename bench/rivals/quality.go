@@ -56,8 +56,8 @@ func readWanted(text string) ([]wanted, error) {
 			return nil, fmt.Errorf("cannot read the search set: line %d: %w", i+1, err)
 		}
 
-		for note := range strings.SplitSeq(cells[3], "; ") {
-			key, value, _ := strings.Cut(note, "=")
+		for condition := range strings.SplitSeq(cells[3], "; ") {
+			key, value, _ := strings.Cut(condition, "=")
 			value = strings.TrimPrefix(value, "~")
 			switch key {
 			case "tier":
@@ -77,8 +77,8 @@ func readWanted(text string) ([]wanted, error) {
 	return all, nil
 }
 
-// kept reports whether the hits are as wanted.
-func (w *wanted) kept(hits []hit) bool {
+// matches reports whether the hits are as wanted.
+func (w *wanted) matches(hits []hit) bool {
 	if w.nothing || len(hits) == 0 {
 		return w.nothing && len(hits) == 0
 	}
@@ -116,7 +116,7 @@ func judge(ctx context.Context, all []wanted, servers []bench.Endpoint) (map[str
 			}
 			quality := tiers[all[i].tier]
 			quality.Asked++
-			if all[i].kept(hits) {
+			if all[i].matches(hits) {
 				quality.Passed++
 			}
 			tiers[all[i].tier] = quality
@@ -183,7 +183,7 @@ func (r *Report) QualityRow() string {
 	return w.String() + "\n"
 }
 
-func spellTiers(tiers map[string]Quality) string {
+func formatTiers(tiers map[string]Quality) string {
 	var parts []string
 	for _, tier := range slices.Sorted(maps.Keys(tiers)) {
 		parts = append(parts, fmt.Sprintf("tier %s %d of %d", tier, tiers[tier].Passed, tiers[tier].Asked))

@@ -17,7 +17,7 @@ func TestWanted(t *testing.T) {
 		if err := json.Unmarshal([]byte(hits), &found); err != nil {
 			t.Fatal(err)
 		}
-		if got := all[0].kept(found); got != want {
+		if got := all[0].matches(found); got != want {
 			t.Errorf("%q with the hits %s is %t", line, hits, got)
 		}
 	}

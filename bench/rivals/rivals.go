@@ -120,7 +120,7 @@ func (r *Report) Print(out io.Writer) error {
 
 	for _, server := range r.Servers {
 		if tiers := r.Quality[server]; tiers != nil {
-			if _, err := fmt.Fprintf(out, "search set, %s: %s\n", server, spellTiers(tiers)); err != nil {
+			if _, err := fmt.Fprintf(out, "search set, %s: %s\n", server, formatTiers(tiers)); err != nil {
 				return err
 			}
 		}

@@ -83,7 +83,7 @@ func (h *feedStore) recordPrices() {
 }
 
 // evening moves the feed to a day after the first, with a weather.
-func (h *feedStore) evening(day int, w feedtest.Weather) {
+func (h *feedStore) evening(day int, w feedtest.Faults) {
 	h.feed.Rebuild(firstEvening.AddDate(0, 0, day))
 	h.feed.Set(w)
 }
@@ -220,7 +220,7 @@ func TestNoDayIsLost(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 12, 6)
 	for day := range 3 {
-		h.evening(day, feedtest.Weather{})
+		h.evening(day, feedtest.Faults{})
 		h.pulls(exitOK)
 		h.publishes(exitOK)
 	}
@@ -229,7 +229,7 @@ func TestNoDayIsLost(t *testing.T) {
 
 	// The fourth day is pulled and refused: a set is in cents.
 	wrong := feedtest.Path(3, "prices")
-	h.evening(3, feedtest.Weather{Wrong: []string{wrong}})
+	h.evening(3, feedtest.Faults{Wrong: []string{wrong}})
 	h.pulls(exitOK)
 	if stderr := h.publishes(exitRefused); !strings.Contains(stderr, "filled from kept day files: "+dayName(1)+" to "+
 		dayName(2)) {
@@ -237,13 +237,13 @@ func TestNoDayIsLost(t *testing.T) {
 	}
 	// The feed is mended and built anew the same evening.
 	h.feed.Rebuild(firstEvening.AddDate(0, 0, 3).Add(time.Hour))
-	h.feed.Set(feedtest.Weather{})
+	h.feed.Set(feedtest.Faults{})
 	h.pulls(exitOK)
 
 	// The fifth day is never built, and the next two are not pulled.
-	h.evening(4, feedtest.Weather{})
+	h.evening(4, feedtest.Faults{})
 	h.pulls(exitOK)
-	h.evening(7, feedtest.Weather{})
+	h.evening(7, feedtest.Faults{})
 	h.pulls(exitOK)
 	stderr := h.publishes(exitOK)
 	h.hasAllPrices()
@@ -265,14 +265,14 @@ func TestBadSetOfAnArchivedDay(t *testing.T) {
 	h := newFeedStore(t, 12, 12)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
-	h.evening(1, feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}})
+	h.evening(1, feedtest.Faults{Wrong: []string{feedtest.Path(3, "prices")}})
 	h.pulls(exitOK)
 	h.publishes(exitRefused)
 	for c := range h.feed.PerGroup {
 		delete(h.pulled[dayName(1)], feedtest.Product(3, c))
 	}
 
-	h.evening(2, feedtest.Weather{})
+	h.evening(2, feedtest.Faults{})
 	h.pulls(exitOK)
 	stderr := h.publishes(exitOK)
 	says(t, stderr, "filled from kept day files: "+dayName(1),
@@ -288,13 +288,13 @@ func TestBadArchivedDay(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		perGroup int
-		weather  feedtest.Weather
+		weather  feedtest.Faults
 		guard    string
 		why      string
 	}{
-		{"twice what they were", 12, feedtest.Weather{Doubled: []string{"tcgplayer/"}}, "prices_moved", ""},
-		{"half of them so", 12, feedtest.Weather{Doubled: []string{"tcgplayer/68/"}}, "prices_moved", ""},
-		{"yesterday's", 6, feedtest.Weather{Of: firstEvening}, "repeated_feed", "not one of"},
+		{"twice what they were", 12, feedtest.Faults{Doubled: []string{"tcgplayer/"}}, "prices_moved", ""},
+		{"half of them so", 12, feedtest.Faults{Doubled: []string{"tcgplayer/68/"}}, "prices_moved", ""},
+		{"yesterday's", 6, feedtest.Faults{Of: firstEvening}, "repeated_feed", "not one of"},
 	} {
 		h := newFeedStore(t, 12, c.perGroup)
 		h.pulls(exitOK)
@@ -304,7 +304,7 @@ func TestBadArchivedDay(t *testing.T) {
 		says(t, h.publishes(exitRefused), "guard "+c.guard)
 		delete(h.pulled, dayName(1))
 
-		h.evening(2, feedtest.Weather{})
+		h.evening(2, feedtest.Faults{})
 		h.pulls(exitOK)
 		if said := h.publishes(exitOK); !strings.Contains(said, "the kept day "+dayName(1)+" is left out: "+c.why) {
 			t.Errorf("%s: %s", c.name, said)
@@ -321,17 +321,17 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 	base := firstEvening
 	for _, c := range []struct {
 		raised  string
-		weather feedtest.Weather
+		weather feedtest.Faults
 		cents   func(product int) int64 // what the odd day tells
 	}{
 		{
 			"prices_moved = 1.0",
-			feedtest.Weather{Doubled: []string{"tcgplayer/"}},
+			feedtest.Faults{Doubled: []string{"tcgplayer/"}},
 			func(product int) int64 { return 2 * feedtest.Cents(product, base.AddDate(0, 0, 1)) },
 		},
 		{
 			"sets_repriced = 1000",
-			feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}},
+			feedtest.Faults{Wrong: []string{feedtest.Path(3, "prices")}},
 			func(product int) int64 {
 				cents := feedtest.Cents(product, base.AddDate(0, 0, 1))
 				if product/1000 == feedtest.Group(3) {
@@ -342,7 +342,7 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 		},
 		{
 			"repeated_feed = 1",
-			feedtest.Weather{Of: base},
+			feedtest.Faults{Of: base},
 			func(product int) int64 { return feedtest.Cents(product, base) },
 		},
 	} {
@@ -359,7 +359,7 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 				h.pulled[dayName(1)][product] = c.cents(product)
 			}
 
-			h.evening(2, feedtest.Weather{})
+			h.evening(2, feedtest.Faults{})
 			_, stderr := h.days(exitOK, file)
 			if raised {
 				says(t, stderr, "filled from kept day files: "+dayName(1))
@@ -387,7 +387,7 @@ func TestDamagedArchivedDay(t *testing.T) {
 	} {
 		h := newFeedStore(t, 2, 5)
 		for day := range 2 {
-			h.evening(day, feedtest.Weather{})
+			h.evening(day, feedtest.Faults{})
 			h.pulls(exitOK)
 			if day == 0 {
 				h.publishes(exitOK)
@@ -399,7 +399,7 @@ func TestDamagedArchivedDay(t *testing.T) {
 		}
 		delete(h.pulled, dayName(1))
 
-		h.evening(2, feedtest.Weather{})
+		h.evening(2, feedtest.Faults{})
 		h.pulls(exitOK)
 		said := h.publishes(exitOK)
 		for _, want := range []string{
@@ -421,13 +421,13 @@ func TestMissingDayIsAdded(t *testing.T) {
 	h := newFeedStore(t, 2, 5)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
-	h.evening(1, feedtest.Weather{})
+	h.evening(1, feedtest.Faults{})
 	h.pulls(exitOK)
 	elsewhere := filepath.Join(t.TempDir(), dayName(1)+".tar.zst")
 	if err := os.Rename(filepath.Join(h.into, "days", dayName(1)+".tar.zst"), elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	h.evening(2, feedtest.Weather{})
+	h.evening(2, feedtest.Faults{})
 	h.pulls(exitOK)
 	_, command, named := strings.Cut(h.publishes(exitOK), "for "+dayName(1)+"; to add them run: ninepocket ")
 	if !named {
@@ -458,7 +458,7 @@ func TestMissingGroup(t *testing.T) {
 	other := feedtest.Product(5, 2)
 	was, _ := h.price(lost)
 
-	weather := feedtest.Weather{Lost: []string{feedtest.Path(4, "prices"), feedtest.Path(4, "products")}}
+	weather := feedtest.Faults{Lost: []string{feedtest.Path(4, "prices"), feedtest.Path(4, "products")}}
 	for day := 1; day <= 9; day++ {
 		h.evening(day, weather)
 		h.pulls(exitOK)
@@ -482,7 +482,7 @@ func TestMissingGroup(t *testing.T) {
 		}
 	}
 
-	h.evening(10, feedtest.Weather{})
+	h.evening(10, feedtest.Faults{})
 	h.pulls(exitOK)
 	if stderr := h.publishes(exitOK); strings.Contains(stderr, "group") {
 		t.Errorf("a group is missing of a whole day: %s", stderr)
@@ -504,7 +504,7 @@ func TestTreeWithoutAGroup(t *testing.T) {
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	names := h.names()
-	h.evening(1, feedtest.Weather{})
+	h.evening(1, feedtest.Faults{})
 	h.pulls(exitOK)
 
 	group := filepath.Join(h.into, "current", filepath.Dir(feedtest.Path(2, "prices")))
@@ -537,13 +537,13 @@ func TestGroupComesLater(t *testing.T) {
 	h := newFeedStore(t, 12, 6)
 	h.pulls(exitOK)
 	h.publishes(exitOK)
-	h.evening(1, feedtest.Weather{Lost: []string{feedtest.Path(4, "prices")}})
+	h.evening(1, feedtest.Faults{Lost: []string{feedtest.Path(4, "prices")}})
 	h.pulls(exitOK)
 	h.publishes(exitOK)
-	h.feed.Set(feedtest.Weather{})
+	h.feed.Set(feedtest.Faults{})
 	h.pulls(exitOK)
 
-	h.evening(2, feedtest.Weather{})
+	h.evening(2, feedtest.Faults{})
 	h.pulls(exitOK)
 	h.publishes(exitOK)
 	h.hasAllPrices()

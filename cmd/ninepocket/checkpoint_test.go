@@ -80,7 +80,7 @@ func TestCheckpointByHand(t *testing.T) {
 
 	calls(3)
 	wants("/-/checkpoint", "", http.StatusOK, "written\n")
-	wants("/-/checkpoint?anew=yes", "", http.StatusOK, "written\n") // the file is well: it stays
+	wants("/-/checkpoint?rebuild=yes", "", http.StatusOK, "written\n") // the file is well: it stays
 	if got := p.charged(t)["acme"]; got != 3 {
 		t.Errorf("the ledger has %d, want 3", got)
 	}
@@ -90,7 +90,7 @@ func TestCheckpointByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("/-/checkpoint?anew=yes", "http://elsewhere.example", http.StatusForbidden, "origins")
-	wants("/-/checkpoint", "", http.StatusInternalServerError, "POST /-/checkpoint?anew=yes")
+	wants("/-/checkpoint", "", http.StatusInternalServerError, "POST /-/checkpoint?rebuild=yes")
 	wants("/-/checkpoint?anew=true", "", http.StatusBadRequest, "anew")
 	wants("/-/checkpoint?anew=yes", "", http.StatusOK, "written\n")
 	calls(5)

@@ -68,17 +68,17 @@ func TestDaily(t *testing.T) {
 	out, _ = h.days(exitOK, file)
 	says(t, out, "nothing is new: the feed is still of", "nothing is new: "+first+" is already served")
 
-	h.evening(1, feedtest.Weather{})
+	h.evening(1, feedtest.Faults{})
 	out, _ = h.days(exitOK, file)
 	says(t, out, "LARGEST MOVES", "published ")
 
 	// The feed is down: nothing changes, and the end says so.
-	h.evening(2, feedtest.Weather{Down: true})
+	h.evening(2, feedtest.Faults{Down: true})
 	out, stderr := h.days(exitFailure, file)
 	says(t, out+stderr, "the pull failed", "is already served", "hint: ")
 
 	// A bad day is refused with the command that helps, and so is its repetition.
-	h.evening(3, feedtest.Weather{Wrong: []string{"tcgcsv/", "tcgplayer/"}})
+	h.evening(3, feedtest.Faults{Wrong: []string{"tcgcsv/", "tcgplayer/"}})
 	served := h.current()
 	for range 2 {
 		out, stderr = h.days(exitRefused, file)
@@ -90,16 +90,16 @@ func TestDaily(t *testing.T) {
 
 	// The evening after holds all days but those that nobody has, and the one that no day can be.
 	delete(h.pulled, dayName(3))
-	h.evening(4, feedtest.Weather{})
+	h.evening(4, feedtest.Faults{})
 	_, stderr = h.days(exitOK, file)
 	says(t, stderr, "the kept day "+dayName(3)+" is left out: 72 of 72 prices moved by more than 60 %",
 		"no prices of tcgcsv, pokemon, for "+dayName(2)+" to "+dayName(3)+"; to add them run: ")
 	h.hasAllPrices()
 
 	// What was pulled by itself is published without a pull.
-	h.evening(5, feedtest.Weather{})
+	h.evening(5, feedtest.Faults{})
 	h.pulls(exitOK)
-	h.feed.Set(feedtest.Weather{Down: true})
+	h.feed.Set(feedtest.Faults{Down: true})
 	out, _ = h.days(exitOK, file, "--no-pull", "--json")
 	var report operate.Report
 	if err := json.Unmarshal([]byte(out), &struct {
@@ -111,7 +111,7 @@ func TestDaily(t *testing.T) {
 	h.hasAllPrices()
 
 	// The guards of the file hold.
-	h.evening(6, feedtest.Weather{})
+	h.evening(6, feedtest.Faults{})
 	out, _ = h.days(exitRefused, h.configures("[guards]\nminimum_cards = 1000\n"))
 	says(t, out, "refused by minimum_cards")
 }
@@ -158,7 +158,7 @@ func TestRootsDay(t *testing.T) {
 		}
 	}
 	h.days(exitOK, file)
-	h.evening(1, feedtest.Weather{})
+	h.evening(1, feedtest.Faults{})
 	h.days(exitOK, file)
 	command(t, "", "snapshot", "hold", h.current(), "--store", h.store)
 
@@ -202,7 +202,7 @@ func TestDailyAfterARollback(t *testing.T) {
 	}
 
 	for day := range 3 {
-		h.evening(day, feedtest.Weather{})
+		h.evening(day, feedtest.Faults{})
 		h.days(exitOK, file)
 	}
 	withdrawn := h.current()
@@ -228,7 +228,7 @@ func TestDailyAfterARollback(t *testing.T) {
 	h.hasAllPrices()
 
 	h.does(exitOK, "snapshot", "rollback")
-	h.evening(3, feedtest.Weather{})
+	h.evening(3, feedtest.Faults{})
 	h.days(exitOK, file)
 	h.hasAllPrices()
 
@@ -261,12 +261,12 @@ func TestDailyAfterALostJournal(t *testing.T) {
 			t.Parallel()
 			h := newFeedStore(t, 20, 50)
 			file := h.configures("")
-			h.evening(0, feedtest.Weather{})
+			h.evening(0, feedtest.Faults{})
 			h.days(exitOK, file)
 			journal := filepath.Join(h.store, "PUBLICATIONS")
 			before, err := os.ReadFile(journal)
 			for day := 1; day <= 2; day++ {
-				h.evening(day, feedtest.Weather{})
+				h.evening(day, feedtest.Faults{})
 				h.days(exitOK, file)
 			}
 
@@ -301,7 +301,7 @@ func TestDailyAfterALostJournal(t *testing.T) {
 				err = os.WriteFile(journal, text, 0o600)
 			}
 
-			h.evening(3, feedtest.Weather{})
+			h.evening(3, feedtest.Faults{})
 			h.days(exitOK, file)
 			h.hasAllPrices()
 		})
@@ -315,7 +315,7 @@ func TestDailyAfterARemovedSnapshot(t *testing.T) {
 	h := newFeedStore(t, 20, 50)
 	file := h.configures("")
 	for day := range 2 {
-		h.evening(day, feedtest.Weather{})
+		h.evening(day, feedtest.Faults{})
 		h.days(exitOK, file)
 	}
 	bad := h.current()
@@ -331,7 +331,7 @@ func TestDailyAfterARemovedSnapshot(t *testing.T) {
 		t.Errorf("%s is on the air, %s was", h.current(), served)
 	}
 
-	h.evening(3, feedtest.Weather{})
+	h.evening(3, feedtest.Faults{})
 	h.days(exitOK, file)
 }
 
@@ -354,7 +354,7 @@ func TestPruneAsConfigured(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 2, 3)
 	for day := range 5 {
-		h.evening(day, feedtest.Weather{})
+		h.evening(day, feedtest.Faults{})
 		h.pulls(exitOK)
 		h.does(exitOK, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"))
 	}

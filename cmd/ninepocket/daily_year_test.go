@@ -124,7 +124,7 @@ func (y *operatorYear) live(day int) {
 		kind = goodDay
 	}
 	y.kinds[kind]++
-	weather := map[string]feedtest.Weather{
+	weather := map[string]feedtest.Faults{
 		halfPull: {Lost: []string{feedtest.Path(1, "prices"), feedtest.Path(7, "prices")}},
 		// Another group each month.
 		lostGroup: {Lost: []string{feedtest.Path(day/y.period%12, "prices")}, Busy: 1},
@@ -157,7 +157,7 @@ func (y *operatorYear) live(day int) {
 		}
 	case refusedDay:
 		y.day(exitRefused)
-		y.evening(day, feedtest.Weather{})
+		y.evening(day, feedtest.Faults{})
 		y.feed.Rebuild(y.feed.At().Add(time.Hour))
 		y.day(exitOK)
 	case rolledBack:
@@ -168,7 +168,7 @@ func (y *operatorYear) live(day int) {
 		y.day(exitOK)
 	case killedPull, killedBuild, killedMoving:
 		y.killed(kind)
-		y.evening(day, feedtest.Weather{})
+		y.evening(day, feedtest.Faults{})
 		y.day(exitOK)
 	default:
 		y.day(exitOK)

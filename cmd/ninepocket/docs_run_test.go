@@ -90,11 +90,11 @@ func (d *docsKit) configures() {
 func (d *docsKit) spendsADay(admin string) {
 	d.t.Helper()
 	const page = "docs/DAILY.md"
-	d.evening(1, feedtest.Weather{})
+	d.evening(1, feedtest.Faults{})
 	d.pastes(d.block(page, "ninepocket daily"))
 	says(d.t, d.pastes(d.block("README.md", "bin/ninepocket daily"), "bin/ninepocket", "ninepocket"), "nothing is new")
 
-	d.evening(2, feedtest.Weather{})
+	d.evening(2, feedtest.Faults{})
 	d.pastes(d.block(page, "feed pull tcgcsv --config"))
 	said := d.pastes(d.block(page, "# 1. pull"), "http://127.0.0.1:8081", admin)
 	says(d.t, said, "nothing is new", "LARGEST MOVES", "published ", "rolled back")

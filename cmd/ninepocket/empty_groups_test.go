@@ -40,24 +40,24 @@ func TestEmptyGroups(t *testing.T) {
 	}
 
 	// The first tree ever has none to be compared with.
-	h.evening(0, feedtest.Weather{Empty: files(groups, "prices")})
+	h.evening(0, feedtest.Faults{Empty: files(groups, "prices")})
 	refused("none", dayName(0))
 	if _, err := snapshot.OpenDir(h.store).Current(); err == nil {
 		t.Fatal("a catalog without a price is served")
 	}
 
 	delete(h.pulled, dayName(0))
-	h.evening(1, feedtest.Weather{Empty: files(groups/25, "prices")})
+	h.evening(1, feedtest.Faults{Empty: files(groups/25, "prices")})
 	h.days(exitOK, file)
 	served := h.current()
-	h.evening(2, feedtest.Weather{Empty: files(groups, "prices")})
+	h.evening(2, feedtest.Faults{Empty: files(groups, "prices")})
 	refused("current", dayName(2))
 	if h.current() != served {
 		t.Error("a day without a price is served")
 	}
 
 	// A tree without a product is no catalog, and what is served is not carried on in its place.
-	h.evening(3, feedtest.Weather{Empty: files(groups, "products")})
+	h.evening(3, feedtest.Faults{Empty: files(groups, "products")})
 	_, stderr := h.days(exitFailure, file)
 	says(t, stderr, fmt.Sprintf("none of its %d groups has a usable products file", groups))
 	if h.current() != served {
@@ -65,7 +65,7 @@ func TestEmptyGroups(t *testing.T) {
 	}
 
 	// The next day has all that is to be had: of the empty day there is nothing to fill in.
-	h.evening(4, feedtest.Weather{Empty: files(groups/25, "prices")})
+	h.evening(4, feedtest.Faults{Empty: files(groups/25, "prices")})
 	out, stderr := h.days(exitOK, file)
 	says(t, out+stderr, "published ", "the kept day "+dayName(2)+" is left out: it has no price",
 		"filled from kept day files: "+dayName(3))

@@ -86,6 +86,8 @@ var goodArgs = map[string][]string{
 	"ninepocket snapshot publish": {"latest"},
 	"ninepocket snapshot inspect": {"latest"},
 	"ninepocket snapshot verify":  {"latest"},
+	"ninepocket snapshot pin":     {"latest"},
+	"ninepocket snapshot unpin":   {"latest"},
 	"ninepocket snapshot hold":    {"latest"},
 	"ninepocket snapshot unhold":  {"latest"},
 	"ninepocket snapshot diff":    {"latest", "current"},

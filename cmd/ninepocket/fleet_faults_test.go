@@ -185,13 +185,13 @@ func (q *faultFleet) faults() []fleetFault {
 		return append(all, fleetFault{"redis is killed", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[0].Kill()
 			time.Sleep(d / 2)
-			q.redis[0].Again()
+			q.redis[0].Restart()
 		}})
 	}
 	return append(all,
 		fleetFault{"redis is killed and its replica takes over", func(q *faultFleet, _ *member, _ time.Duration) {
 			q.redis[0].Kill()
-			q.failsOver(func() { q.redis[1].Again() })
+			q.failsOver(func() { q.redis[1].Restart() })
 		}},
 		fleetFault{"redis stands still and its replica takes over", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[0].Signal(syscall.SIGSTOP)
@@ -203,7 +203,7 @@ func (q *faultFleet) faults() []fleetFault {
 		fleetFault{"the replica is killed", func(q *faultFleet, _ *member, d time.Duration) {
 			q.redis[1].Kill()
 			time.Sleep(d / 2)
-			q.redis[1].Again()
+			q.redis[1].Restart()
 			q.follows(q.redis[1])
 		}},
 		fleetFault{"the replica stands still", func(q *faultFleet, _ *member, d time.Duration) {

@@ -20,7 +20,7 @@ func TestFleetScript(t *testing.T) {
 	model := s3test.Start(t)
 	object := func(name string) string { return "fleet/" + name }
 	careless := func(careless bool) func(*testscript.TestScript, bool, []string) {
-		return func(*testscript.TestScript, bool, []string) { model.SetCareless(careless) }
+		return func(*testscript.TestScript, bool, []string) { model.IgnoreConditions(careless) }
 	}
 
 	testscript.Run(t, testscript.Params{

@@ -20,7 +20,6 @@ import (
 	"ninepocket/cardvocab"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
-	"ninepocket/snapshot"
 )
 
 // parsing is how the parser of flags says that text is no number.
@@ -108,9 +107,7 @@ func rootCommand() *cobra.Command {
 			snapshotLog(), snapshotPush(), snapshotPull(),
 			parentCommand("trust", "Say whose publications many servers take up", trustInit(), trustAdd(),
 				trustRetire()),
-			pinCommand("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
-			pinCommand("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
-				(*snapshot.Dir).Unhold)))
+			pinCommand("pin"), pinCommand("unpin"), hidden(pinCommand("hold")), hidden(pinCommand("unhold"))))
 	addGroup(root, "Keys and bills:",
 		parentCommand("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(),
 			keysRotate(),
@@ -169,6 +166,12 @@ func versionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// hidden is a command under a name of before, which the help does not list.
+func hidden(cmd *cobra.Command) *cobra.Command {
+	cmd.Hidden = true
 	return cmd
 }
 

@@ -39,7 +39,7 @@ func (flags *publishFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&flags.overrides, "override", nil,
 		"publish although this `GUARD` refuses (can be repeated); needs --reason")
 	f.StringVar(&flags.reason, "reason", "", "`TEXT` that is recorded with --override")
-	flags.addRetain(cmd, "then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 "+
+	flags.addRetain(cmd, "then remove snapshots beyond the newest `N` (never the current, previous or pinned ones); 0 "+
 		"keeps all")
 }
 
@@ -226,7 +226,7 @@ func snapshotRollback() *cobra.Command {
 			"current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not " +
 			"asked.\n" +
-			"With --to it is then pushed, as by snapshot push; --hold keeps the next daily push out.",
+			"With --to it is then pushed, as by snapshot push; --freeze keeps the next daily push out.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			configured, err = settings.ReadWithEnv(conditions.config)
 			if err != nil {

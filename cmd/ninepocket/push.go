@@ -102,17 +102,21 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
 	f.Uint64Var(&flags.Above, "above", 0,
 		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
-	f.BoolVar(&flags.Hold, "hold", false, "refuse every push after this one, until one with --release")
-	f.BoolVar(&flags.Release, "release", false, "publish although the last push was one with --hold")
+	f.BoolVar(&flags.Hold, "freeze", false, "refuse every push after this one, until one with --release")
+	f.BoolVar(&flags.Release, "release", false, "publish although the last push was one with --freeze")
 	f.BoolVar(&flags.Replace, "replace", false, "publish over what no trusted key signed, after all keys were lost")
+
+	// The name of before --freeze.
+	f.BoolVar(&flags.Hold, "hold", false, "as --freeze")
+	_ = f.MarkHidden("hold")
 }
 
 // check refuses flags that do nothing without --to, and reads the key before anything is changed.
 func (flags *pushFlags) check(cmd *cobra.Command) error {
 	var wrong settings.Problems
-	// Without --to nothing is pushed, and a hold that nobody hears of is dangerous.
+	// Without --to nothing is pushed, and a freeze that nobody hears of is dangerous.
 	given := cmd.Flags().Changed
-	for _, name := range []string{"key", "activate-in", "above", "hold", "release", "replace"} {
+	for _, name := range []string{"key", "activate-in", "above", "freeze", "hold", "release", "replace"} {
 		wrong.AddIf(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
 	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")

@@ -77,7 +77,7 @@ func snapshotList() *cobra.Command {
 func (l listed) cells() []any {
 	var marks []string
 	if l.Pinned {
-		marks = append(marks, "held")
+		marks = append(marks, "pinned")
 	}
 
 	if len(l.Refused) > 0 {
@@ -229,7 +229,7 @@ func (shown *inspected) print(out *bufio.Writer) {
 	}
 
 	if shown.Pinned {
-		fmt.Fprintln(out, "held: no clean-up removes it")
+		fmt.Fprintln(out, "pinned: no clean-up removes it")
 	}
 	printQuarantine(out, shown.Quarantine, shown.QuarantineFile)
 }
@@ -265,8 +265,18 @@ func snapshotVerify() *cobra.Command {
 	})
 }
 
-// pinCommand is the command hold or unhold.
-func pinCommand(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
+// pinCommand is the command pin or unpin. They were called hold and unhold before the first release.
+func pinCommand(verb string) *cobra.Command {
+	pins := verb == "pin" || verb == "hold"
+	short := "Keep a snapshot out of every clean-up until unpin"
+	done := "pinned"
+	do := (*snapshot.Dir).Hold
+	if !pins {
+		short = "Let clean-ups remove a pinned snapshot again"
+		done = "no longer pinned"
+		do = (*snapshot.Dir).Unhold
+	}
+
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
@@ -275,7 +285,7 @@ func pinCommand(verb, short, done string, do func(*snapshot.Dir, string) error) 
 			if err := do(flags.dir(), id); err != nil {
 				return err
 			}
-			return printLine(cmd, flags.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
+			return printLine(cmd, flags.asJSON, map[string]any{"id": id, "held": pins}, "%s %s", done, id)
 		},
 	})
 }
@@ -285,7 +295,7 @@ func snapshotPrune() *cobra.Command {
 	var conditions publishFlags
 	cmd := &cobra.Command{
 		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
-		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and " +
+		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, pinned ones, and " +
 			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -69,7 +69,7 @@ var damageHints = []errorHint{
 			"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
 	hintFor(exitRefused,
 		"a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
-			"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also replaces a "+
+			"POST /-/checkpoint?rebuild=yes on its admin listener writes a new checkpoint, which also replaces a "+
 			"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
 			"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 }

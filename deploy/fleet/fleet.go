@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// patience is how long a process may take to answer on a busy machine.
-const patience = 90 * time.Second
+// answerTimeout is how long a process may take to answer on a busy machine.
+const answerTimeout = 90 * time.Second
 
 // ErrAddress says what to do about an address that is taken.
 var ErrAddress = errors.New("choose another address: make fleet-demo DEMO_FLAGS='--listen 127.0.0.1:0'")
@@ -117,7 +117,7 @@ func (f *Fleet) add(name string) error {
 	folder := f.Folder(name)
 	p := &process{name: name, path: path, args: line[1:], env: env, dir: folder, log: folder + ".log"}
 	if name == Postgres {
-		p.owner, err = someone()
+		p.owner, err = unprivilegedUser()
 	}
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
@@ -165,7 +165,7 @@ func (f *Fleet) startRedis(ctx context.Context) error {
 			return err
 		}
 	}
-	both := func() bool { return strings.Count(f.Tell(Redis[0], "INFO", "replication"), "state=online") == 2 }
+	both := func() bool { return strings.Count(f.SendRedis(Redis[0], "INFO", "replication"), "state=online") == 2 }
 	if err := f.await(ctx, Redis[0], "two replicas follow it", both); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (f *Fleet) startRedis(ctx context.Context) error {
 		}
 	}
 	for _, name := range Sentinels {
-		knows := func() bool { return strings.Contains(f.Tell(name, "INFO", "sentinel"), "slaves=2,sentinels=3") }
+		knows := func() bool { return strings.Contains(f.SendRedis(name, "INFO", "sentinel"), "slaves=2,sentinels=3") }
 		if err := f.await(ctx, name, "it knows all others", knows); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (f *Fleet) startRedis(ctx context.Context) error {
 
 	// Servers let a Redis that is new wait for a minute, in which nobody knows what was granted. Here
 	// nothing was.
-	if answer := f.Tell(Redis[0], "SET", "np:born", "1"); answer != "OK" {
+	if answer := f.SendRedis(Redis[0], "SET", "np:born", "1"); answer != "OK" {
 		return fmt.Errorf("cannot write to redis: %s", answer)
 	}
 	return nil
@@ -367,7 +367,7 @@ func (f *Fleet) launch(ctx context.Context, name string, ready func() bool) erro
 // await waits for something that a process has to come to.
 func (f *Fleet) await(ctx context.Context, name, what string, ok func() bool) error {
 	p := f.processes[name]
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(answerTimeout)
 	for !ok() {
 		switch {
 		case ctx.Err() != nil:
@@ -375,15 +375,16 @@ func (f *Fleet) await(ctx context.Context, name, what string, ok func() bool) er
 		case !p.running():
 			return fmt.Errorf("%s ended at once: %s", name, p.said())
 		case time.Now().After(deadline):
-			return fmt.Errorf("%s: not within %s that %s: %s", name, patience, what, p.said())
+			return fmt.Errorf("%s: not within %s that %s: %s", name, answerTimeout, what, p.said())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	return nil
 }
 
-// Tell sends a command to a Redis or a Sentinel and returns its answer; "" = it could not be sent.
-func (f *Fleet) Tell(name string, words ...string) string {
+// SendRedis sends a command to a Redis or a Sentinel and returns its answer; "" = it could not be
+// sent.
+func (f *Fleet) SendRedis(name string, words ...string) string {
 	conn, err := net.DialTimeout("tcp", f.Places[name], time.Second)
 	if err != nil {
 		return ""
@@ -438,15 +439,15 @@ func (f *Fleet) Resume(name string) { f.processes[name].signal(syscall.SIGCONT) 
 // Running reports whether a process runs.
 func (f *Fleet) Running(name string) bool { return f.processes[name].running() }
 
-// Again starts a process that ended, with what it had.
-func (f *Fleet) Again(ctx context.Context, name string) error {
+// Restart starts a process that ended, with what it had.
+func (f *Fleet) Restart(ctx context.Context, name string) error {
 	ready := f.accepts(name)
 	if slices.Contains(Servers, name) {
 		ready = f.Ready(name)
 	}
 
 	// The address may be taken for a moment by a connection that was cut.
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(answerTimeout)
 	for {
 		err := f.launch(ctx, name, ready)
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {

@@ -140,7 +140,7 @@ func (c *client) same(snapshot, path, text string) {
 		return
 	}
 	delete(body, "next_cursor")
-	spelt, err := json.Marshal(body)
+	encoded, err := json.Marshal(body)
 	if err != nil {
 		c.wrong("%v", err)
 		return
@@ -148,10 +148,10 @@ func (c *client) same(snapshot, path, text string) {
 
 	c.mu.Lock()
 	before, known := c.bodies[snapshot+" "+path]
-	c.bodies[snapshot+" "+path] = string(spelt)
+	c.bodies[snapshot+" "+path] = string(encoded)
 	c.mu.Unlock()
-	if known && before != string(spelt) {
-		c.wrong("%s answers two things from snapshot %s: %.200s and %.200s", path, snapshot, before, spelt)
+	if known && before != string(encoded) {
+		c.wrong("%s answers two things from snapshot %s: %.200s and %.200s", path, snapshot, before, encoded)
 	}
 }
 
@@ -171,13 +171,13 @@ func (c *client) partner(ctx context.Context, tenant, key string, products []str
 		_, _ = fmt.Sscanf(name[strings.LastIndexByte(name, '-')+1:], "%d", &number)
 		body := `{"items":[{"kind":"sealed","product_id":"` + products[number%len(products)] + `"}]}`
 		one, text := c.ask(ctx, tenant, key, http.MethodPost, "/v1/prices/batch", body, name)
-		c.noteBatch(name, one, text)
+		c.recordBatch(name, one, text)
 		pause(ctx, pace)
 	}
 }
 
-// noteBatch keeps the answer of a batch.
-func (c *client) noteBatch(name string, one call, text string) {
+// recordBatch keeps the answer of a batch.
+func (c *client) recordBatch(name string, one call, text string) {
 	var reply struct {
 		Data json.RawMessage
 		Meta struct {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// grace is how long a process may take to end before it is killed.
-const grace = 20 * time.Second
+// stopTimeout is how long a process may take to end before it is killed.
+const stopTimeout = 20 * time.Second
 
 // process is one program of a fleet. It ends with this one.
 type process struct {
@@ -100,7 +100,7 @@ func (p *process) stop() {
 	_ = p.cmd.Process.Signal(polite)
 	select {
 	case <-p.done:
-	case <-time.After(grace):
+	case <-time.After(stopTimeout):
 		p.kill()
 	}
 }
@@ -142,8 +142,8 @@ func (p *process) said() string {
 	return string(bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
 }
 
-// someone is a user that PostgreSQL may run as where this one is root; nil for this user.
-func someone() (*syscall.Credential, error) {
+// unprivilegedUser is a user that PostgreSQL may run as where this one is root; nil for this user.
+func unprivilegedUser() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil //nolint:nilnil // no other user is needed
 	}
@@ -174,10 +174,10 @@ var installs = []struct{ program, how string }{
 // Missing says of each program that is not installed how to install it, nil when all are.
 func Missing() error {
 	var all []error
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, need := range installs {
-		if _, err := find(need.program); err != nil && !told[need.how] {
-			told[need.how] = true
+		if _, err := find(need.program); err != nil && !seen[need.how] {
+			seen[need.how] = true
 			all = append(all, fmt.Errorf("cannot find %s: install it: %s", need.program, need.how))
 		}
 	}

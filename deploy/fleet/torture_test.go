@@ -203,7 +203,7 @@ func (w *torture) killed(name string) {
 	w.Kill(name)
 	pause(w.Context(), away(name))
 	began := time.Now()
-	if err := w.Again(w.Context(), name); err != nil {
+	if err := w.Restart(w.Context(), name); err != nil {
 		w.Fatalf("%s does not start again: %v", name, err)
 	}
 	w.healed("kill -9 of "+name, began)
@@ -249,8 +249,8 @@ func (w *torture) ill() string {
 	}
 	_, port, _ := strings.Cut(w.Places[primary], ":")
 	for _, name := range fleet.Sentinels {
-		if !strings.Contains(w.Tell(name, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "cards"), port) ||
-			strings.Contains(w.Tell(name, "SENTINEL", "MASTER", "cards"), "_down") {
+		if !strings.Contains(w.SendRedis(name, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "cards"), port) ||
+			strings.Contains(w.SendRedis(name, "SENTINEL", "MASTER", "cards"), "_down") {
 			return name + " does not know the primary"
 		}
 	}
@@ -269,8 +269,8 @@ func (w *torture) ill() string {
 // primary is the Redis that the others follow, "" for none.
 func (w *torture) primary() string {
 	for _, name := range fleet.Redis {
-		told := w.Tell(name, "INFO", "replication")
-		if strings.Contains(told, "role:master") && strings.Count(told, "state=online") == 2 {
+		info := w.SendRedis(name, "INFO", "replication")
+		if strings.Contains(info, "role:master") && strings.Count(info, "state=online") == 2 {
 			return name
 		}
 	}

@@ -69,7 +69,7 @@ func (w *torture) logged() map[string]line {
 type span struct{ from, to time.Time }
 
 // inMinute is how many calls were certainly admitted within some 60 seconds.
-func inMinute(all []span) (most int) {
+func inMinute(all []span) (peak int) {
 	slices.SortFunc(all, func(a, b span) int { return a.from.Compare(b.from) })
 	for i, first := range all {
 		end := first.from.Add(time.Minute - time.Millisecond)
@@ -82,9 +82,9 @@ func inMinute(all []span) (most int) {
 				n++
 			}
 		}
-		most = max(most, n)
+		peak = max(peak, n)
 	}
-	return most
+	return peak
 }
 
 // TestInMinute counts calls around the edges of a minute.
@@ -133,13 +133,13 @@ func (w *torture) minutes(logged map[string]line) {
 			all = append(all, s)
 		}
 
-		most := inMinute(all)
-		w.Logf("%s: %d calls answered, at most %d of %d in 60 s", tenant.name, len(all), most, tenant.perMinute)
-		if most > tenant.perMinute {
-			w.Errorf("%s had %d calls in 60 s, of %d", tenant.name, most, tenant.perMinute)
+		peak := inMinute(all)
+		w.Logf("%s: %d calls answered, at most %d of %d in 60 s", tenant.name, len(all), peak, tenant.perMinute)
+		if peak > tenant.perMinute {
+			w.Errorf("%s had %d calls in 60 s, of %d", tenant.name, peak, tenant.perMinute)
 		}
-		if tenant.perMinute <= 120 && most < tenant.perMinute*3/4 {
-			w.Errorf("%s had %d calls in 60 s at most: the test asks too little", tenant.name, most)
+		if tenant.perMinute <= 120 && peak < tenant.perMinute*3/4 {
+			w.Errorf("%s had %d calls in 60 s at most: the test asks too little", tenant.name, peak)
 		}
 	}
 }

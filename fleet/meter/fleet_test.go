@@ -474,7 +474,7 @@ func TestFailoverAOF(t *testing.T) {
 	l.until(t, 100)
 	r.Kill()
 	l.stop()
-	r.Again()
+	r.Restart()
 	if grants, of := l.missing(t, r); grants > 0 {
 		t.Errorf("%d grants of %d tenants are lost", grants, of)
 	}

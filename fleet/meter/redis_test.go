@@ -48,7 +48,7 @@ func commonRedis(t testing.TB) (*redistest.Process, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sharedRedis.Process = redistest.In(t, dir)
+		sharedRedis.Process = redistest.StartIn(t, dir)
 	}
 	prefix := "t" + strconv.FormatInt(sharedRedis.number.Add(1), 10)
 	return sharedRedis.Process, prefix

@@ -201,7 +201,7 @@ func TestReadyWhileRedisIsAway(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("the server is not ready: %v", err)
 	}
-	r.Again()
+	r.Restart()
 	age(t, r, "np")
 	eventually(t, "a call is granted again", func() bool {
 		r.Try("DEL", "np:{one}:z") // it lost all: the minute is over here

@@ -51,7 +51,7 @@ func shaped(message string) *regexp.Regexp {
 func TestMessages(t *testing.T) {
 	provoke := map[string]func(w *world, model *s3test.Model) error{
 		"the snapshot store ignores": func(w *world, model *s3test.Model) error {
-			model.SetCareless(true)
+			model.IgnoreConditions(true)
 			return w.pushErr(w.build(1))
 		},
 		"is not among publishers": func(w *world, _ *s3test.Model) error {
@@ -100,7 +100,7 @@ func TestMessages(t *testing.T) {
 			})
 			return w.pushErr(w.build(1))
 		},
-		"on hold": func(w *world, _ *s3test.Model) error {
+		"are frozen": func(w *world, _ *s3test.Model) error {
 			o := w.pushing()
 			o.Hold = true
 			if _, err := w.bucket.Push(w.Context(), w.dir, w.build(1), o); err != nil {

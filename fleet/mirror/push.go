@@ -25,7 +25,7 @@ const atOnce = 4
 // What keeps a push from being published.
 var (
 	ErrUnconditional = errors.New("the snapshot store ignores conditional writes")
-	ErrHeld          = errors.New("publications are on hold")
+	ErrHeld          = errors.New("publications are frozen")
 	ErrTooLate       = errors.New("somebody else published meanwhile")
 	ErrNotPublisher  = errors.New("servers would refuse what it signs")
 	ErrUnknown       = errors.New("nobody knows whether it is published")

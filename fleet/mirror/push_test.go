@@ -175,7 +175,7 @@ func TestPushUnknown(t *testing.T) {
 // TestPushProbe wants a store that ignores conditions to be refused before anything is sent.
 func TestPushProbe(t *testing.T) {
 	model := s3test.Start(t)
-	model.SetCareless(true)
+	model.IgnoreConditions(true)
 	w := newWorld(t, model.Store)
 	_, err := w.bucket.Push(t.Context(), w.dir, w.build(1), w.pushing())
 	const told = "the snapshot store ignores conditional writes (If-None-Match was answered 200): " +
@@ -188,7 +188,7 @@ func TestPushProbe(t *testing.T) {
 	}
 
 	// One that minds If-None-Match alone is no better.
-	model.SetCareless(false)
+	model.IgnoreConditions(false)
 	model.Set(func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		r.Header.Del("If-Match")
 		next.ServeHTTP(rw, r)

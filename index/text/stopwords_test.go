@@ -301,7 +301,7 @@ func TestNameBeforeSet(t *testing.T) {
 	}
 }
 
-// TestQualifiersAreNoNames holds that a name is not respelt so that a word is found which only
+// TestQualifiersAreNoNames holds that a name is not corrected so that a word is found which only
 // qualifies names, and that it is where there is no such name.
 func TestQualifiersAreNoNames(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{

@@ -90,15 +90,15 @@ func (d *document) parameter(n node) Parameter {
 	schema := d.child(n, "schema")
 	parameter := Parameter{
 		Name: n.text("name"), In: n.text("in"), Surface: n.text("x-surface"), Required: n.object["required"] == true,
-		Type: schema.text("type"), Pattern: schema.text("pattern"), Default: spell(schema.object["default"]),
-		Example: spell(n.object["example"]),
+		Type: schema.text("type"), Pattern: schema.text("pattern"), Default: toText(schema.object["default"]),
+		Example: toText(n.object["example"]),
 		Minimum: bound(schema, "minimum"), Maximum: bound(schema, "maximum"), MinLength: bound(schema, "minLength"),
 		MaxLength: bound(schema, "maxLength"),
 	}
 
 	values, _ := schema.object["enum"].([]any)
 	for _, value := range values {
-		parameter.Enum = append(parameter.Enum, spell(value))
+		parameter.Enum = append(parameter.Enum, toText(value))
 	}
 	return parameter
 }
@@ -116,7 +116,7 @@ func bound(schema node, name string) *int64 {
 	return &value
 }
 
-func spell(value any) string {
+func toText(value any) string {
 	if value == nil {
 		return ""
 	}

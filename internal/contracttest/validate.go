@@ -194,14 +194,14 @@ func (v *validation) checkBody() {
 
 	said := asObject(body)
 	v.checkAgreement(said)
-	if len(v.Body) >= worthKeeping {
+	if len(v.Body) >= minCachedBody {
 		v.passed.Store(mark, withoutLists(said))
 	}
 }
 
-// worthKeeping is the length of bodies that are judged once, however often they come. Short ones are
-// judged at once, and most of them are no other's, for they have the id of a request.
-const worthKeeping = 1 << 10
+// minCachedBody is the length of bodies that are judged once, however often they come. Short ones
+// are judged at once, and most of them are no other's, for they have the id of a request.
+const minCachedBody = 1 << 10
 
 // fingerprint stands for a body and the schema that it is held against.
 type fingerprint [sha256.Size]byte
@@ -212,12 +212,12 @@ func fingerprintOf(pointer string, body []byte) fingerprint {
 
 // withoutLists leaves out what no header agrees with, so that it need not be kept.
 func withoutLists(body object) object {
-	kept := maps.Clone(body)
-	maps.DeleteFunc(kept, func(_ string, member any) bool {
+	stripped := maps.Clone(body)
+	maps.DeleteFunc(stripped, func(_ string, member any) bool {
 		_, is := member.([]any)
 		return is
 	})
-	return kept
+	return stripped
 }
 
 // schemaPointer picks, from a schema that is a choice of the surfaces, the one of the response's surface.
@@ -253,7 +253,7 @@ func (v *validation) checkAgreement(body object) {
 		if !has {
 			return
 		}
-		if got, want := v.Header.Get(header), spell(value); got != want && (got != "" || value != nil) { // air: a pair
+		if got, want := v.Header.Get(header), toText(value); got != want && (got != "" || value != nil) { // air: a pair
 			v.fault("header %s is %q, but %s in the body is %q", header, got, member, want)
 		}
 	}

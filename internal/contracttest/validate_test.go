@@ -87,7 +87,7 @@ func exampleHeaders(d *document, declared node, surface string) http.Header {
 		if only := header.text("x-surface"); only != "" && only != surface {
 			continue
 		}
-		out.Set(name, spell(header.object["example"]))
+		out.Set(name, toText(header.object["example"]))
 	}
 	return out
 }
@@ -101,7 +101,7 @@ func agreeing(t *testing.T, value object, header http.Header) []byte {
 			"Retry-After":  "retry_after_seconds", "X-Request-Credits-Charged": "billable_units",
 		} {
 			if said, has := o[member]; has && said != nil && header.Get(name) != "" {
-				header.Set(name, spell(said))
+				header.Set(name, toText(said))
 			}
 		}
 	}

@@ -2,10 +2,10 @@
 //
 // It serves the live tree: last-updated.txt at the root, tcgplayer/CATEGORY/groups, and products and
 // prices of every group below it. What it has is made from numbers, so that a test knows each price
-// without asking: Cents is the oracle. Rebuild moves it to another day, and Weather says how it
+// without asking: Cents is the oracle. Rebuild moves it to another day, and Faults says how it
 // behaves:
 //
-//	fast             the zero Weather
+//	fast             the zero Faults
 //	slow             Slow, before each answer
 //	429              Busy or BusyUntil, with Retry-After
 //	5xx              Broken
@@ -26,8 +26,8 @@ import (
 	"time"
 )
 
-// Weather is how the feed behaves. Paths are as they are asked for, such as tcgplayer/3/101/prices.
-type Weather struct {
+// Faults is how the feed behaves. Paths are as they are asked for, such as tcgplayer/3/101/prices.
+type Faults struct {
 	Slow time.Duration // before each answer
 	// Busy answers each path 429 so many times first, asking to wait for After seconds.
 	Busy  int
@@ -62,12 +62,12 @@ type Asked struct {
 type Feed struct {
 	Groups, PerGroup int
 
-	mu      sync.Mutex
-	at      time.Time
-	weather Weather
-	failed  map[string]int
-	asked   []Asked
-	since   int // requests since the weather was set
+	mu     sync.Mutex
+	at     time.Time
+	faults Faults
+	failed map[string]int
+	asked  []Asked
+	since  int // requests since the weather was set
 }
 
 // New is a feed that was built at an instant.
@@ -83,10 +83,10 @@ func (f *Feed) Rebuild(at time.Time) {
 }
 
 // Set changes how the feed behaves, and forgets what it was asked.
-func (f *Feed) Set(w Weather) {
+func (f *Feed) Set(faults Faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.weather = w
+	f.faults = faults
 	f.failed = map[string]int{}
 	f.asked = nil
 	f.since = 0
@@ -138,29 +138,29 @@ func Path(g int, file string) string {
 // ServeHTTP implements http.Handler.
 func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/")
-	at, weather, trouble := f.take(path, r.UserAgent())
-	time.Sleep(weather.Slow)
+	at, faults, status := f.take(path, r.UserAgent())
+	time.Sleep(faults.Slow)
 
 	switch {
-	case trouble != 0:
-		if trouble == http.StatusTooManyRequests {
-			w.Header().Set("Retry-After", strconv.Itoa(weather.After))
+	case status != 0:
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", strconv.Itoa(faults.After))
 		}
-		http.Error(w, http.StatusText(trouble), trouble)
+		http.Error(w, http.StatusText(status), status)
 		return
-	case named(weather.Page, path):
+	case named(faults.Page, path):
 		fmt.Fprint(w, "<html><body>We will be back soon</body></html>")
 		return
 	}
 
-	if !weather.Of.IsZero() && strings.HasSuffix(path, "/prices") {
-		at = weather.Of
+	if !faults.Of.IsZero() && strings.HasSuffix(path, "/prices") {
+		at = faults.Of
 	}
-	body := f.body(path, at, weather)
+	body := f.body(path, at, faults)
 	switch {
 	case body == "":
 		http.NotFound(w, r)
-	case named(weather.Cut, path):
+	case named(faults.Cut, path):
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		fmt.Fprint(w, body[:len(body)/2])
 	default:
@@ -169,28 +169,28 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take notes a request and says what is to become of it: a status, or 0 for the file.
-func (f *Feed) take(path, agent string) (at time.Time, w Weather, trouble int) {
+func (f *Feed) take(path, agent string) (at time.Time, faults Faults, status int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, Asked{Path: path, Agent: agent, At: time.Now()})
 	f.since++
-	if f.weather.RebuildAfter > 0 && f.since == f.weather.RebuildAfter {
+	if f.faults.RebuildAfter > 0 && f.since == f.faults.RebuildAfter {
 		f.at = f.at.Add(time.Minute)
 	}
 
 	n := f.failed[path]
 	f.failed[path]++
 	switch {
-	case f.weather.Down:
-		trouble = http.StatusInternalServerError
-	case n < f.weather.Busy || time.Now().Before(f.weather.BusyUntil):
-		trouble = http.StatusTooManyRequests
-	case n < f.weather.Busy+f.weather.Broken:
-		trouble = http.StatusServiceUnavailable
-	case named(f.weather.Lost, path):
-		trouble = http.StatusNotFound
+	case f.faults.Down:
+		status = http.StatusInternalServerError
+	case n < f.faults.Busy || time.Now().Before(f.faults.BusyUntil):
+		status = http.StatusTooManyRequests
+	case n < f.faults.Busy+f.faults.Broken:
+		status = http.StatusServiceUnavailable
+	case named(f.faults.Lost, path):
+		status = http.StatusNotFound
 	}
-	return f.at, f.weather, trouble
+	return f.at, f.faults, status
 }
 
 func named(list []string, path string) bool {
@@ -200,7 +200,7 @@ func named(list []string, path string) bool {
 }
 
 // body is a file of the tree, "" for none.
-func (f *Feed) body(path string, at time.Time, w Weather) string {
+func (f *Feed) body(path string, at time.Time, faults Faults) string {
 	if path == "last-updated.txt" {
 		return at.UTC().Format("2006-01-02T15:04:05-0700") + "\n"
 	}
@@ -213,19 +213,19 @@ func (f *Feed) body(path string, at time.Time, w Weather) string {
 		case "tcgplayer/" + Category(g) + "/groups":
 			return f.groups(Category(g))
 		case Path(g, "products"):
-			if named(w.Empty, path) {
+			if named(faults.Empty, path) {
 				return reply([]any{})
 			}
 			return f.products(g)
 		case Path(g, "prices"):
-			if named(w.Empty, path) {
+			if named(faults.Empty, path) {
 				return reply([]any{})
 			}
 			factor := int64(1)
-			if named(w.Doubled, path) {
+			if named(faults.Doubled, path) {
 				factor = 2
 			}
-			return f.prices(g, at, factor, named(w.Wrong, path))
+			return f.prices(g, at, factor, named(faults.Wrong, path))
 		}
 	}
 	return ""

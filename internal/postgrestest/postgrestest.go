@@ -24,8 +24,8 @@ import (
 // Password is that of the server's user. No message may hold it.
 const Password = "correct-horse-staple"
 
-// patience is how long a server may take to start or to end on a busy machine.
-const patience = 90 * time.Second
+// serverTimeout is how long a server may take to start or to end on a busy machine.
+const serverTimeout = 90 * time.Second
 
 // Server is a running PostgreSQL server.
 type Server struct {
@@ -116,7 +116,7 @@ func begin() (_ *Server, err error) {
 
 	// PostgreSQL refuses to run as root.
 	if os.Getuid() == 0 {
-		s.owner, err = someone()
+		s.owner, err = unprivilegedUser()
 	}
 	if err == nil && s.owner != nil {
 		err = os.Chown(s.folder, int(s.owner.Uid), int(s.owner.Gid))
@@ -143,8 +143,8 @@ func begin() (_ *Server, err error) {
 	return s, err
 }
 
-// someone is a user that the server may run as.
-func someone() (*syscall.Credential, error) {
+// unprivilegedUser is a user that the server may run as.
+func unprivilegedUser() (*syscall.Credential, error) {
 	found, err := user.Lookup("nobody")
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (s *Server) run(name string, args ...string) error {
 // start starts the server and returns when it answers. One that was killed may have left processes
 // that have to end first.
 func (s *Server) start() error {
-	deadline := time.After(patience)
+	deadline := time.After(serverTimeout)
 	for {
 		if err := s.launch(); err != nil {
 			return err
@@ -207,7 +207,7 @@ func (s *Server) start() error {
 				running = false
 			case <-deadline:
 				text, _ := os.ReadFile(s.log.Name())
-				return fmt.Errorf("it does not answer within %s: %s", patience, text)
+				return fmt.Errorf("it does not answer within %s: %s", serverTimeout, text)
 			case <-time.After(20 * time.Millisecond):
 				// By its own socket: another server may have taken the port.
 				if s.run("pg_isready", "-q", "-h", s.folder, "-p", strconv.Itoa(s.port)) == nil {

@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for a process: a machine that is busy is no fault of it.
-const patience = 90 * time.Second
+// waitTimeout is how long a test waits for a process: a machine that is busy is no fault of it.
+const waitTimeout = 90 * time.Second
 
 // Process is a redis-server of a test's own.
 type Process struct {
-	t    testing.TB
-	Dir  string
-	port int
-	args []string
-	line []string // instead of all others: a Sentinel's
-	cmd  *exec.Cmd
-	log  *os.File
-	over atomic.Pointer[chan struct{}] // closed when the process has ended
+	t            testing.TB
+	Dir          string
+	port         int
+	args         []string
+	overrideArgs []string // instead of all others: a Sentinel's
+	cmd          *exec.Cmd
+	log          *os.File
+	exited       atomic.Pointer[chan struct{}] // closed when the process has ended
 }
 
 // Need skips a test where there is no redis-server.
@@ -44,7 +44,7 @@ func Need(t testing.TB) {
 func Start(t testing.TB, args ...string) *Process {
 	t.Helper()
 	Need(t)
-	r := In(t, t.TempDir(), args...)
+	r := StartIn(t, t.TempDir(), args...)
 	t.Cleanup(r.Kill)
 	return r
 }
@@ -55,8 +55,8 @@ func Sentinel(t testing.TB, primary *Process, name string) *Process {
 	t.Helper()
 	r := &Process{t: t, Dir: t.TempDir()}
 	file := filepath.Join(r.Dir, "sentinel.conf")
-	r.line = []string{file, "--sentinel"}
-	r.first(func() {
+	r.overrideArgs = []string{file, "--sentinel"}
+	r.startOnFreePort(func() {
 		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n"+
 			"sentinel down-after-milliseconds %s 60000\nsentinel failover-timeout %s 10000\n",
 			r.port, r.Dir, name, primary.port, name, name)
@@ -68,17 +68,18 @@ func Sentinel(t testing.TB, primary *Process, name string) *Process {
 	return r
 }
 
-// In starts a redis-server in a directory. Who asks for it ends it.
-func In(t testing.TB, dir string, args ...string) *Process {
+// StartIn starts a redis-server in a directory. Who asks for it ends it.
+func StartIn(t testing.TB, dir string, args ...string) *Process {
 	t.Helper()
 	Need(t)
 	r := &Process{t: t, Dir: dir, args: args}
-	r.first(func() {})
+	r.startOnFreePort(func() {})
 	return r
 }
 
-// first starts the process on a port of its own. Somebody else may take a free one just before.
-func (r *Process) first(prepare func()) {
+// startOnFreePort starts the process on a port of its own. Somebody else may take a free one just
+// before.
+func (r *Process) startOnFreePort(prepare func()) {
 	r.t.Helper()
 	for range 5 {
 		r.port = freePort(r.t)
@@ -88,7 +89,7 @@ func (r *Process) first(prepare func()) {
 		}
 		r.Kill()
 	}
-	r.fails("it starts")
+	r.fatal("it starts")
 }
 
 func freePort(t testing.TB) int {
@@ -110,11 +111,11 @@ func (r *Process) Port() string { return strconv.Itoa(r.port) }
 // URL leads to its first database.
 func (r *Process) URL() string { return "redis://" + r.Address() + "/0" }
 
-// Again starts the process and waits until it answers.
-func (r *Process) Again() {
+// Restart starts the process and waits until it answers.
+func (r *Process) Restart() {
 	r.t.Helper()
 	if !r.start() {
-		r.fails("it starts")
+		r.fatal("it starts")
 	}
 }
 
@@ -125,8 +126,8 @@ func (r *Process) start() bool {
 		"--port", strconv.Itoa(r.port), "--bind", "127.0.0.1", "--dir", r.Dir, "--save", "", "--daemonize", "no",
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
 	}, r.args...)
-	if r.line != nil {
-		args = r.line
+	if r.overrideArgs != nil {
+		args = r.overrideArgs
 	}
 
 	log, err := os.Create(filepath.Join(r.Dir, "log"))
@@ -141,34 +142,34 @@ func (r *Process) start() bool {
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	over := make(chan struct{})
-	r.over.Store(&over)
-	go func(cmd *exec.Cmd) { _ = cmd.Wait(); close(over) }(r.cmd)
+	exited := make(chan struct{})
+	r.exited.Store(&exited)
+	go func(cmd *exec.Cmd) { _ = cmd.Wait(); close(exited) }(r.cmd)
 
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if answer, ok := r.ask("PING"); ok && answer == "PONG" {
 			return true
 		}
-		if r.ended() {
+		if r.hasExited() {
 			return false
 		}
 	}
-	r.fails("it answers")
+	r.fatal("it answers")
 	return false
 }
 
-// ended reports whether the process is there no longer. It is safe beside all others.
-func (r *Process) ended() bool {
+// hasExited reports whether the process is there no longer. It is safe beside all others.
+func (r *Process) hasExited() bool {
 	select {
-	case <-*r.over.Load():
+	case <-*r.exited.Load():
 		return true
 	default:
 		return false
 	}
 }
 
-// fails ends the test with what the process said.
-func (r *Process) fails(what string) {
+// fatal ends the test with what the process said.
+func (r *Process) fatal(what string) {
 	r.t.Helper()
 	said, _ := os.ReadFile(filepath.Join(r.Dir, "log"))
 	r.t.Fatalf("redis-server on %d: never that %s:\n%s", r.port, what, said)
@@ -180,7 +181,7 @@ func (r *Process) Kill() {
 		return
 	}
 	_ = r.cmd.Process.Kill()
-	<-*r.over.Load()
+	<-*r.exited.Load()
 	_ = r.log.Close()
 	r.cmd = nil
 }
@@ -191,10 +192,10 @@ func (r *Process) Signal(s os.Signal) { _ = r.cmd.Process.Signal(s) }
 // Until waits for something that has to happen.
 func (r *Process) Until(what string, ready func() bool) {
 	r.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitTimeout)
 	for !ready() {
 		if time.Now().After(deadline) {
-			r.fails(what)
+			r.fatal(what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -204,11 +205,11 @@ func (r *Process) Until(what string, ready func() bool) {
 // to be one that may be sent twice. "" = the process has ended or never answers, or the answer is
 // nothing.
 func (r *Process) Try(words ...string) string {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if answer, ok := r.ask(words...); ok {
 			return answer
 		}
-		if r.ended() {
+		if r.hasExited() {
 			break
 		}
 	}

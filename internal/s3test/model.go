@@ -20,9 +20,9 @@ import (
 type Model struct {
 	*Store
 
-	mu       sync.Mutex
-	objects  map[string][]byte // by bucket and name
-	careless bool
+	mu               sync.Mutex
+	objects          map[string][]byte // by bucket and name
+	ignoreConditions bool
 }
 
 // Start starts a model.
@@ -33,11 +33,11 @@ func Start(tb testing.TB) *Model {
 	return m
 }
 
-// SetCareless makes it ignore the conditions of writes, as some stores do.
-func (m *Model) SetCareless(careless bool) {
+// IgnoreConditions makes it ignore the conditions of writes, as some stores do.
+func (m *Model) IgnoreConditions(ignore bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.careless = careless
+	m.ignoreConditions = ignore
 }
 
 // Get returns an object, nil when there is none.
@@ -117,7 +117,7 @@ func (m *Model) answer(r *http.Request, name string, body, content []byte, found
 	switch r.Method {
 	case http.MethodPut:
 		refused := none == "*" && found || match != "" && (!found || match != tag(content))
-		if refused && !m.careless {
+		if refused && !m.ignoreConditions {
 			return http.StatusPreconditionFailed, content
 		}
 		m.objects[name] = body

@@ -31,16 +31,16 @@ const (
 	Secret    = "a-secret-of-tests"
 )
 
-// Weather stands before a store. next answers as the store does.
-type Weather func(w http.ResponseWriter, r *http.Request, next http.Handler)
+// Faults stands before a store. next answers as the store does.
+type Faults func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 // Store is a running store.
 type Store struct {
 	URL string
 
-	mu      sync.Mutex
-	weather Weather
-	asked   []string
+	mu     sync.Mutex
+	faults Faults
+	asked  []string
 }
 
 // Place is the URL of a folder of the store's bucket.
@@ -49,10 +49,10 @@ func (s *Store) Place(prefix string) string {
 }
 
 // Set changes the weather; nil is fair. It forgets what was asked.
-func (s *Store) Set(weather Weather) {
+func (s *Store) Set(faults Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.weather = weather
+	s.faults = faults
 	s.asked = nil
 }
 
@@ -69,14 +69,14 @@ func begin(tb testing.TB, behind http.Handler) *Store {
 	s := &Store{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		weather := s.weather
+		faults := s.faults
 		s.asked = append(s.asked, r.Method+" "+strings.TrimPrefix(r.URL.Path, "/"+Bucket+"/"))
 		s.mu.Unlock()
-		if weather == nil {
+		if faults == nil {
 			behind.ServeHTTP(w, r)
 			return
 		}
-		weather(w, r, behind)
+		faults(w, r, behind)
 	}))
 	tb.Cleanup(server.Close)
 
@@ -176,7 +176,7 @@ func try(tb testing.TB, program, root string) (address string, stop func()) {
 }
 
 // Lose lets the store do what it was asked, and the answer of the nth matching request is lost.
-func Lose(matches func(*http.Request) bool) Weather {
+func Lose(matches func(*http.Request) bool) Faults {
 	var once sync.Once
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		lost := false
@@ -194,7 +194,7 @@ func Lose(matches func(*http.Request) bool) Weather {
 
 // Change lets a function change the bodies of matching answers. Their length is then that of the new
 // body, and where it is shorter than announced, the connection ends.
-func Change(matches func(*http.Request) bool, change func(body []byte) (changed []byte, announced int)) Weather {
+func Change(matches func(*http.Request) bool, change func(body []byte) (changed []byte, announced int)) Faults {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if !matches(r) {
 			next.ServeHTTP(w, r)
@@ -216,7 +216,7 @@ func Change(matches func(*http.Request) bool, change func(body []byte) (changed 
 }
 
 // Answer answers matching requests with a status alone.
-func Answer(matches func(*http.Request) bool, status int) Weather {
+func Answer(matches func(*http.Request) bool, status int) Faults {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if matches(r) {
 			io.Copy(io.Discard, r.Body)

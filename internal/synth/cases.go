@@ -35,8 +35,8 @@ func before(m map[string]bool, key string) bool {
 	return false
 }
 
-func (r *recorder) noteSet(s *set) {
-	r.sum.noteIf(Lane{Ref: s.ref}, []found{
+func (r *recorder) recordSet(s *set) {
+	r.sum.addCases(Lane{Ref: s.ref}, []found{
 		{caseSetPlain, s.series == ""},
 		{caseSetUndated, s.released == always},
 		{caseSetUnnamed, len(s.aliases) == 0},
@@ -46,20 +46,20 @@ func (r *recorder) noteSet(s *set) {
 	})
 }
 
-// noteCard notes the cases of a card while there is room for more of them, which spares large
+// recordCard notes the cases of a card while there is room for more of them, which spares large
 // catalogs the time.
-func (r *recorder) noteCard(k *card) {
+func (r *recorder) recordCard(k *card) {
 	// Cards that were added later are looked at again: they are few.
 	if k.ordinal >= seenCards && k.ordinal < r.w.cat.Cards {
 		return
 	}
 
 	at := Lane{Ref: k.ref}
-	r.noteName(k, at)
-	r.noteNumber(k.number, at)
-	r.noteLanes(k.lanes, at)
+	r.recordName(k, at)
+	r.recordNumber(k.number, at)
+	r.recordLanes(k.lanes, at)
 	partner := partnerOf(k.ids)
-	r.sum.noteIf(at, []found{
+	r.sum.addCases(at, []found{
 		{caseWithoutSet, k.noSet},
 		{caseWithoutNumber, k.number == ""},
 		{caseWithoutRarity, k.rarity == ""},
@@ -74,8 +74,8 @@ func (r *recorder) noteCard(k *card) {
 	})
 }
 
-// noteLanes notes the cases that are of a card's lanes together.
-func (r *recorder) noteLanes(lanes []lane, at Lane) {
+// recordLanes notes the cases that are of a card's lanes together.
+func (r *recorder) recordLanes(lanes []lane, at Lane) {
 	licensed := 0
 	for i, l := range lanes {
 		if !l.unlicensed {
@@ -87,12 +87,12 @@ func (r *recorder) noteLanes(lanes []lane, at Lane) {
 		}
 
 		mint := lanes[i-1]
-		r.sum.noteIf(Lane{at.Ref, mint.variant, mint.condition}, []found{
+		r.sum.addCases(Lane{at.Ref, mint.variant, mint.condition}, []found{
 			{caseDisplayForbidden, mint.unlicensed && !l.unlicensed},
 			{caseNewCondition, mint.start > r.w.cat.Day-7 && l.start == always},
 		})
 	}
-	r.sum.noteIf(at, []found{{caseOnlyUnlicensed, len(lanes) > 0 && licensed == 0}})
+	r.sum.addCases(at, []found{{caseOnlyUnlicensed, len(lanes) > 0 && licensed == 0}})
 }
 
 func partnerOf(ids []identifier) string {
@@ -104,10 +104,10 @@ func partnerOf(ids []identifier) string {
 	return ""
 }
 
-func (r *recorder) noteName(k *card, at Lane) { // air: one step
+func (r *recorder) recordName(k *card, at Lane) { // air: one step
 	n := k.name
 	entity := strings.Contains(n, "&amp;") || strings.Contains(n, "&#") || strings.Contains(n, "&quot;")
-	r.sum.noteIf(at, []found{
+	r.sum.addCases(at, []found{
 		{caseNameAccent, strings.ContainsAny(n, "éèûâ")},
 		{caseNameFemale, strings.Contains(n, "♀")},
 		{caseNameMale, strings.Contains(n, "♂")},
@@ -117,19 +117,19 @@ func (r *recorder) noteName(k *card, at Lane) { // air: one step
 		{caseNameHyphen, strings.Contains(n, "-")},
 		{caseNameDot, strings.Contains(n, ".")},
 		{caseNameOneLetter, len(n) == 1},
-		{caseNameFifty, utf8.RuneCountInString(n) == longestName},
+		{caseNameFifty, utf8.RuneCountInString(n) == maxCardName},
 		{caseNameEntity, entity},
 		{caseNameShared, before(r.seen.names, n)},
 	})
 }
 
-func (r *recorder) noteNumber(number string, at Lane) {
+func (r *recorder) recordNumber(number string, at Lane) {
 	digits, total, slash := strings.Cut(number, "/")
 	n, notNumber := strconv.Atoi(digits)
 
 	of, notTotal := strconv.Atoi(total)
 	counted := slash && notNumber == nil && notTotal == nil
-	r.sum.noteIf(at, []found{
+	r.sum.addCases(at, []found{
 		{caseNumberPlain, counted && digits[0] != '0'},
 		{caseNumberPadded, counted && digits[0] == '0'},
 		{caseNumberSecret, counted && n > of},
@@ -144,12 +144,12 @@ func (r *recorder) noteNumber(number string, at Lane) {
 	})
 }
 
-// noteDays notes the cases of a lane's days, the last of which is the newest.
-func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
+// recordDays notes the cases of a lane's days, the last of which is the newest.
+func (r *recorder) recordDays(l *lane, prices []int64, at Lane) {
 	now := prices[len(prices)-1]
-	r.noteNewest(l, now, at)
+	r.recordNewest(l, now, at)
 	days := describe(prices)
-	r.sum.noteIf(at, []found{
+	r.sum.addCases(at, []found{
 		{caseHistoryOnly, now == centsNoRow && l.end < r.w.cat.Day && days.first >= 0},
 		{caseDayGap, days.gap},
 	})
@@ -160,7 +160,7 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 	}
 
 	base := prices[len(prices)-8]
-	r.sum.noteIf(at, []found{
+	r.sum.addCases(at, []found{
 		{caseUp, base > 0 && now*100 >= base*105},
 		{caseDown, base > 0 && now*105 <= base*100},
 		{caseUnchanged, base == now},
@@ -173,8 +173,8 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 	})
 }
 
-// noteNewest counts and notes the row of the newest day.
-func (r *recorder) noteNewest(l *lane, now int64, at Lane) {
+// recordNewest counts and notes the row of the newest day.
+func (r *recorder) recordNewest(l *lane, now int64, at Lane) {
 	if now == centsNoRow {
 		return
 	}
@@ -183,32 +183,32 @@ func (r *recorder) noteNewest(l *lane, now int64, at Lane) {
 	summary.NewestRows++
 	if l.unlicensed {
 		summary.Unlicensed++
-		summary.note(caseUnlicensed, at)
+		summary.addCase(caseUnlicensed, at)
 	}
 	if now == 0 {
-		summary.note(caseZero, at)
+		summary.addCase(caseZero, at)
 	}
 
 	switch {
 	case now == centsNoPrice:
 		summary.Missing++
-		summary.note(caseNoCents, at)
+		summary.addCase(caseNoCents, at)
 	case l.state == unknown:
 		summary.Unknown++
-		summary.note(caseUnknown, at)
+		summary.addCase(caseUnknown, at)
 	case l.state == stale || l.state == pastEdge:
 		summary.Stale++
-		summary.note(caseStale, at)
+		summary.addCase(caseStale, at)
 	default:
 		summary.Fresh++
-		summary.note(caseFresh, at)
+		summary.addCase(caseFresh, at)
 	}
 
 	if l.state == edge {
-		summary.note(caseEdge, at)
+		summary.addCase(caseEdge, at)
 	}
 	if l.state == pastEdge {
-		summary.note(casePastEdge, at)
+		summary.addCase(casePastEdge, at)
 	}
 }
 

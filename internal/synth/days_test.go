@@ -169,7 +169,7 @@ func TestEditsAreWhatTheSummarySays(t *testing.T) {
 }
 
 // An added card has no price from before it was there, and planted cards stay.
-func TestEditsKeepTheirPlace(t *testing.T) {
+func TestEditsPreservePositions(t *testing.T) {
 	o := Options{Cards: 800, HistoryDays: 30, Day: 10}
 	dir, sum := write(t, o)
 	s := read(t, dir)

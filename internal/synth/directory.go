@@ -11,9 +11,9 @@ import (
 
 // writer writes one directory in a single pass over the catalog.
 type writer struct {
-	cat  *catalog
-	dir  string
-	told observer // nil for nobody
+	cat      *catalog
+	dir      string
+	observer observer // nil for nobody
 
 	from   int // first day, relative to day zero
 	length int // days
@@ -130,8 +130,8 @@ func (w *writer) close() error {
 // write writes the sets with their cards, then the sealed products, so that price files end with
 // the sealed rows.
 func (w *writer) write() error {
-	if w.told != nil {
-		w.told.begin(w)
+	if w.observer != nil {
+		w.observer.begin(w)
 	}
 
 	for s := range w.cat.sets {
@@ -153,8 +153,8 @@ func (w *writer) write() error {
 			}
 		}
 	}
-	if w.told != nil {
-		return w.told.end()
+	if w.observer != nil {
+		return w.observer.end()
 	}
 	return nil
 }
@@ -169,8 +169,8 @@ type setLine struct {
 }
 
 func (w *writer) writeSet(s *set) error {
-	if w.told != nil {
-		w.told.set(s)
+	if w.observer != nil {
+		w.observer.set(s)
 	}
 	if err := w.sets.line(setLine{s.ref, s.game, s.name, s.series, s.releaseDate(w.cat.zero), s.aliases}); err != nil {
 		return err
@@ -201,15 +201,15 @@ func (w *writer) writeCard(s *set, place int) error {
 	ordinal := s.first + place
 	// Its ordinal stays taken, so that no other card moves.
 	if day, gone := w.cat.edits.removed[ordinal]; gone {
-		if day == w.cat.Day && w.told != nil {
-			w.told.removed(fmt.Sprintf("c%07d", ordinal))
+		if day == w.cat.Day && w.observer != nil {
+			w.observer.removed(fmt.Sprintf("c%07d", ordinal))
 		}
 		return nil
 	}
 
 	k := w.cat.card(s, place)
-	if w.told != nil {
-		w.told.card(k)
+	if w.observer != nil {
+		w.observer.card(k)
 	}
 	line := cardLine{k.ref, s.game, s.ref, k.name, k.number, k.rarity, k.printing, k.image, k.ids, stamp(k.updatedAt)}
 	if k.noSet {
@@ -246,8 +246,8 @@ type sealedLine struct {
 
 func (w *writer) writeSealed(sealed *sealed) error {
 	pack := sealed.pack
-	if w.told != nil {
-		w.told.sealed(sealed)
+	if w.observer != nil {
+		w.observer.sealed(sealed)
 	}
 
 	line := sealedLine{
@@ -272,8 +272,8 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	if !w.price(l) {
 		return
 	}
-	if w.told != nil {
-		w.told.lane(ref, l)
+	if w.observer != nil {
+		w.observer.lane(ref, l)
 	}
 
 	// Ungraded prices have a file without a column for the condition.

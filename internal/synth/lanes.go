@@ -14,8 +14,8 @@ const (
 	missing // tracked, without a price since missingSince days before day zero
 )
 
-// freshFor is the age up to which a price is fresh.
-const freshFor = 36 * time.Hour
+// staleAfter is the age up to which a price is fresh.
+const staleAfter = 36 * time.Hour
 
 // The days of a lane's life, relative to day zero.
 const (
@@ -78,10 +78,10 @@ var conditionMixes = []struct {
 }
 
 // lanesOf adds the lanes of one variant, in at most so many conditions; 0 is no bound.
-func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, most int) []lane {
+func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, limit int) []lane {
 	members := conditionMix(d)
-	if most > 0 {
-		members = members[:min(len(members), most)]
+	if limit > 0 {
+		members = members[:min(len(members), limit)]
 	}
 
 	// All conditions of a variant begin on one day and share one walk.
@@ -205,11 +205,11 @@ func (l *lane) asOf(at time.Time, day int) time.Time {
 	case fresh:
 		return at.Add(-3*time.Hour - time.Duration(bits%(33*3600))*time.Second)
 	case edge:
-		return at.Add(-freshFor)
+		return at.Add(-staleAfter)
 	case pastEdge:
-		return at.Add(-freshFor - time.Second)
+		return at.Add(-staleAfter - time.Second)
 	case stale:
-		return at.Add(-freshFor - time.Second - time.Duration(bits%(20*24*3600))*time.Second)
+		return at.Add(-staleAfter - time.Second - time.Duration(bits%(20*24*3600))*time.Second)
 	case unknown, missing:
 	}
 	return time.Time{}

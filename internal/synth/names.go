@@ -44,7 +44,7 @@ func pokemonName(d *dice, r rarity) string {
 	case n < 760:
 		return d.pick(pokemonOwners) + " " + d.pick(pokemonNames)
 	case n < 800:
-		return d.pick(pokemonForms) + " " + d.pick(pokemonNames)
+		return d.pick(pokemonPrefixes) + " " + d.pick(pokemonNames)
 	case n < 960:
 		return d.pick(pokemonTrainers)
 	}
@@ -63,7 +63,7 @@ func withSuffix(d *dice) string {
 	case n < 14:
 		name = d.pick(pokemonOwners) + " " + name
 	case n < 20:
-		name = d.pick(pokemonForms) + " " + name
+		name = d.pick(pokemonPrefixes) + " " + name
 	case n < 23:
 		name = "M " + name
 		suffix = "-EX"

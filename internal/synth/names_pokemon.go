@@ -69,7 +69,7 @@ var pokemonOwners = list(`Misty's, Brock's, Erika's, Blaine's, Giovanni's, Lt. S
 	Rocket's, Team Rocket's, Lillie's,
 	N's, Iono's, Hop's, Marnie's, Cynthia's, Steven's, Arven's, Ethan's, Team Aqua's, Team Magma's, Imakuni?'s`)
 
-var pokemonForms = list(`Dark, Light, Shining, Alolan, Galarian, Hisuian, Paldean, Radiant, Origin Forme, Rapid Strike, Single Strike, Ice Rider`) // air: one text
+var pokemonPrefixes = list(`Dark, Light, Shining, Alolan, Galarian, Hisuian, Paldean, Radiant, Origin Forme, Rapid Strike, Single Strike, Ice Rider`) // air: one text
 
 // pokemonSuffixes join without a space where the first character is a hyphen.
 var pokemonSuffixes = list(`ex, -EX, V, VMAX, VSTAR, -GX, BREAK, LV.X, δ, ★, ◇, V-UNION`)

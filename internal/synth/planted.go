@@ -12,7 +12,7 @@ const (
 	plantedBooster       = 5 // OP05
 	promotionSize        = 45
 	sharedSetName        = "Paradise Found"
-	longestName          = 50
+	maxCardName          = 50
 	plantedReleaseOffset = -20
 )
 
@@ -170,8 +170,8 @@ func allConditions(variant string, cents int64, script script) []lane {
 	return lanes
 }
 
-// long is a name of exactly longestName characters.
-var long = "Pikachu with the Extraordinarily Wide Grey Felt" + strings.Repeat("!", longestName-47)
+// long is a name of exactly maxCardName characters.
+var long = "Pikachu with the Extraordinarily Wide Grey Felt" + strings.Repeat("!", maxCardName-47)
 
 // plantedPokemon are the planted cards of the first Pokémon set by place (number less one).
 var plantedPokemon = map[int]planted{

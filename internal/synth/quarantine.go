@@ -34,8 +34,8 @@ type Rejection struct {
 	Value string
 }
 
-// longestAllowed is the longest name that a product may have.
-const longestAllowed = 200
+// maxProductName is the longest name that a product may have.
+const maxProductName = 200
 
 // Rejected rows belong to cards of their own, which are in the catalog and stay there: q1 has
 // prices of impossible times, q2 a lane twice, q3 impossible values, each beside one good lane; q4
@@ -60,11 +60,11 @@ func (r *recorder) writeRejected() error {
 	}
 
 	r.reject(reasonDuplicateRef, "cards.jsonl", "q4", "q4")
-	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q6", strings.Repeat("é", longestAllowed+1))
+	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q6", strings.Repeat("é", maxProductName+1))
 	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q7", "")
 	for _, line := range []cardLine{
 		{Ref: "q4", Name: "Forged Smeargle", Number: "906/102"},
-		{Ref: "q6", Name: strings.Repeat("é", longestAllowed+1), Number: "907/102"},
+		{Ref: "q6", Name: strings.Repeat("é", maxProductName+1), Number: "907/102"},
 		{Ref: "q7", Number: "908/102"},
 	} {
 		if err := r.rejectedCard(line); err != nil {

@@ -51,9 +51,9 @@ func read(t testing.TB, dir string) *source {
 	s := &source{sets: map[string]setLine{}, cards: map[string]cardLine{}, sealed: map[string]sealedLine{}}
 	s.prices = map[string]map[Lane]priceRow{}
 	s.history = map[Lane]map[string]int64{}
-	lines(t, dir, "sets.jsonl", func(l setLine) { keep(t, s.sets, l.Ref, l) })
-	lines(t, dir, "cards.jsonl", func(l cardLine) { keep(t, s.cards, l.Ref, l); s.order = append(s.order, l.Ref) })
-	lines(t, dir, "sealed.jsonl", func(l sealedLine) { keep(t, s.sealed, l.Ref, l) })
+	lines(t, dir, "sets.jsonl", func(l setLine) { putOnce(t, s.sets, l.Ref, l) })
+	lines(t, dir, "cards.jsonl", func(l cardLine) { putOnce(t, s.cards, l.Ref, l); s.order = append(s.order, l.Ref) })
+	lines(t, dir, "sealed.jsonl", func(l sealedLine) { putOnce(t, s.sealed, l.Ref, l) })
 	for _, path := range glob(t, dir, "prices/*") {
 		s.prices[filepath.Base(path)[:10]] = readPrices(t, path)
 	}
@@ -64,9 +64,9 @@ func read(t testing.TB, dir string) *source {
 	return s
 }
 
-// keep and the readers of cells run once a row and do not mark themselves as helpers, which costs
-// more than what they do.
-func keep[K comparable, V any](t testing.TB, m map[K]V, key K, v V) {
+// putOnce and the readers of cells run once a row and do not mark themselves as helpers, which
+// costs more than what they do.
+func putOnce[K comparable, V any](t testing.TB, m map[K]V, key K, v V) {
 	if _, twice := m[key]; twice {
 		t.Errorf("%v is there twice", key)
 	}
@@ -169,7 +169,7 @@ func readPrices(t testing.TB, path string) map[Lane]priceRow {
 		if row[3] != "" {
 			p.cents = number(t, row[3])
 		}
-		keep(t, prices, Lane{strings.Clone(row[0]), strings.Clone(row[1]), strings.Clone(row[2])}, p)
+		putOnce(t, prices, Lane{strings.Clone(row[0]), strings.Clone(row[1]), strings.Clone(row[2])}, p)
 	})
 	return prices
 }
@@ -196,6 +196,6 @@ func (s *source) readHistory(t testing.TB, path string) {
 			}
 		}
 
-		keep(t, s.history, at, days)
+		putOnce(t, s.history, at, days)
 	})
 }

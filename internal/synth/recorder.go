@@ -43,7 +43,7 @@ func (r *recorder) set(s *set) {
 	}
 	r.sum.Sets++
 	r.sum.SetsByGame[string(s.game)]++
-	r.noteSet(s)
+	r.recordSet(s)
 }
 
 func (r *recorder) removed(ref string) { r.sum.Removed = append(r.sum.Removed, ref) }
@@ -60,7 +60,7 @@ func (r *recorder) card(k *card) {
 	r.sum.Cards++
 	r.sum.CardsByGame[string(k.set.game)]++
 	r.sum.Rarities[k.rarity]++
-	r.noteCard(k)
+	r.recordCard(k)
 }
 
 func (r *recorder) sealed(sealed *sealed) {
@@ -69,7 +69,7 @@ func (r *recorder) sealed(sealed *sealed) {
 	r.sum.UnitKinds[sealed.pack.unitKind]++
 	r.sum.Editions[sealed.pack.edition]++
 	if partner := partnerOf(sealed.ids); partner != "" && r.seen.partners[partner] {
-		r.sum.note(caseSealedSharedPartner, Lane{Ref: sealed.ref})
+		r.sum.addCase(caseSealedSharedPartner, Lane{Ref: sealed.ref})
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *recorder) lane(ref string, l *lane) {
 	}
 
 	r.countRows()
-	r.noteDays(l, r.w.series, Lane{ref, l.variant, l.condition})
+	r.recordDays(l, r.w.series, Lane{ref, l.variant, l.condition})
 }
 
 // countRows counts the rows and prices of the lane at hand.

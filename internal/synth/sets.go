@@ -192,10 +192,10 @@ func skipping(n, planted int) int {
 
 // pairName is the n-th of the pairs of first and last, in an order scrambled by stride and offset;
 // when the pairs run out they return with a number.
-func pairName(n, stride, offset int, first, last []string, form string) string {
+func pairName(n, stride, offset int, first, last []string, format string) string {
 	pairs := len(first) * len(last)
 	at := (n%pairs*stride + offset) % pairs
-	name := fmt.Sprintf(form, first[at%len(first)], last[at/len(first)])
+	name := fmt.Sprintf(format, first[at%len(first)], last[at/len(first)])
 	if n >= pairs {
 		name += " " + strconv.Itoa(n/pairs+1)
 	}

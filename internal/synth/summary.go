@@ -184,7 +184,7 @@ func (s *Summary) Has(c Case, ref string) bool {
 	return false
 }
 
-func (s *Summary) note(c Case, at Lane) {
+func (s *Summary) addCase(c Case, at Lane) {
 	if places := s.Cases[c]; len(places) < placesPerCase {
 		s.Cases[c] = append(places, at)
 	}
@@ -193,14 +193,14 @@ func (s *Summary) note(c Case, at Lane) {
 // found is a case and whether it holds.
 type found struct {
 	Case
-	holds bool
+	applies bool
 }
 
-// noteIf notes the cases that hold.
-func (s *Summary) noteIf(at Lane, cases []found) {
+// addCases notes the cases that hold.
+func (s *Summary) addCases(at Lane, cases []found) {
 	for _, found := range cases {
-		if found.holds {
-			s.note(found.Case, at)
+		if found.applies {
+			s.addCase(found.Case, at)
 		}
 	}
 }

@@ -129,10 +129,10 @@ func (o *Options) validate() error {
 // Write writes the catalog into dir, which it creates; a directory that holds anything is refused.
 func Write(dir string, o Options) error { return writeCatalog(dir, o, nil) }
 
-func writeCatalog(dir string, o Options, told observer) error {
+func writeCatalog(dir string, o Options, watcher observer) error {
 	o.setDefaults()
 	err := o.validate()
-	if err == nil && o.PlantQuarantine && told == nil {
+	if err == nil && o.PlantQuarantine && watcher == nil {
 		err = errors.New("only Summarize plants what is to be quarantined")
 	}
 	if err != nil {
@@ -144,7 +144,7 @@ func writeCatalog(dir string, o Options, told observer) error {
 		return fmt.Errorf("cannot write catalog %q: %w", dir, err)
 	}
 
-	w.told = told
+	w.observer = watcher
 	if err := errors.Join(w.write(), w.close()); err != nil {
 		return fmt.Errorf("cannot write catalog %q: %w", dir, err)
 	}

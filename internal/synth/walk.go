@@ -21,8 +21,8 @@ const (
 	// medianStep is the median of a change in the walk, which rounding to cents brings to 3 % in
 	// the prices.
 	medianStep = 0.0232
-	// longestStep bounds the exponential tail of one day's change.
-	longestStep = 0.40
+	// maxStep bounds the exponential tail of one day's change.
+	maxStep = 0.40
 )
 
 // steps are the factors of a change: exponentially distributed sizes, as many up as down.
@@ -32,7 +32,7 @@ func stepTable() (table [1024]uint64) {
 	half := len(table) / 2
 	for i := range half {
 		u := (float64(i) + 0.5) / float64(half)
-		size := min(-math.Log(1-u)*medianStep/math.Ln2, longestStep)
+		size := min(-math.Log(1-u)*medianStep/math.Ln2, maxStep)
 		table[2*i] = uint64(math.Round(math.Exp(size) * (1 << factorBits)))
 		table[2*i+1] = uint64(math.Round(math.Exp(-size) * (1 << factorBits)))
 	}

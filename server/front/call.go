@@ -38,7 +38,7 @@ func (c *Call) Begin(ctx *fasthttp.RequestCtx, packs *Packs) {
 	c.asked = false
 	c.Head.Reset()
 	c.Fields.read(&ctx.Request.Header)
-	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
+	ctx.Response.Header.DisableNormalizing() // as documented, and not normalised for each answer
 }
 
 // End lets go of the request.

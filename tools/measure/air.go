@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	widest = 120 // columns
-	top    = 5   // how many of the largest are named
+	maxColumns = 120 // columns
+	topCount    = 5   // how many of the largest are named
 )
 
 // air is what was counted in function bodies: the lines strictly between the braces of top-level
@@ -49,7 +49,7 @@ type sized struct {
 func measureAir(f *file) (counted air, functions []sized) {
 	counted.allLines = len(f.lines)
 	for _, l := range f.lines {
-		if l.columns > widest {
+		if l.columns > maxColumns {
 			counted.wide++
 		}
 	}
@@ -163,7 +163,7 @@ func printAir(files []*file, verbose bool, out *bufio.Writer) {
 	printRow(table, &total, "total")
 	_ = table.Flush()
 
-	shown := top
+	shown := topCount
 	if verbose {
 		shown *= 3
 	}

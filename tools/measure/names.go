@@ -133,20 +133,20 @@ func (s *shortNames) faults() []string {
 	for _, path := range slices.Sorted(maps.Keys(s.packages)) {
 		for _, letter := range slices.Sorted(maps.Keys(s.packages[path])) {
 			if list := s.packages[path][letter]; len(list) > 1 {
-				faults = append(faults, fmt.Sprintf("%s: %s is %s", path, letter, spell(list)))
+				faults = append(faults, fmt.Sprintf("%s: %s is %s", path, letter, formatMeanings(list)))
 			}
 		}
 	}
 
 	for _, letter := range slices.Sorted(maps.Keys(s.imported)) {
 		if list := s.imported[letter]; len(list) > 1 {
-			faults = append(faults, fmt.Sprintf("types of other packages: %s is %s", letter, spell(list)))
+			faults = append(faults, fmt.Sprintf("types of other packages: %s is %s", letter, formatMeanings(list)))
 		}
 	}
 	return faults
 }
 
-func spell(list []meaning) string {
+func formatMeanings(list []meaning) string {
 	var parts []string
 	for _, m := range list {
 		parts = append(parts, fmt.Sprintf("%s (%s)", m.of, m.where))

@@ -57,8 +57,8 @@ var changing = []string{
 	"Content-Length", "Retry-After",
 }
 
-// longestAnswer is more than any answer of a demo has.
-const longestAnswer = 64 << 20
+// maxAnswer is more than any answer of a demo has.
+const maxAnswer = 64 << 20
 
 // asker sends requests to one demo and keeps the answers.
 type asker struct {
@@ -119,19 +119,19 @@ func (a *asker) send(q request) (body string, header http.Header) {
 	}
 
 	var text bytes.Buffer
-	if _, err := io.Copy(&text, io.LimitReader(content, longestAnswer)); err != nil {
+	if _, err := io.Copy(&text, io.LimitReader(content, maxAnswer)); err != nil {
 		a.err = fmt.Errorf("%s %s: %w", q.method, q.target, err)
 	}
 
 	name := validators.ReplaceAllString(mask(strings.Join(
 		append([]string{q.key, q.method, q.target}, append(q.header, q.body)...), " | ")), "If-None-Match: …")
-	kept := answer.Header.Clone()
+	stableHeader := answer.Header.Clone()
 	// A validator is of the query, which a cursor is a part of; a page's is of its bytes, which are
 	// compared anyway.
-	if strings.Contains(q.target, "cursor=") || kept.Get("Content-Security-Policy") != "" {
-		kept.Del("ETag")
+	if strings.Contains(q.target, "cursor=") || stableHeader.Get("Content-Security-Policy") != "" {
+		stableHeader.Del("ETag")
 	}
-	a.asked = append(a.asked, exchange{name, answer.StatusCode, headerLines(kept), mask(text.String())})
+	a.asked = append(a.asked, exchange{name, answer.StatusCode, headerLines(stableHeader), mask(text.String())})
 	return text.String(), answer.Header
 }
 

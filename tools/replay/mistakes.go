@@ -111,25 +111,25 @@ func (a *asker) tools(random *rand.Rand, cards []card) {
 
 	for i := range 50 {
 		c := cards[random.IntN(len(cards))]
-		form := []string{"concise", "detailed"}[i%2]
+		format := []string{"concise", "detailed"}[i%2]
 		a.tool("catalog_search_cards", map[string]any{
 			"query": phrasings(random, &c)[i%16],
-			"limit": 1 + i%9, "response_format": form,
+			"limit": 1 + i%9, "response_format": format,
 		})
 		a.tool("catalog_search_cards", map[string]any{
 			"set": c.Set.Name, "rarity": c.Rarity,
-			"sort": "price_desc", "response_format": form,
+			"sort": "price_desc", "response_format": format,
 		})
-		a.tool("catalog_get_card", map[string]any{"id": []string{c.ID, c.slug()}[i%2], "response_format": form})
+		a.tool("catalog_get_card", map[string]any{"id": []string{c.ID, c.slug()}[i%2], "response_format": format})
 		a.tool("catalog_get_price_history", map[string]any{
 			"id": c.ID, "days": []int{7, 30, 90, 365}[i%4],
-			"response_format": form,
+			"response_format": format,
 		})
-		a.tool("catalog_browse_sets", map[string]any{"set": c.Set.ID, "top": i % 6, "response_format": form})
-		a.tool("catalog_browse_sets", map[string]any{"query": c.Set.Name, "response_format": form})
+		a.tool("catalog_browse_sets", map[string]any{"set": c.Set.ID, "top": i % 6, "response_format": format})
+		a.tool("catalog_browse_sets", map[string]any{"query": c.Set.Name, "response_format": format})
 		a.tool("catalog_get_market_movers", map[string]any{
 			"direction": []string{"up", "down"}[i%2],
-			"period":    []string{"7d", "30d"}[i/2%2], "limit": 1 + i%20, "response_format": form,
+			"period":    []string{"7d", "30d"}[i/2%2], "limit": 1 + i%20, "response_format": format,
 		})
 	}
 	for _, arguments := range []map[string]any{

@@ -276,14 +276,14 @@ func (a *asker) batches(random *rand.Rand, cards []card) {
 
 func (a *asker) valuations(random *rand.Rand, cards []card) {
 	line := func(c *card) string {
-		forms := []string{
+		templates := []string{
 			c.Name + " " + c.Number, "2x " + c.Name + " (" + c.Set.Name + ") " + c.Number + " NM", c.Name,
 			c.Name + " reverse holo x3",
 			"4 " + c.Name + " " + c.Set.Name, misspell(random, c.Name) + " " + c.Number,
 			c.Name + " 1st edition psa 9",
 			c.Number + " " + c.Set.Name, c.Name + " booster box", "??? " + c.Name,
 		}
-		return forms[random.IntN(len(forms))]
+		return templates[random.IntN(len(templates))]
 	}
 	for range 60 {
 		var items, lines []map[string]any

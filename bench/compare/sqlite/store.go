@@ -214,7 +214,7 @@ func (s *store) fuzzy(ctx context.Context, q cards.Query) ([]cards.Summary, erro
 	if err != nil {
 		return nil, err
 	}
-	return summaries(mostAlike(found, wanted, q.Limit), nil)
+	return summaries(rankBySimilarity(found, wanted, q.Limit), nil)
 }
 
 func (s *store) read(ctx context.Context, statement *sql.Stmt, arguments ...any) ([]hit, error) {

@@ -25,9 +25,9 @@ func trigrams(text string) map[string]bool {
 	return grams
 }
 
-// mostAlike orders hits by the share of trigrams that their name, number and set have in common
-// with the query.
-func mostAlike(hits []hit, wanted map[string]bool, limit int) []hit {
+// rankBySimilarity orders hits by the share of trigrams that their name, number and set have in
+// common with the query.
+func rankBySimilarity(hits []hit, wanted map[string]bool, limit int) []hit {
 	type scored struct {
 		hit
 		score float64

@@ -76,7 +76,7 @@ func demo(ctx context.Context, o *options) error {
 		return err
 	}
 
-	tell(running, key, o.every)
+	printUsage(running, key, o.every)
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -105,8 +105,8 @@ func day(o *options, n int) error {
 	return synth.Write(o.Catalog, synth.Options{Cards: o.cards, HistoryDays: 30, SnapshotAt: first, Day: n})
 }
 
-// tell prints what can be tried.
-func tell(running *fleet.Fleet, key string, every time.Duration) {
+// printUsage prints what can be tried.
+func printUsage(running *fleet.Fleet, key string, every time.Duration) {
 	fmt.Printf("\nA fleet of three servers is ready. Try this, as often as you like:\n\n"+
 		"  curl -H 'X-API-Key: %s' '%s/v1/cards?limit=3'\n\n", key, running.BaseURL)
 	for _, name := range fleet.Servers {

@@ -3,6 +3,6 @@
 package bench
 
 // forgets: this build can drop what earlier searches left in memory.
-const forgets = true
+const clearsCache = true
 
-func (w *world) forget() { w.view.Index.ClearCache() }
+func (w *world) clearCache() { w.view.Index.ClearCache() }

@@ -11,13 +11,13 @@ import (
 
 // forgets: a build without the tag hunt is the program as it runs, which drops nothing that
 // searches remember.
-const forgets = false
+const clearsCache = false
 
-func (w *world) forget() {}
+func (w *world) clearCache() {}
 
-// TestNothingIsForgotten wants the program itself to have no way to forget: it would be there for
+// TestIndexHasNoClearCache wants the program itself to have no way to forget: it would be there for
 // the hunt alone.
-func TestNothingIsForgotten(t *testing.T) {
+func TestIndexHasNoClearCache(t *testing.T) {
 	if _, has := reflect.TypeFor[*index.Index]().MethodByName("ClearCache"); has {
 		t.Error("the index has a method that only measurements call")
 	}

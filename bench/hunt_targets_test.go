@@ -13,16 +13,16 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maker makes a legal value of one argument, from an earlier one when there is any; "" leaves the
-// argument out.
-type maker func(r *rand.Rand, old string) string
+// argMaker makes a legal value of one argument, from an earlier one when there is any; "" leaves
+// the argument out.
+type argMaker func(r *rand.Rand, old string) string
 
-// quarry is an operation that is hunted: what its arguments may be and how a request of them is
+// huntOp is an operation that is hunted: what its arguments may be and how a request of them is
 // spelt.
-type quarry struct {
+type huntOp struct {
 	name   string
-	makers []maker
-	spell  func(values []string) []byte
+	makers []argMaker
+	encode func(values []string) []byte
 	// follow spells the request of the next page; nil for operations without pages. The last
 	// argument is then how many pages are followed, which the hunter does, since cursors are
 	// signed.
@@ -30,7 +30,7 @@ type quarry struct {
 }
 
 // first makes a request's arguments.
-func (q *quarry) first(r *rand.Rand) []string {
+func (q *huntOp) first(r *rand.Rand) []string {
 	values := make([]string, len(q.makers))
 	for i, m := range q.makers {
 		values[i] = m(r, "")
@@ -40,7 +40,7 @@ func (q *quarry) first(r *rand.Rand) []string {
 
 // mutate changes a few arguments, some of them to what they are in another request of the
 // operation.
-func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
+func (q *huntOp) mutate(r *rand.Rand, values, other []string) []string {
 	values = slices.Clone(values)
 	for range 1 + r.IntN(1+len(values)/3) {
 		i := r.IntN(len(values))
@@ -53,20 +53,20 @@ func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
 	return values
 }
 
-// ground is what words, references and numbers are made of: values of the catalog, and values that
+// corpus is what words, references and numbers are made of: values of the catalog, and values that
 // it lacks.
-type ground struct {
+type corpus struct {
 	words, names, sets, series, numbers, rarities, variants, cards, cardSlugs, former, setRefs, setSlugs []string
 
 	keys       Keys
 	selections []selection
 }
 
-func newGround(w *world) *ground {
+func newCorpus(w *world) *corpus {
 	c := w.view.Catalog
-	g := &ground{keys: w.sample.keys, selections: w.sample.selections}
-	distinct := func(s *snapshot.Strings, most int) (all []string) {
-		step := max(s.Len()/most, 1)
+	g := &corpus{keys: w.sample.keys, selections: w.sample.selections}
+	distinct := func(s *snapshot.Strings, limit int) (all []string) {
+		step := max(s.Len()/limit, 1)
 		for i := 0; i < s.Len(); i += step {
 			if v := s.At(i); v != "" {
 				all = append(all, v)
@@ -105,8 +105,8 @@ func pick(r *rand.Rand, all []string) string {
 }
 
 // clip cuts a text to so many characters.
-func clip(s string, most int) string {
-	for utf8.RuneCountInString(s) > most {
+func clip(s string, limit int) string {
+	for utf8.RuneCountInString(s) > limit {
 		_, n := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-n]
 	}
@@ -137,7 +137,7 @@ func typo(r *rand.Rand, word string) string {
 }
 
 // word makes a word that a search may have trouble with.
-func (g *ground) word(r *rand.Rand) string {
+func (g *corpus) word(r *rand.Rand) string {
 	w := pick(r, g.words)
 	switch r.IntN(11) {
 	case 0:
@@ -171,7 +171,7 @@ func (g *ground) word(r *rand.Rand) string {
 }
 
 // text makes up to most characters of words, or changes one word of a text.
-func (g *ground) text(most int) maker {
+func (g *corpus) text(limit int) argMaker {
 	return func(r *rand.Rand, old string) string {
 		all := strings.Fields(old)
 		if len(all) == 0 {
@@ -194,7 +194,7 @@ func (g *ground) text(most int) maker {
 		}
 
 		separator := pick(r, []string{" ", " ", " ", " ", "-", "/", "'", ".", "&"})
-		if s := strings.TrimSpace(clip(strings.Join(all, separator), most)); s != "" {
+		if s := strings.TrimSpace(clip(strings.Join(all, separator), limit)); s != "" {
 			return s
 		}
 		return pick(r, g.names)
@@ -202,7 +202,7 @@ func (g *ground) text(most int) maker {
 }
 
 // seldom makes nothing three times in four, else what m makes.
-func seldom(m maker) maker {
+func seldom(m argMaker) argMaker {
 	return func(r *rand.Rand, old string) string {
 		if r.IntN(4) > 0 {
 			return ""
@@ -212,29 +212,29 @@ func seldom(m maker) maker {
 }
 
 // of makes one of the values, which may be "".
-func of(all ...string) maker {
+func of(all ...string) argMaker {
 	return func(r *rand.Rand, _ string) string { return pick(r, all) }
 }
 
 // mixed makes what one of the makers makes.
-func mixed(all ...maker) maker {
+func mixed(all ...argMaker) argMaker {
 	return func(r *rand.Rand, old string) string { return all[r.IntN(len(all))](r, old) }
 }
 
-func number(low, high int) maker {
+func number(low, high int) argMaker {
 	return func(r *rand.Rand, _ string) string { return strconv.Itoa(low + r.IntN(high-low+1)) }
 }
 
 // argument is a named one.
 type argument struct {
 	name string
-	make maker
+	make argMaker
 }
 
 // arguments that several operations have.
-func (g *ground) set() maker { return mixed(of(g.sets...), of(g.setRefs...), g.text(200)) }
+func (g *corpus) set() argMaker { return mixed(of(g.sets...), of(g.setRefs...), g.text(200)) }
 
-func (g *ground) searched(words, game string) []argument {
+func (g *corpus) searched(words, game string) []argument {
 	return []argument{
 		{words, g.text(200)},
 		{"set", seldom(g.set())},
@@ -249,12 +249,12 @@ func (g *ground) searched(words, game string) []argument {
 }
 
 // encodings are what a client may take.
-func encodings() maker { return of("", "gzip", "zstd") }
+func encodings() argMaker { return of("", "gzip", "zstd") }
 
 // get is an operation whose arguments are a query, the pattern's {id}, when it has one, and the
 // encoding.
-func (g *ground) get(pattern, key string, ids maker, paged bool, arguments ...argument) quarry {
-	q := quarry{name: "GET " + pattern}
+func (g *corpus) get(pattern, key string, ids argMaker, paged bool, arguments ...argument) huntOp {
+	q := huntOp{name: "GET " + pattern}
 	for _, a := range arguments {
 		q.makers = append(q.makers, a.make)
 	}
@@ -263,7 +263,7 @@ func (g *ground) get(pattern, key string, ids maker, paged bool, arguments ...ar
 		ids = of("")
 	}
 	q.makers = append(q.makers, ids, encodings())
-	spelt := func(values []string, cursor string) []byte {
+	encodePage := func(values []string, cursor string) []byte {
 		query := url.Values{}
 		for i, a := range arguments {
 			if values[i] != "" {
@@ -275,13 +275,13 @@ func (g *ground) get(pattern, key string, ids maker, paged bool, arguments ...ar
 			query.Set("cursor", cursor)
 		}
 		n := len(arguments)
-		return spell(http.MethodGet, strings.Replace(pattern, "{id}", url.PathEscape(values[n]),
+		return encode(http.MethodGet, strings.Replace(pattern, "{id}", url.PathEscape(values[n]),
 			1)+"?"+query.Encode(), key, "", accepts(values[n+1])...)
 	}
-	q.spell = func(values []string) []byte { return spelt(values, "") }
+	q.encode = func(values []string) []byte { return encodePage(values, "") }
 	if paged {
 		q.makers = append(q.makers, of("0", "0", "1", "3", "8"))
-		q.follow = spelt
+		q.follow = encodePage
 	}
 	return q
 }
@@ -295,7 +295,7 @@ func accepts(encoding string) []string {
 
 // reads are the operations of the live surface, of products and of the pages that take their
 // arguments in the target.
-func (g *ground) reads() []quarry {
+func (g *corpus) reads() []huntOp {
 	live := g.keys.Live
 	preview := g.keys.Preview
 	card := of(g.cards...)
@@ -308,7 +308,7 @@ func (g *ground) reads() []quarry {
 		product = append(product, s.ProductID)
 	}
 
-	all := []quarry{
+	all := []huntOp{
 		g.get("/v1/cards", live, nil, true, search...),
 		g.get("/v1/cards", live, nil, true, blank...),
 		g.get("/v1/cards/{id}", live, card, false),
@@ -347,17 +347,17 @@ func (g *ground) reads() []quarry {
 }
 
 // batches are the operations that take lists in a body.
-func (g *ground) batches() []quarry {
+func (g *corpus) batches() []huntOp {
 	unknown := func(r *rand.Rand, _ string) string {
 		return strings.Repeat(string(rune('a'+r.IntN(26))), 199) + strconv.Itoa(r.IntN(10))
 	}
 
 	ref := mixed(of(g.cards...), of(g.cards...), of(g.cards...), of(g.former...), unknown, g.text(200))
-	batch := func(name, path string, n int) quarry {
-		q := quarry{name: name, makers: append(slices.Repeat([]maker{ref}, n), encodings())}
-		q.spell = func(values []string) []byte {
+	batch := func(name, path string, n int) huntOp {
+		q := huntOp{name: name, makers: append(slices.Repeat([]argMaker{ref}, n), encodings())}
+		q.encode = func(values []string) []byte {
 			ids := slices.DeleteFunc(slices.Clone(values[:n]), func(id string) bool { return id == "" })
-			return spell(http.MethodPost, path, g.keys.Live, spellJSON(map[string]any{"ids": ids}),
+			return encode(http.MethodPost, path, g.keys.Live, toJSON(map[string]any{"ids": ids}),
 				accepts(values[n])...)
 		}
 		return q
@@ -372,19 +372,19 @@ func (g *ground) batches() []quarry {
 		if r.IntN(3) == 0 {
 			s.ProductID = "prd_" + strings.Repeat("z", 10+r.IntN(50))
 		}
-		return spellJSON(s)
+		return toJSON(s)
 	}
 
-	priced := quarry{name: "preview /v1/prices/batch", makers: append(slices.Repeat([]maker{one}, selections),
+	priced := huntOp{name: "preview /v1/prices/batch", makers: append(slices.Repeat([]argMaker{one}, selections),
 		encodings())}
-	priced.spell = func(values []string) []byte {
+	priced.encode = func(values []string) []byte {
 		// An exact duplicate is refused.
 		items := slices.Compact(slices.Sorted(slices.Values(values[:selections])))
 		body := `{"items":[` + strings.Join(items, ",") + `]}`
-		return spell(http.MethodPost, "/v1/prices/batch", g.keys.Preview, body, append(accepts(values[selections]),
+		return encode(http.MethodPost, "/v1/prices/batch", g.keys.Preview, body, append(accepts(values[selections]),
 			"Idempotency-Key: "+freshKey)...)
 	}
-	return []quarry{batch("/v1/cards/batch", "/v1/cards/batch", 200), batch("live /v1/prices/batch",
+	return []huntOp{batch("/v1/cards/batch", "/v1/cards/batch", 200), batch("live /v1/prices/batch",
 		"/v1/prices/batch", 100), priced}
 }
 
@@ -392,12 +392,12 @@ func (g *ground) batches() []quarry {
 const freshKey = "hunt-0000000000000000"
 
 // tools are the MCP tools.
-func (g *ground) tools() []quarry {
+func (g *corpus) tools() []huntOp {
 	detail := argument{"response_format", of("concise", "detailed")}
 	game := argument{"game", of("", "pokemon", "one-piece")}
 	id := argument{"id", of(g.cards...)}
 	limit := argument{"limit", of("10", "50", "50")}
-	all := []quarry{
+	all := []huntOp{
 		g.tool("catalog_search_cards", true, append(g.searched("query", "one-piece"), detail)...),
 		g.tool("catalog_get_card", false, id, detail),
 		g.tool("catalog_get_price_history", false, id, argument{"days", of("90", "365")},
@@ -417,7 +417,7 @@ func (g *ground) tools() []quarry {
 		game,
 		{"variant", seldom(of(g.variants...))},
 	}
-	value := quarry{name: "catalog_value_cards"}
+	value := huntOp{name: "catalog_value_cards"}
 	for range lines {
 		for _, a := range line {
 			value.makers = append(value.makers, a.make)
@@ -425,7 +425,7 @@ func (g *ground) tools() []quarry {
 	}
 
 	value.makers = append(value.makers, detail.make, encodings())
-	value.spell = func(values []string) []byte {
+	value.encode = func(values []string) []byte {
 		cards := make([]map[string]any, lines)
 		for i := range cards {
 			cards[i] = object(line, values[i*len(line):])
@@ -438,13 +438,13 @@ func (g *ground) tools() []quarry {
 
 	// The same list over REST, which takes twice as many.
 	const items = 2 * lines
-	rest := quarry{name: "/v1/valuations", makers: append(slices.Repeat(value.makers[:len(line)], items), encodings())}
-	rest.spell = func(values []string) []byte {
+	rest := huntOp{name: "/v1/valuations", makers: append(slices.Repeat(value.makers[:len(line)], items), encodings())}
+	rest.encode = func(values []string) []byte {
 		cards := make([]map[string]any, items)
 		for i := range cards {
 			cards[i] = object(line, values[i*len(line):])
 		}
-		return spell(http.MethodPost, "/v1/valuations", g.keys.Live, spellJSON(map[string]any{"items": cards}),
+		return encode(http.MethodPost, "/v1/valuations", g.keys.Live, toJSON(map[string]any{"items": cards}),
 			accepts(values[items*len(line)])...)
 	}
 	return append(all, rest)
@@ -466,14 +466,14 @@ func object(arguments []argument, values []string) map[string]any {
 	return all
 }
 
-func (g *ground) tool(name string, paged bool, arguments ...argument) quarry {
-	q := quarry{name: name}
+func (g *corpus) tool(name string, paged bool, arguments ...argument) huntOp {
+	q := huntOp{name: name}
 	for _, a := range arguments {
 		q.makers = append(q.makers, a.make)
 	}
 
 	q.makers = append(q.makers, encodings())
-	spelt := func(values []string, cursor string) []byte {
+	encodePage := func(values []string, cursor string) []byte {
 		all := object(arguments, values)
 		if cursor != "" {
 			all["cursor"] = cursor
@@ -481,24 +481,24 @@ func (g *ground) tool(name string, paged bool, arguments ...argument) quarry {
 		return g.call(name, all, values[len(arguments)])
 	}
 
-	q.spell = func(values []string) []byte { return spelt(values, "") }
+	q.encode = func(values []string) []byte { return encodePage(values, "") }
 	if paged {
 		q.makers = append(q.makers, of("0", "0", "1", "3", "8"))
-		q.follow = spelt
+		q.follow = encodePage
 	}
 	return q
 }
 
-func (g *ground) call(tool string, arguments map[string]any, encoding string) []byte {
-	body := spellJSON(map[string]any{
+func (g *corpus) call(tool string, arguments map[string]any, encoding string) []byte {
+	body := toJSON(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": tool, "arguments": arguments},
 	})
-	return spell(http.MethodPost, "/mcp", g.keys.Live, body,
+	return encode(http.MethodPost, "/mcp", g.keys.Live, body,
 		append(accepts(encoding), "Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2025-06-18")...)
 }
 
-func spellJSON(v any) string {
+func toJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		// Strings and numbers can be spelt.

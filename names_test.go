@@ -1,0 +1,196 @@
+package ninepocket_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// ownWords are words that this project once had a language of its own with, one plain verb or noun for five things
+// that the field has standard terms for: report, encode, reserve, archive, max, timeout, version, limiter. No
+// declaration, down to the last local variable, has one of them.
+const ownWords = `told tell tells telling spelt spell spells respelt held hold holds holding
+	kept keep keeps keeping keeper most longest least shortest few fewest patience patient grace youth
+	form forms note notes noted seat seats fate restive stir wish wishes fame unsure doubt doubts`
+
+// TestNamesAreOfTheField finds declarations with a word of ownWords that no exception explains, and exceptions that
+// nothing needs any more.
+func TestNamesAreOfTheField(t *testing.T) {
+	banned := map[string]bool{}
+	for _, word := range strings.Fields(ownWords) {
+		banned[word] = true
+	}
+
+	used := map[string]bool{}
+	for _, d := range declarations(t, ".") {
+		for _, word := range camelWords(d.name) {
+			switch exception := d.folder + " " + d.name; {
+			case !banned[word]:
+			case nameExceptions[exception] != "":
+				used[exception] = true
+			default:
+				t.Errorf("%s: %q has %q, which is no term of the field; rename it, or say in nameExceptions why not",
+					d.at, d.name, word)
+			}
+		}
+	}
+
+	for exception := range nameExceptions {
+		if !used[exception] {
+			t.Errorf("nameExceptions: nothing needs %q any more", exception)
+		}
+	}
+}
+
+// TestNameWords plants names for the rule above to find and to let pass.
+func TestNameWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"keepAliveHTTP2": "keep alive http 2", "HTTPNote": "http note", "mostRecent": "most recent", "x": "x",
+		"TestKeeps_most": "test keeps most", "almost": "almost",
+	} {
+		if got := strings.Join(camelWords(name), " "); got != want {
+			t.Errorf("words of %s: %q, want %q", name, got, want)
+		}
+	}
+
+	file, err := parser.ParseFile(token.NewFileSet(), "", `package p
+		type t[held any] struct { told int }
+		func (kept t[held]) spell(most int) (least int) {
+			for few := range most { form, _ := few, 1; _ = form }
+			return
+		}
+		var wish = func(seat int) { switch fate := any(seat).(type) { case int: _ = fate } }
+		const fame = 1`, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, id := range declaredBy(file) {
+		got = append(got, id.Name)
+	}
+	slices.Sort(got)
+	want := "fame fate few form held kept least most seat spell t told wish"
+	if strings.Join(got, " ") != want {
+		t.Errorf("declared: %s, want %s", got, want)
+	}
+}
+
+// declaration is a name that our code declares; folder is relative to the root.
+type declaration struct{ name, folder, at string }
+
+// declarations are those of all Go files below root, tests and other modules included, generated ones not.
+func declarations(t *testing.T, root string) (all []declaration) {
+	t.Helper()
+
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name != "." && strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" ||
+			entry.Name() == "bin" || entry.Name() == "node_modules"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil || ast.IsGenerated(file) {
+			return err
+		}
+		for _, id := range declaredBy(file) {
+			all = append(all, declaration{id.Name, path.Dir(filepath.ToSlash(name)), files.Position(id.Pos()).String()})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// declaredBy are the names that a file declares: of the package, of fields and parameters, and local ones.
+func declaredBy(file *ast.File) (all []*ast.Ident) {
+	add := func(exprs ...ast.Expr) {
+		for _, x := range exprs {
+			if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
+				all = append(all, id)
+			}
+		}
+	}
+
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			add(n.Name)
+		case *ast.TypeSpec:
+			add(n.Name)
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				add(id)
+			}
+		case *ast.Field:
+			for _, id := range n.Names {
+				add(id)
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Key, n.Value)
+			}
+		case *ast.LabeledStmt:
+			add(n.Label)
+		}
+		return true
+	})
+	return all
+}
+
+// camelWords are the words of a name in lower case: "keepAliveHTTP2" has keep, alive, http and 2.
+func camelWords(name string) (words []string) {
+	runes := []rune(name)
+	begin := 0
+	for i := 1; i <= len(runes); i++ {
+		if i < len(runes) && !wordBegins(runes, i) {
+			continue
+		}
+		if word := strings.ToLower(strings.Trim(string(runes[begin:i]), "_")); word != "" {
+			words = append(words, word)
+		}
+		begin = i
+	}
+	return words
+}
+
+// wordBegins reports whether a word of a name begins at its i-th rune.
+func wordBegins(runes []rune, i int) bool {
+	before := runes[i-1]
+	at := runes[i]
+	endsCapitals := unicode.IsUpper(at) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
+
+	return at == '_' || unicode.IsDigit(at) != unicode.IsDigit(before) ||
+		unicode.IsUpper(at) && (!unicode.IsUpper(before) || endsCapitals)
+}
+
+// nameExceptions are declarations that have such a word for a reason: a folder and a name.
+var nameExceptions = map[string]string{
+	"index Note":             "explains what a search did to a word: the one meaning that the word has here",
+	"index NoteKind":         "as Note",
+	"index note":             "a Note",
+	"index notes":            "Notes",
+	"index/text Note":        "as index.Note",
+	"index/text NoteKind":    "as Note",
+	"index/text note":        "a Note",
+	"index/text notes":       "Notes",
+	"internal/disk keepSize": "FALLOC_FL_KEEP_SIZE of Linux",
+}
