@@ -13,18 +13,18 @@ import (
 	"unicode"
 )
 
-// ownWords are words that this project once had a language of its own with, one plain verb or noun for five things
-// that the field has standard terms for: report, encode, reserve, archive, max, timeout, version, limiter. No
-// declaration, down to the last local variable, has one of them.
+// ownWords are words that this project once had a language of its own with, one plain verb or noun
+// for five things that the field has standard terms for: report, encode, reserve, archive, max,
+// timeout, version, limiter. No declaration, down to the last local variable, has one of them.
 const ownWords = `told tell tells telling spelt spell spells respelt held hold holds holding
 	kept keep keeps keeping keeper most longest least shortest few fewest patience patient grace youth
 	form forms note notes noted seat seats fate restive stir wish wishes fame unsure doubt doubts`
 
-// TestNamesAreOfTheField finds declarations with a word of ownWords that no exception explains, and exceptions that
-// nothing needs any more.
+// TestNamesAreOfTheField finds declarations with a word of ownWords that no exception explains, and
+// exceptions that nothing needs any more.
 func TestNamesAreOfTheField(t *testing.T) {
 	banned := map[string]bool{}
-	for _, word := range strings.Fields(ownWords) {
+	for _, word := range strings.FieldsSeq(ownWords) {
 		banned[word] = true
 	}
 
@@ -85,7 +85,8 @@ func TestNameWords(t *testing.T) {
 // declaration is a name that our code declares; folder is relative to the root.
 type declaration struct{ name, folder, at string }
 
-// declarations are those of all Go files below root, tests and other modules included, generated ones not.
+// declarations are those of all Go files below root, tests and other modules included, generated
+// ones not.
 func declarations(t *testing.T, root string) (all []declaration) {
 	t.Helper()
 
@@ -116,7 +117,8 @@ func declarations(t *testing.T, root string) (all []declaration) {
 	return all
 }
 
-// declaredBy are the names that a file declares: of the package, of fields and parameters, and local ones.
+// declaredBy are the names that a file declares: of the package, of fields and parameters, and
+// local ones.
 func declaredBy(file *ast.File) (all []*ast.Ident) {
 	add := func(exprs ...ast.Expr) {
 		for _, x := range exprs {

@@ -30,7 +30,7 @@ func (*shelf) Feed() source.Feed {
 
 func (s *shelf) Catalog(_ context.Context, to source.Sink) error {
 	for i, name := range s.lines {
-		to.Card(source.Card{At: source.At{File: "shelf", Line: i + 1}, Ref: name, Game: "pokemon", Name: name})
+		to.Card(source.Card{At: source.Location{File: "shelf", Line: i + 1}, Ref: name, Game: "pokemon", Name: name})
 	}
 	return nil
 }
@@ -44,7 +44,8 @@ func (s *shelf) Prices(_ context.Context, to source.Sink) error {
 	at := day.Time().UnixMilli()
 	for i, name := range s.lines {
 		to.Price(source.Price{
-			At: source.At{File: "shelf", Line: i + 1}, Ref: name, Variant: "normal", Condition: "ungraded", Day: day,
+			At: source.Location{File: "shelf", Line: i + 1}, Ref: name, Variant: "normal", Condition: "ungraded",
+			Day:   day,
 			Cents: int64(100 * (i + 1)), SourceAsOf: snapshot.NoTime, CollectedAt: at, Licensed: true,
 		})
 	}

@@ -128,7 +128,7 @@ func newReef(t *testing.T) *reef {
 
 	now := time.Now()
 	urls := wire.Site{URL: reefURL, ProductPrefix: "prd"}
-	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
+	store := snapshot.OpenStore(filepath.Join(t.TempDir(), "store"))
 	stored, _, err := store.Write(built.Catalog, snapshot.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func newReef(t *testing.T) *reef {
 		return v.Smoke()
 	}
 
-	must[snapshot.Current](t)(store.Publish(stored.ID, snapshot.Publishing{Now: now, Check: answers}))
+	must[snapshot.Current](t)(store.Publish(stored.ID, snapshot.PublishOptions{Now: now, Check: answers}))
 
 	follower := engine.New(store, engine.Options{Site: urls})
 	t.Cleanup(follower.Close)

@@ -38,7 +38,7 @@ type BuildFigures struct {
 // snapshots of later days continue the first as daily builds do.
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
-	store := snapshot.OpenDir(t.Store)
+	store := snapshot.OpenStore(t.Store)
 
 	// Later days continue the first as daily builds do.
 	var base *snapshot.Catalog
@@ -105,8 +105,8 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 
 // publish makes a snapshot the current one. The engine's own View is the check, as in snapshot
 // publish. No guard is asked, because measurements go back and forth between two days.
-func publish(store *snapshot.Dir, id string) error {
-	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
+func publish(store *snapshot.Store, id string) error {
+	_, err := store.Publish(id, snapshot.PublishOptions{Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
 		_, err := engine.NewView(catalog, wire.Site{})
 		return err
 	}})
@@ -169,7 +169,7 @@ type LoadFigures struct {
 // processes only ever add.
 func (t *Task) load() (LoadFigures, error) {
 	var out LoadFigures
-	store := snapshot.OpenDir(t.Store)
+	store := snapshot.OpenStore(t.Store)
 	current, err := store.Current()
 	if err != nil {
 		return out, err

@@ -40,7 +40,7 @@ func TestSwapCost(t *testing.T) {
 }
 
 func swapCost(t *testing.T, cards int) {
-	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
+	store := snapshot.OpenStore(filepath.Join(t.TempDir(), "store"))
 	ids := storeDays(t, store, cards, 2)
 	m, err := store.Manifest(ids[1])
 	if err != nil {
@@ -54,7 +54,7 @@ func swapCost(t *testing.T, cards int) {
 	t.Logf("%d cards, %d lanes: %s stored, %s decoded", m.Counts.Cards, m.Counts.Lanes, mib(m.Bytes()), mib(raw))
 
 	publish := func(id string) time.Time {
-		if _, err := store.Publish(id, snapshot.Publishing{
+		if _, err := store.Publish(id, snapshot.PublishOptions{
 			Now:   time.Now(),
 			Check: func(*snapshot.Catalog) error { return nil },
 		}); err != nil {
@@ -137,7 +137,7 @@ func swapCost(t *testing.T, cards int) {
 }
 
 // storeDays stores the first days of a synthetic catalog, each built on the one before.
-func storeDays(t *testing.T, store *snapshot.Dir, cards, days int) (ids []string) {
+func storeDays(t *testing.T, store *snapshot.Store, cards, days int) (ids []string) {
 	t.Helper()
 	var base *snapshot.Catalog
 	for day := range days {

@@ -70,7 +70,7 @@ func OwnTasks() Tasks { // air: one table
 		},
 		taskLoad: func(_ context.Context, t *Task, out io.Writer) error { return printFigures(out)(t.load()) },
 		taskPublish: func(_ context.Context, t *Task, _ io.Writer) error {
-			return publish(snapshot.OpenDir(t.Store), t.Snapshot)
+			return publish(snapshot.OpenStore(t.Store), t.Snapshot)
 		},
 		taskCompute: func(ctx context.Context, t *Task, _ io.Writer) error {
 			for end := time.Now().Add(t.For); time.Now().Before(end) && ctx.Err() == nil; {

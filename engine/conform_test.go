@@ -12,7 +12,7 @@ import (
 
 func TestDirIsASource(t *testing.T) {
 	enginetest.TestSource(t, func(t *testing.T) enginetest.Store {
-		d := snapshot.OpenDir(t.TempDir())
+		d := snapshot.OpenStore(t.TempDir())
 		return enginetest.Store{
 			Source: d,
 			Add: func(c *snapshot.Catalog) string {
@@ -24,7 +24,7 @@ func TestDirIsASource(t *testing.T) {
 			},
 			Publish: func(id string) {
 				if _, err := d.Publish(id,
-					snapshot.Publishing{
+					snapshot.PublishOptions{
 						Now:   time.Now(),
 						Check: func(*snapshot.Catalog) error { return nil },
 					}); err != nil {

@@ -111,8 +111,8 @@ type StatsQuery struct {
 	MaxDays int
 }
 
-// AppendStats appends the body of price statistics: one snapshot.Summary for each variant. A window
-// is the last N dates (decision 20).
+// AppendStats appends the body of price statistics: one snapshot.PriceSummary for each variant. A
+// window is the last N dates (decision 20).
 func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 	c := v.Catalog
 	asked := snapshot.StatWindows[query.Window]

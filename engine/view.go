@@ -146,7 +146,7 @@ func (v *View) AppendMovers(dst []byte, cards []uint32) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = wire.AppendMover(dst, v.Catalog, int(card), &v.site, v.Catalog.Lanes.Base7)
+		dst = wire.AppendMover(dst, v.Catalog, int(card), &v.site, v.Catalog.Lanes.Price7DaysAgo)
 	}
 	return dst
 }

@@ -42,17 +42,17 @@ func Days(folder string) ([]string, error) {
 	return days, nil
 }
 
-// keepDay packs a tree's prices into its day's file, if that has not all of them, and removes files
-// of days that are too old. Of a day that the feed was rebuilt in, the file keeps what only the
-// earlier tree has.
-func (p *pull) keepDay(from string, of tree) error {
+// archiveDay packs a tree's prices into its day's file, if that has not all of them, and removes
+// files of days that are too old. Of a day that the feed was rebuilt in, the file keeps what only
+// the earlier tree has.
+func (p *pull) archiveDay(from string, of tree) error {
 	entries, err := p.dayEntries(from, of)
 	if err != nil {
 		return err
 	}
 	had, err := readDay(p.result.DayFile)
 	if err != nil {
-		p.note("the day file %s is not readable and is written anew: %v", p.result.DayFile, err)
+		p.warn("the day file %s is not readable and is written anew: %v", p.result.DayFile, err)
 	}
 
 	same := len(had) == len(entries)
@@ -161,11 +161,11 @@ func (p *pull) packDay(entries map[string][]byte) error {
 
 // dropDays removes the day files beyond the newest.
 func (p *pull) dropDays() error {
-	if p.KeepDays == 0 {
+	if p.ArchiveDays == 0 {
 		return nil
 	}
 	days, err := Days(filepath.Join(p.Into, "days"))
-	for _, day := range days[:max(0, len(days)-p.KeepDays)] {
+	for _, day := range days[:max(0, len(days)-p.ArchiveDays)] {
 		err = errors.Join(err, p.disk.Remove(DayFile(p.Into, day)))
 		p.result.Removed = append(p.result.Removed, day)
 	}

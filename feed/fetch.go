@@ -15,11 +15,11 @@ import (
 const (
 	// attempts is how often a file is asked for before it is given up.
 	attempts = 5
-	// mostObeyed bounds how long a pull waits in all because the feed asks it to: what starts it each
-	// evening gives it two hours. A feed that wants more is left alone.
-	mostObeyed = 90 * time.Minute
-	// shortestWait is the first wait after a failure of a feed that is pulled without an interval.
-	shortestWait = 10 * time.Millisecond
+	// maxRetryAfter bounds how long a pull waits in all because the feed asks it to: what starts it
+	// each evening gives it two hours. A feed that wants more is left alone.
+	maxRetryAfter = 90 * time.Minute
+	// minWait is the first wait after a failure of a feed that is pulled without an interval.
+	minWait = 10 * time.Millisecond
 	// answerTime bounds one request: the largest file is 3 MB.
 	answerTime = 60 * time.Second
 	// maxFile bounds an answer, as the builder's reader does.
@@ -34,32 +34,32 @@ type fetcher struct {
 	interval time.Duration
 	next     <-chan time.Time // nil before the first request
 	result   *Result          // whose requests and retries are counted
-	obeyed   time.Duration    // waited because the feed asked for it
+	waited   time.Duration    // waited because the feed asked for it
 }
 
-// refusedError is an answer that is no file. Its kind says whether asking again may help.
-type refusedError struct {
+// statusError is an answer that is no file. Its kind says whether asking again may help.
+type statusError struct {
 	status int
 	why    string
 	after  time.Duration // how long the feed asks to wait, 0 for no wish
 }
 
-func (e *refusedError) Error() string { return e.why }
+func (e *statusError) Error() string { return e.why }
 
 // asksToWait reports whether the feed wants the caller to be slower, whatever file it asks for.
-func (e *refusedError) asksToWait() bool {
+func (e *statusError) asksToWait() bool {
 	return e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable && e.after > 0
 }
 
-// lasting reports whether the same request would get the same answer.
-func (e *refusedError) lasting() bool {
+// permanent reports whether the same request would get the same answer.
+func (e *statusError) permanent() bool {
 	return e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests &&
 		e.status != http.StatusRequestTimeout
 }
 
 // get fetches a file, trying again what may pass. whole says what is wrong with a body.
 func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error) ([]byte, error) {
-	wait := max(10*f.interval, shortestWait)
+	wait := max(10*f.interval, minWait)
 	for attempt := 1; ; attempt++ {
 		body, err := f.ask(ctx, url)
 		if err == nil {
@@ -69,12 +69,12 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 			return body, errors.Join(err, ctx.Err())
 		}
 
-		refused, told := errors.AsType[*refusedError](err)
-		asked := told && refused.asksToWait()
-		if asked && (attempt == attempts || f.obeyed+refused.after > mostObeyed) {
-			return nil, fmt.Errorf("%w: %w", ErrWait, err)
+		refused, answered := errors.AsType[*statusError](err)
+		asked := answered && refused.asksToWait()
+		if asked && (attempt == attempts || f.waited+refused.after > maxRetryAfter) {
+			return nil, fmt.Errorf("%w: %w", ErrRateLimited, err)
 		}
-		if told && refused.lasting() || attempt == attempts {
+		if answered && refused.permanent() || attempt == attempts {
 			return nil, err
 		}
 
@@ -82,7 +82,7 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 		pause := wait
 		if asked && refused.after > 0 {
 			pause = max(wait, refused.after)
-			f.obeyed += pause
+			f.waited += pause
 			attempt--
 		}
 		select {
@@ -120,7 +120,7 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	defer response.Body.Close() //nolint:errcheck // only read
 
 	if response.StatusCode != http.StatusOK {
-		refused := &refusedError{
+		refused := &statusError{
 			status: response.StatusCode, why: "answered " + response.Status,
 			after: f.retryAfter(response.Header.Get("Retry-After")),
 		}
@@ -157,7 +157,7 @@ func (f *fetcher) stamp(ctx context.Context) (text string, at time.Time, err err
 		return err
 	})
 	if err != nil {
-		return "", at, fmt.Errorf("%w: %s: %w", ErrFeed, lastUpdated, err)
+		return "", at, fmt.Errorf("%w: %s: %w", ErrBadResponse, lastUpdated, err)
 	}
 	return strings.TrimSpace(string(body)), at, nil
 }

@@ -19,8 +19,8 @@ import (
 // is asked for tens of thousands at once.
 const picturesPerPull = 2000
 
-// mostRefused is how many pictures may be refused before their host is left alone.
-const mostRefused = 20
+// maxRefusedShown is how many pictures may be refused before their host is left alone.
+const maxRefusedShown = 20
 
 // picture is a product with an address of its picture.
 type picture struct {
@@ -83,14 +83,14 @@ func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []pictu
 			return ctx.Err()
 		}
 
-		wait := errors.Is(err, ErrWait)
+		wait := errors.Is(err, ErrRateLimited)
 		if !wait {
 			refused[pic.ID.String()] = true
 			failed++
 		}
 		// A host that refuses is not asked two thousand times.
-		if wait || failed > mostRefused && failed > i/2 {
-			p.note("pictures are left for the next pull: %s: %v", pic.URL, err)
+		if wait || failed > maxRefusedShown && failed > i/2 {
+			p.warn("pictures are left for the next pull: %s: %v", pic.URL, err)
 			return nil
 		}
 	}

@@ -112,7 +112,7 @@ func TestAskedToWait(t *testing.T) {
 			began := time.Now()
 			s.feed.Set(feedtest.Faults{BusyUntil: began.Add(c.busy), After: c.after})
 			if c.asks > 0 {
-				s.fails(feed.ErrWait)
+				s.fails(feed.ErrRateLimited)
 				if asked := len(s.feed.Asked()); asked > c.asks || s.stamp() != "" {
 					t.Errorf("%s: asked %d times, want %d at most", c.name, asked, c.asks)
 				}
@@ -141,7 +141,7 @@ func TestBusyInTheMiddle(t *testing.T) {
 				s.feed.Set(feedtest.Faults{BusyUntil: time.Now().Add(24 * time.Hour)})
 			}
 		}
-		s.fails(feed.ErrWait)
+		s.fails(feed.ErrRateLimited)
 		if asked := len(s.feed.Asked()); asked != 5 {
 			t.Errorf("a feed that refuses was asked %d times", asked)
 		}

@@ -23,14 +23,15 @@ const (
 	DefaultInterval = 100 * time.Millisecond
 	// DefaultImageInterval is that of pictures, which come from another host.
 	DefaultImageInterval = 250 * time.Millisecond
-	// DefaultKeepDays is how many day files stay: what a snapshot's history spans, and a month.
-	DefaultKeepDays = 400
-	// mostLost is the share of a feed's groups that a tree may lack. One group may always be lost.
-	mostLost = 0.05
-	// mostStarts is how often a pull begins when the feed is rebuilt under it.
-	mostStarts = 3
-	// keptTrees are the newest trees that stay: a build may still read the one before.
-	keptTrees = 2
+	// DefaultArchiveDays is how many day files stay: what a snapshot's history spans, and a month.
+	DefaultArchiveDays = 400
+	// maxMissingShare is the share of a feed's groups that a tree may lack. One group may always be
+	// lost.
+	maxMissingShare = 0.05
+	// maxRestarts is how often a pull begins when the feed is rebuilt under it.
+	maxRestarts = 3
+	// maxTrees are the newest trees that stay: a build may still read the one before.
+	maxTrees = 2
 )
 
 // Options say what to pull and how. The zero values of Interval and ImageInterval are no wait.
@@ -40,7 +41,7 @@ type Options struct {
 	Games         []string // slugs, none for all games that the feed has
 	Interval      time.Duration
 	UserAgent     string
-	KeepDays      int    // day files that stay, 0 for all
+	ArchiveDays   int    // day files that stay, 0 for all
 	Images        string // folder that missing pictures go to, "" for none
 	ImageInterval time.Duration
 
@@ -48,8 +49,8 @@ type Options struct {
 	Now    func() time.Time // for a Retry-After that is a date
 	// Progress is told how far the pull is, nil for nobody.
 	Progress func(phase string, done, total int64)
-	// Note is told what an operator should know of a pull that goes on, nil for nobody.
-	Note func(text string)
+	// OnWarning is told what an operator should know of a pull that goes on, nil for nobody.
+	OnWarning func(text string)
 }
 
 // Result is what became of a pull.
@@ -76,22 +77,23 @@ type Missing struct {
 	Name     string `json:"name"`
 	File     string `json:"file"` // prices, or products
 	Why      string `json:"why"`
-	// Kept says that the products of the tree before stand in, so that the prices alone count.
-	Kept bool `json:"kept,omitempty"`
+	// UsedPrevious says that the products of the tree before stand in, so that the prices alone
+	// count.
+	UsedPrevious bool `json:"kept,omitempty"`
 }
 
 // The errors of a pull that a caller tells apart.
 var (
 	// ErrBusy is that of a directory that another pull works on.
 	ErrBusy = errors.New("another pull works on it")
-	// ErrHalf is that of a feed that lacks too much.
-	ErrHalf = errors.New("half a tree is not taken for a whole one")
-	// ErrChanging is that of a feed that is rebuilt again and again.
-	ErrChanging = errors.New("the feed was rebuilt while it was pulled")
-	// ErrWait is that of a feed that wants to be asked later: it is asked for nothing else.
-	ErrWait = errors.New("the feed wants to be asked later")
-	// ErrFeed is that of a feed that does not answer as it should.
-	ErrFeed = errors.New("the feed does not answer as it should")
+	// ErrIncomplete is that of a feed that lacks too much.
+	ErrIncomplete = errors.New("half a tree is not taken for a whole one")
+	// ErrFeedRebuilt is that of a feed that is rebuilt again and again.
+	ErrFeedRebuilt = errors.New("the feed was rebuilt while it was pulled")
+	// ErrRateLimited is that of a feed that wants to be asked later: it is asked for nothing else.
+	ErrRateLimited = errors.New("the feed wants to be asked later")
+	// ErrBadResponse is that of a feed that does not answer as it should.
+	ErrBadResponse = errors.New("the feed does not answer as it should")
 )
 
 // pull is one pull.
@@ -117,7 +119,7 @@ func (o *Options) Validate() error {
 	if url == DefaultURL && o.Interval < DefaultInterval {
 		problem("cannot pull at an interval of %s: this feed asks for %s or more", o.Interval, DefaultInterval)
 	}
-	if o.Interval < 0 || o.ImageInterval < 0 || o.KeepDays < 0 {
+	if o.Interval < 0 || o.ImageInterval < 0 || o.ArchiveDays < 0 {
 		problem("cannot pull with an interval or a number of days below 0")
 	}
 	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -169,11 +171,11 @@ func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
 	if err := pulling.Validate(); err != nil {
 		return nil, err
 	}
-	held, err := lock(pulling.Into)
+	lock, err := lock(pulling.Into)
 	if err != nil {
 		return nil, fmt.Errorf("cannot pull into %q: %w", pulling.Into, err)
 	}
-	defer held.Unlock() //nolint:errcheck // it ends with the process at the latest
+	defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
 
 	p := &pull{Options: pulling, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
 	p.Client = cmp.Or(p.Client, &http.Client{Timeout: answerTime})
@@ -182,10 +184,10 @@ func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
 }
 
 func (p *pull) run(ctx context.Context) error {
-	err := ErrChanging
-	for start := 0; start < mostStarts && errors.Is(err, ErrChanging); start++ {
+	err := ErrFeedRebuilt
+	for start := 0; start < maxRestarts && errors.Is(err, ErrFeedRebuilt); start++ {
 		if start > 0 {
-			p.note("the feed was rebuilt while it was pulled: the pull begins again")
+			p.warn("the feed was rebuilt while it was pulled: the pull begins again")
 		}
 		err = p.once(ctx)
 	}
@@ -220,7 +222,7 @@ func (p *pull) once(ctx context.Context) error {
 
 	// A tree that lacks a group is asked for these again; others are pulled once a rebuild (S8).
 	if now.Stamp == stamp && len(now.Missing) == 0 && p.covers(now) {
-		return p.keepDay(p.result.Tree, now)
+		return p.archiveDay(p.result.Tree, now)
 	}
 
 	if err := p.begin(stamp, now); err != nil {
@@ -237,7 +239,7 @@ func (p *pull) once(ctx context.Context) error {
 	case err != nil:
 		return err
 	case after != stamp:
-		return errors.Join(ErrChanging, p.disk.Remove(p.partial()))
+		return errors.Join(ErrFeedRebuilt, p.disk.Remove(p.partial()))
 	}
 
 	p.result.Missing = pulled.Missing
@@ -254,9 +256,9 @@ func (p *pull) covers(t tree) bool {
 	return !slices.ContainsFunc(p.categories(), func(c string) bool { return !slices.Contains(t.Categories, c) })
 }
 
-func (p *pull) note(format string, args ...any) {
-	if p.Note != nil {
-		p.Note(fmt.Sprintf(format, args...))
+func (p *pull) warn(format string, args ...any) {
+	if p.OnWarning != nil {
+		p.OnWarning(fmt.Sprintf(format, args...))
 	}
 }
 

@@ -202,9 +202,9 @@ func TestHalfATree(t *testing.T) {
 			before := s.stamp()
 			s.feed.Rebuild(evening.AddDate(0, 0, 1))
 			s.feed.Set(weather)
-			want := feed.ErrHalf
+			want := feed.ErrIncomplete
 			if strings.HasPrefix(name, "groups") || name == "a category" {
-				want = feed.ErrFeed
+				want = feed.ErrBadResponse
 			}
 			s.fails(want)
 
@@ -232,7 +232,7 @@ func TestLostGroup(t *testing.T) {
 	lost := []string{feedtest.Path(4, "products"), feedtest.Path(4, "prices")}
 	s.feed.Set(feedtest.Faults{Lost: lost})
 	result := s.pull()
-	if !result.New || len(result.Missing) != 2 || result.Missing[0].Group != "105" || !result.Missing[0].Kept ||
+	if !result.New || len(result.Missing) != 2 || result.Missing[0].Group != "105" || !result.Missing[0].UsedPrevious ||
 		result.Missing[1].File != "prices" || result.Missing[1].Name != "Set E" {
 		t.Errorf("%+v", result)
 	}
@@ -286,7 +286,7 @@ func TestRebuiltForEver(t *testing.T) {
 			s.feed.Rebuild(s.feed.At().Add(time.Minute))
 		}
 	}
-	s.fails(feed.ErrChanging)
+	s.fails(feed.ErrFeedRebuilt)
 	if s.stamp() != "" {
 		t.Error("a tree of two builds became current")
 	}
@@ -296,7 +296,7 @@ func TestRebuiltForEver(t *testing.T) {
 func TestFeedDown(t *testing.T) {
 	s := newStand(t, 2)
 	s.feed.Set(feedtest.Faults{Down: true})
-	s.fails(feed.ErrFeed)
+	s.fails(feed.ErrBadResponse)
 	if n := len(s.feed.Asked()); n != 5 {
 		t.Errorf("%d attempts", n)
 	}
@@ -315,7 +315,7 @@ func TestSecondPull(t *testing.T) {
 // TestDayFiles: the days beyond the newest go, and of a day with two trees the file keeps all groups.
 func TestDayFiles(t *testing.T) {
 	s := newStand(t, 4)
-	s.o.KeepDays = 2
+	s.o.ArchiveDays = 2
 	s.pull()
 	morning := size(t, feed.DayFile(s.o.Into, "2026-08-22"))
 	s.feed.Rebuild(evening.Add(time.Hour))
@@ -356,7 +356,7 @@ func size(t *testing.T, name string) int64 {
 
 // TestBadOptions wants all that is wrong to be told at once, before a request is made.
 func TestBadOptions(t *testing.T) {
-	_, err := feed.Pull(t.Context(), feed.Options{Games: []string{"chess"}, UserAgent: "a\nb", KeepDays: -1})
+	_, err := feed.Pull(t.Context(), feed.Options{Games: []string{"chess"}, UserAgent: "a\nb", ArchiveDays: -1})
 	if err == nil {
 		t.Fatal("nothing is wrong")
 	}
@@ -373,7 +373,7 @@ func TestNothingHalfWritten(t *testing.T) {
 	s.feed.Set(feedtest.Faults{
 		Cut: []string{feedtest.Path(0, "products")}, Lost: []string{feedtest.Path(1, "prices")},
 	})
-	s.fails(feed.ErrHalf)
+	s.fails(feed.ErrIncomplete)
 	err := filepath.WalkDir(s.o.Into, func(name string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(name, ".part") || strings.HasSuffix(name, feedtest.Path(0, "products")) {
 			t.Errorf("%s is there", name)

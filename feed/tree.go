@@ -40,11 +40,11 @@ func lock(dir string) (*disk.Lock, error) {
 	if err := disk.MkdirAll(disk.OS, dir, 0o755); err != nil {
 		return nil, err
 	}
-	held, err := disk.TakeLock(filepath.Join(dir, "LOCK"), 0o644, 0)
+	file, err := disk.TakeLock(filepath.Join(dir, "LOCK"), 0o644, 0)
 	if errors.Is(err, disk.ErrLocked) {
 		err = ErrBusy
 	}
-	return held, err
+	return file, err
 }
 
 // begin makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the
@@ -70,9 +70,9 @@ func (p *pull) begin(stamp string, now tree) error {
 // linkTree makes a copy of a tree whose files are the same ones, but for what says how whole it is
 // and for products that were taken from another tree.
 func (p *pull) linkTree(from, to string) error {
-	kept := map[string]bool{treeFile: true, lastUpdated: true}
+	skip := map[string]bool{treeFile: true, lastUpdated: true}
 	for _, m := range readTree(from).Missing {
-		kept[groupFile(m.Category, m.Group, m.File)] = true
+		skip[groupFile(m.Category, m.Group, m.File)] = true
 	}
 
 	root, err := filepath.EvalSymlinks(from)
@@ -84,7 +84,7 @@ func (p *pull) linkTree(from, to string) error {
 			return err
 		}
 		rel, err := filepath.Rel(root, path)
-		if err != nil || kept[rel] {
+		if err != nil || skip[rel] {
 			return err
 		}
 		name := filepath.Join(to, rel)
@@ -141,10 +141,10 @@ func (p *pull) files(ctx context.Context, stamp string) (tree, error) {
 
 		pulled.Missing = append(pulled.Missing, lost...)
 		// A feed that is half there is not asked for the other half.
-		if n := groupsOf(pulled.Missing); n > 1 && float64(n) > mostLost*float64(len(groups)) {
+		if n := groupsOf(pulled.Missing); n > 1 && float64(n) > maxMissingShare*float64(len(groups)) {
 			last := pulled.Missing[len(pulled.Missing)-1]
 			return pulled, fmt.Errorf("%w: %d of the first %d groups are missing, of %d in all; %s of %s/%s (%s): %s",
-				ErrHalf, n, i+1, len(groups), last.File, last.Category, last.Group, last.Name, last.Why)
+				ErrIncomplete, n, i+1, len(groups), last.File, last.Category, last.Group, last.Name, last.Why)
 		}
 	}
 
@@ -181,8 +181,9 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 	for _, category := range p.categories() {
 		name := filepath.Join("tcgplayer", category, "groups")
 		if err := p.fetch(ctx, name); err != nil {
-			return nil, errors.Join(fmt.Errorf("%w: the groups of category %s are missing: %w", ErrFeed, category, err),
-				ctx.Err())
+			return nil,
+				errors.Join(fmt.Errorf("%w: the groups of category %s are missing: %w", ErrBadResponse, category, err),
+					ctx.Err())
 		}
 
 		var listed struct {
@@ -196,13 +197,13 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 			err = errors.New("it lists none")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: the groups of category %s: %w", ErrFeed, category, err)
+			return nil, fmt.Errorf("%w: the groups of category %s: %w", ErrBadResponse, category, err)
 		}
 
 		for _, g := range listed.Results {
 			// A path is made of it.
 			if g.id() == "" || strings.Trim(g.id(), "0123456789") != "" {
-				return nil, fmt.Errorf("%w: the groups of category %s: %.40q is no number of a group", ErrFeed,
+				return nil, fmt.Errorf("%w: the groups of category %s: %.40q is no number of a group", ErrBadResponse,
 					category, g.id())
 			}
 			g.category = category
@@ -228,7 +229,7 @@ func (p *pull) group(ctx context.Context, g *group) (lost []Missing, err error) 
 		missing := Missing{Category: g.category, Group: g.id(), Name: g.Name, File: file, Why: err.Error()}
 		if file == "products" {
 			there := filepath.Join(resolved(p.current()), name)
-			missing.Kept = p.disk.Link(there, filepath.Join(p.partial(), name), false) == nil
+			missing.UsedPrevious = p.disk.Link(there, filepath.Join(p.partial(), name), false) == nil
 		}
 		lost = append(lost, missing)
 	}
@@ -249,7 +250,7 @@ func unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, ErrWait) {
+	if errors.Is(err, ErrRateLimited) {
 		return err
 	}
 	_, path := errors.AsType[*fs.PathError](err)
@@ -286,7 +287,7 @@ func (p *pull) finish(pulled tree, updated time.Time) error {
 	if err := p.write(filepath.Join(p.partial(), treeFile), append(text, '\n')); err != nil {
 		return err
 	}
-	if err := p.keepDay(p.partial(), pulled); err != nil {
+	if err := p.archiveDay(p.partial(), pulled); err != nil {
 		return err
 	}
 	if err := p.syncFolders(p.partial()); err != nil {
@@ -356,7 +357,7 @@ func (p *pull) dropTrees(current string) error {
 		}
 	}
 	slices.Sort(old)
-	for _, name := range old[:max(0, len(old)-keptTrees+1)] {
+	for _, name := range old[:max(0, len(old)-maxTrees+1)] {
 		err = errors.Join(err, p.disk.Remove(filepath.Join(p.trees(), name)))
 	}
 	return err

@@ -22,7 +22,7 @@ func (ix *Index) buildRefs(step func()) {
 	ix.products = newProducts(c, ix.cards, &ix.games, step)
 }
 
-func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step func()) *refs {
+func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.IDHistory, step func()) *refs {
 	n := uint32(ids.Len())
 	refs := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
 	// One table for all three: what is added first is found first.

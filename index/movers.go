@@ -38,7 +38,7 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 	// The best so far, in their order: the last one is the first to go.
 	best := dst[len(dst):]
 	base := ix.c.Lanes.Base30
-	order := func(a, b uint32) int { return ix.c.CompareMoves(base, int(a), int(b)) }
+	order := func(a, b uint32) int { return ix.c.ComparePriceChange(base, int(a), int(b)) }
 	ix.each(&sel, func(card uint32) {
 		lane := ix.c.Cards.Display[card]
 		if lane < 0 || base[lane] <= 0 || ix.c.Lanes.Cents[lane] < 0 {

@@ -35,7 +35,7 @@ func newOracle(t testing.TB, w *fixture.World) *oracle {
 	}
 
 	for card := range o.c.Cards.ID.Len() {
-		o.c.Fit = append(o.c.Fit, priorOf(o.c.Cards.ID.At(card)))
+		o.c.Prior = append(o.c.Prior, priorOf(o.c.Cards.ID.At(card)))
 	}
 
 	var err error

@@ -76,7 +76,7 @@ func inverse(cards []uint32) []uint32 {
 func (o *sortOrders) orderByPrior(step func()) {
 	o.byPrior = o.newest
 	o.priorRank = o.c.Cards.Order
-	prior := o.c.Fit
+	prior := o.c.Prior
 	if len(prior) == 0 {
 		return
 	}
@@ -91,10 +91,10 @@ func (o *sortOrders) orderByPrior(step func()) {
 
 // prior is how likely a card is to be meant, 0 when the catalog does not say.
 func (o *sortOrders) prior(card uint32) uint32 {
-	if len(o.c.Fit) == 0 {
+	if len(o.c.Prior) == 0 {
 		return 0
 	}
-	return o.c.Fit[card]
+	return o.c.Prior[card]
 }
 
 // price is a card's display price, NoCents without one.

@@ -55,11 +55,11 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeFeeds()
 	a.writeLanes()
 	a.writeGaps()
-	a.writeFit()
+	a.writePrior()
 	a.writeAliases()
 	a.c.Movers = moversOf(a.c)
 	a.c.Registry = b.registry.rows(b.merged)
-	a.tell()
+	a.fillReport()
 	return a.c
 }
 
@@ -218,10 +218,10 @@ func (a *assembly) writeCards() {
 
 // updatedAt is when an entry last changed. A source that does not say leaves the release of the
 // card's set, and where that is not known either the snapshot's own time.
-func (a *assembly) updatedAt(told int64, release snapshot.Day) int64 {
+func (a *assembly) updatedAt(stated int64, release snapshot.Day) int64 {
 	switch {
-	case told != snapshot.NoTime:
-		return told
+	case stated != snapshot.NoTime:
+		return stated
 	case release != snapshot.NoDay && release >= 0 && release <= a.date:
 		return release.Start()
 	}

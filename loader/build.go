@@ -61,9 +61,10 @@ type Options struct {
 	// unknown.
 	SnapshotAt, CollectedAt time.Time
 
-	// Kept are files of prices by day, such as a pull leaves behind. Those are read whose day lies
-	// before that of a source's newest prices and is one that the base lacks, or lacks groups of.
-	Kept map[snapshot.Day]Input
+	// ArchivedDays are files of prices by day, such as a pull leaves behind. Those are read whose
+	// day lies before that of a source's newest prices and is one that the base lacks, or lacks
+	// groups of.
+	ArchivedDays map[snapshot.Day]Input
 	// Guards are the operator's limits of what a day can be, which kept days are held to; nil for the
 	// defaults.
 	Guards guard.Limits
@@ -75,8 +76,8 @@ type Options struct {
 	// Images is the operator's folder of pictures, "" for none: where there are several names that a
 	// card's picture may have, the file that is there is taken.
 	Images string
-	// KeepUnmatched adds the cards of a later source that no earlier source has.
-	KeepUnmatched bool
+	// IncludeUnmatched adds the cards of a later source that no earlier source has.
+	IncludeUnmatched bool
 	// Unpack is source.Options.Unpack.
 	Unpack []string
 	// Progress is told how far the build is: a phase for people, and how much of it is done. A total of 0 is not
@@ -161,9 +162,9 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		variants: variants{known: map[string]uint16{}},
 		// Empty lists are [] for scripts, and never null.
 		report: Report{
-			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
-			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []HeldGroup{},
-			MappingNotes: []string{},
+			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasRemarks: []string{},
+			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []CarriedGroup{},
+			MappingRemarks: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
@@ -204,12 +205,12 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := b.believed(ctx, b.openKept(sources))
+	archived, err := b.acceptArchived(ctx, b.openArchived(sources))
 	if err != nil {
 		return nil, err
 	}
-	// Kept days are older than what the sources have, and read like any other prices.
-	prices = append(kept, prices...)
+	// ArchivedDays days are older than what the sources have, and read like any other prices.
+	prices = append(archived, prices...)
 
 	// What exists comes first, then what it is called, then what it cost.
 	if err := b.readCatalogs(ctx, sources); err != nil {
@@ -243,7 +244,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	b.progress("assemble", 0, 0)
 	catalog := b.assemble(at)
 	b.report.QuarantineCut = b.quarantine.Cut
-	b.report.MappingNotes = append(b.report.MappingNotes, b.mapping.unmatched(b.merged)...)
+	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged)...)
 	for i := range b.dated {
 		b.report.Prices[i].TooOld = b.dated[i].before(catalog.Date() - snapshot.HistoryDays + 1)
 	}
@@ -308,7 +309,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		}
 
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
-		gatherer := &gatherer{
+		gatherer := &catalogSink{
 			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]bool{},
 			products: map[string]bool{}, others: map[uint64]bool{}, lost: map[string]bool{},
 		}
@@ -347,12 +348,12 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	from := in.Feed()
 	feed := b.feedOf(from.Namespace)
 	report := PriceReport{Input: in.Input, Feed: from.Namespace}
-	if dated, ok := in.Source.(source.Dated); ok {
+	if dated, ok := in.Source.(source.NewestDayer); ok {
 		if _, guessed := dated.Newest(); !guessed.IsZero() {
 			report.FileTime = &guessed
 		}
 	}
-	pricer := &pricer{
+	pricer := &priceSink{
 		sink: sink{b: b}, index: b.indexRefs(from.Namespace, b.merged), feed: feed, report: &report,
 		refused: in.refused, strict: isSource && from.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
 		dated: dated{byDay: map[snapshot.Day]*datedDay{}},

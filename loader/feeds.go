@@ -33,10 +33,10 @@ func (b *builder) listFeeds(sources, prices []opened) error {
 
 	// Without a source, the base's catalog is carried over, and with it all its feeds.
 	whole := len(b.feeds) == 0
-	told := &b.o.Base.Feeds
-	for i := range told.Namespace.Len() {
+	before := &b.o.Base.Feeds
+	for i := range before.Namespace.Len() {
 		b.addFeed(source.Feed{
-			Namespace: told.Namespace.At(i), Attribution: told.Attribution.At(i), Partner: told.Partner.At(i),
+			Namespace: before.Namespace.At(i), Attribution: before.Attribution.At(i), Partner: before.Partner.At(i),
 		}, whole)
 	}
 
@@ -102,7 +102,7 @@ func (b *builder) carryLanes() {
 		for lane := from; lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
 			// Also lanes of items that left say what the newest day of their feed was.
-			b.newest.see(feed, game, base.Lanes.Seen[lane])
+			b.newest.see(feed, game, base.Lanes.LastSeen[lane])
 			if itemOf[i] >= 0 {
 				b.carryLane(lane, itemOf[i], names[base.Lanes.Variant[lane]], feed)
 			}
@@ -114,8 +114,8 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	lanes := &b.o.Base.Lanes
 	lane := b.lanes.of(lanePlace{item, variant, lanes.Condition[baseLane], feed})
 	b.lanes.all[lane].base = int32(baseLane)
-	b.lanes.note(lane, row{
-		day: lanes.Seen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
+	b.lanes.observe(lane, row{
+		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
 		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,
 		layer: layerBase,
 	})

@@ -92,12 +92,12 @@ func (e *CollisionError) Error() string {
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
-// assign gives every claim its tail. A claim are all references that lead to one item or set, the
-// owner's first. known is what earlier builds gave (full reference → tail); it is not changed. The
-// owner's registered id comes first, then that of another reference, then a derived one, so that an id
-// once published stays while any reference to it does. When a joined pair comes apart, the id stays with
-// the claim it derives from; the other gets its own.
-func (r *registry) assign(claims [][]string, known map[string]string) ([]string, error) {
+// assignIDs gives every claim its tail. A claim are all references that lead to one item or set,
+// the owner's first. known is what earlier builds gave (full reference → tail); it is not changed.
+// The owner's registered id comes first, then that of another reference, then a derived one, so
+// that an id once published stays while any reference to it does. When a joined pair comes apart,
+// the id stays with the claim it derives from; the other gets its own.
+func (r *registry) assignIDs(claims [][]string, known map[string]string) ([]string, error) {
 	if err := r.collisions(claims, known); err != nil {
 		return nil, err
 	}
@@ -114,28 +114,28 @@ func (r *registry) assign(claims [][]string, known map[string]string) ([]string,
 			tail = r.derive(claim[0])
 		}
 
-		j, held := holder[tail]
-		if !held {
+		j, taken := holder[tail]
+		if !taken {
 			tails[i] = tail
 			holder[tail] = i
 			continue
 		}
 
-		keep := j
+		winner := j
 		give := i
 		if r.derives(claim, tail) && !r.derives(claims[j], tail) {
-			keep = i
+			winner = i
 			give = j
 		}
 
-		tails[keep] = tail
-		holder[tail] = keep
+		tails[winner] = tail
+		holder[tail] = winner
 		// The other one was joined with it until now, and gets the id that it would have had.
 		own := r.derive(claims[give][0])
 		if own == tail {
-			return nil, &CollisionError{ID: tail, A: claims[keep][0], B: claims[give][0]}
+			return nil, &CollisionError{ID: tail, A: claims[winner][0], B: claims[give][0]}
 		}
-		if _, held := holder[own]; held {
+		if _, taken := holder[own]; taken {
 			return nil, &CollisionError{ID: own, A: claims[holder[own]][0], B: claims[give][0]}
 		}
 
@@ -185,7 +185,7 @@ func column(pairs []pair) (keys, ids snapshot.Strings) {
 // rows is the registry of the new catalog: everything the base had, and what the items of this
 // build are called. A reference of the base that now leads elsewhere (its item was joined with
 // another) is entered anew, and the former slugs of its old id lead where it leads.
-func (r *registry) rows(m *merged) snapshot.Registry {
+func (r *registry) rows(m *merged) snapshot.IDHistory {
 	// Reference and prefix → id.
 	refs := map[pair]string{}
 	moved := map[string]string{}
@@ -212,7 +212,7 @@ func (r *registry) rows(m *merged) snapshot.Registry {
 		list = append(list, pair{key.key, id})
 	}
 
-	var out snapshot.Registry
+	var out snapshot.IDHistory
 	out.Ref, out.RefID = column(list)
 	out.Slug, out.SlugID = column(r.formerSlugs(m, moved))
 	return out
@@ -251,10 +251,10 @@ func prefixOf(id string) string {
 func (m *merged) giveSlugs(registry *registry) {
 	sets := slugsByID(&registry.base.Sets.ID, &registry.base.Sets.Slug)
 	cards := slugsByID(&registry.base.Cards.ID, &registry.base.Cards.Slug)
-	wants := make([]slug.Want, len(m.sets))
+	wants := make([]slug.Request, len(m.sets))
 	for i, s := range m.sets {
 		stem := slug.Of(s.name)
-		wants[i] = slug.Want{ID: setPrefix + s.tail, Tail: s.tail, Prior: sets[setPrefix+s.tail]}
+		wants[i] = slug.Request{ID: setPrefix + s.tail, Tail: s.tail, Prior: sets[setPrefix+s.tail]}
 		wants[i].Stems = nonEmpty("set", stem, slug.Of(stem+" "+snapshot.Games[s.game].Slug))
 	}
 
@@ -262,7 +262,7 @@ func (m *merged) giveSlugs(registry *registry) {
 		m.sets[i].slug = given
 	}
 
-	wants = make([]slug.Want, len(m.cards))
+	wants = make([]slug.Request, len(m.cards))
 	for i := range m.cards {
 		c := &m.cards[i]
 		// Names repeat from set to set, so that the set's name comes first.
@@ -270,7 +270,7 @@ func (m *merged) giveSlugs(registry *registry) {
 		if c.set >= 0 {
 			stem = m.sets[c.set].name + " " + stem
 		}
-		wants[i] = slug.Want{ID: cardPrefix + c.tail, Tail: c.tail, Prior: cards[cardPrefix+c.tail]}
+		wants[i] = slug.Request{ID: cardPrefix + c.tail, Tail: c.tail, Prior: cards[cardPrefix+c.tail]}
 		wants[i].Stems = nonEmpty("card", slug.Of(stem+" "+c.number))
 	}
 

@@ -178,7 +178,7 @@ type laneView struct {
 	Seen                                  snapshot.Day
 	Feed                                  string
 	History                               []snapshot.Point
-	Stats                                 []snapshot.Summary
+	Stats                                 []snapshot.PriceSummary
 }
 
 // cardRow finds a card by the reference of its source, -1 for none.
@@ -209,10 +209,11 @@ func lanesOf(c *snapshot.Catalog, item int) map[string]laneView {
 	for lane := from; lane < to; lane++ {
 		l := &c.Lanes
 		v := laneView{
-			Cents: l.Cents[lane], AsOf: l.SourceAsOf[lane], Collected: l.CollectedAt[lane], Base7: l.Base7[lane],
+			Cents: l.Cents[lane], AsOf: l.SourceAsOf[lane], Collected: l.CollectedAt[lane],
+			Base7:    l.Price7DaysAgo[lane],
 			Base30:   l.Base30[lane],
 			Licensed: l.Flags[lane]&snapshot.LaneLicensed != 0, Display: l.Flags[lane]&snapshot.LaneDisplay != 0,
-			Seen: l.Seen[lane], Feed: c.Feeds.Namespace.At(int(l.Feed[lane])),
+			Seen: l.LastSeen[lane], Feed: c.Feeds.Namespace.At(int(l.Feed[lane])),
 			History: c.History.AppendPoints(nil, lane, 0, c.Date()),
 		}
 
@@ -261,8 +262,8 @@ func sameCatalog(t interface {
 	a := *got
 	b := *want
 	if !registry {
-		a.Registry = snapshot.Registry{}
-		b.Registry = snapshot.Registry{}
+		a.Registry = snapshot.IDHistory{}
+		b.Registry = snapshot.IDHistory{}
 	}
 
 	// Telling what differs takes a hundred times as long.
@@ -277,7 +278,7 @@ func sameCatalog(t interface {
 // sections stores a catalog and returns the checksums of its sections.
 func sections(t testing.TB, r *Result) map[string]string {
 	t.Helper()
-	m, _, err := snapshot.OpenDir(t.TempDir()).Write(r.Catalog,
+	m, _, err := snapshot.OpenStore(t.TempDir()).Write(r.Catalog,
 		snapshot.WriteOptions{Quarantine: r.Quarantine, QuarantineCounts: r.QuarantineCounts})
 	if err != nil {
 		t.Fatal(err)

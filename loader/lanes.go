@@ -67,9 +67,9 @@ func (t *laneTable) of(place lanePlace) int32 {
 	return n
 }
 
-// note keeps a row if it is the lane's newest. An unlicensed row leaves nothing but the fact that
-// the lane was seen.
-func (t *laneTable) note(n int32, row row) {
+// observe keeps a row if it is the lane's newest. An unlicensed row leaves nothing but the fact
+// that the lane was seen.
+func (t *laneTable) observe(n int32, row row) {
 	l := &t.all[n]
 	if row.day < l.day || row.day == l.day && row.layer < l.layer {
 		return

@@ -218,17 +218,18 @@ const asCollected = "as collected"
 
 // unmatched tells of rows that met nothing in the build. A row may be of a source that another build
 // has, so that it is no error.
-func (m *mapping) unmatched(items *merged) (notes []string) {
-	note := func(file, what string, of []string) {
+func (m *mapping) unmatched(items *merged) (remarks []string) {
+	add := func(file, what string, of []string) {
 		if len(of) == 0 {
 			return
 		}
 		slices.Sort(of)
-		text := fmt.Sprintf("%s: %d %s: %s", file, len(of), what, strings.Join(of[:min(len(of), maxAliasNotes)], ", "))
-		if len(of) > maxAliasNotes {
+		text := fmt.Sprintf("%s: %d %s: %s", file, len(of), what,
+			strings.Join(of[:min(len(of), maxAliasRemarks)], ", "))
+		if len(of) > maxAliasRemarks {
 			text += ", and more"
 		}
-		notes = append(notes, text)
+		remarks = append(remarks, text)
 	}
 
 	var sealed, feeds, aliases []string
@@ -261,10 +262,10 @@ func (m *mapping) unmatched(items *merged) (notes []string) {
 		}
 	}
 
-	note(sealedFile, "rows name no sealed product of the sources", sealed)
-	note(aliasesFile, "aliases name nothing that the sources have", aliases)
-	note(feedsFile, "feeds are those of no input", feeds)
-	return notes
+	add(sealedFile, "rows name no sealed product of the sources", sealed)
+	add(aliasesFile, "aliases name nothing that the sources have", aliases)
+	add(feedsFile, "feeds are those of no input", feeds)
+	return remarks
 }
 
 // feedTable is one feed's table in feeds.toml.

@@ -60,7 +60,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 	}
 
 	const several = -2
-	note := func(rows map[string]int32, key string, i int) {
+	add := func(rows map[string]int32, key string, i int) {
 		other, dup := rows[key]
 		switch {
 		case dup && other != int32(i):
@@ -78,7 +78,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 			keys[i] = keysOf(&p.rows[i])
 		}
 		for _, key := range keys[i] {
-			note(fresh, key, i)
+			add(fresh, key, i)
 		}
 	}
 
@@ -90,7 +90,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 		}
 		for _, key := range keysOf(&p.have[i]) {
 			if _, wanted := fresh[key]; wanted {
-				note(old, key, i)
+				add(old, key, i)
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 		case owned[c.game]:
 			// Its prices are no mistakes: they are counted as left out.
 			report.CardsApart++
-			if !g.b.o.KeepUnmatched {
+			if !g.b.o.IncludeUnmatched {
 				g.b.leftOut[c.refs[0]] = true
 				continue
 			}
@@ -259,7 +259,7 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 		}
 
 		// Like a card that no earlier source has.
-		if owned[sealed.game] && !g.b.o.KeepUnmatched {
+		if owned[sealed.game] && !g.b.o.IncludeUnmatched {
 			g.b.leftOut[sealed.refs[0]] = true
 			continue
 		}
@@ -299,7 +299,7 @@ func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []
 	}
 
 	g.joinByContent(p, records)
-	g.tellApart(p, records, owned)
+	g.reportUnmatched(p, records, owned)
 	for i := range sets {
 		s := &sets[i]
 		switch to := p.to[i]; {
@@ -307,7 +307,7 @@ func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []
 			report.SetsJoined++
 			g.m.sets[to].enrich(s)
 			g.setByRef[s.refs[0]] = to
-		case !owned[s.game] || g.b.o.KeepUnmatched:
+		case !owned[s.game] || g.b.o.IncludeUnmatched:
 			p.to[i] = int32(len(g.m.sets))
 			g.setByRef[s.refs[0]] = p.to[i]
 			g.m.sets = append(g.m.sets, *s)
@@ -319,8 +319,8 @@ func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []
 	return p.to
 }
 
-// tellApart tells whoever asks which sets join none of a game that an earlier source has.
-func (g *merger) tellApart(p *pairing[set], records *merged, owned []bool) {
+// reportUnmatched tells whoever asks which sets join none of a game that an earlier source has.
+func (g *merger) reportUnmatched(p *pairing[set], records *merged, owned []bool) {
 	if g.b.apart == nil {
 		return
 	}

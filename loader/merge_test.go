@@ -39,10 +39,10 @@ func joinWorld() map[string]*fake {
 	return map[string]*fake{"shop": shop, "data": data}
 }
 
-func twoSources(mapping string, keep bool) Options {
+func twoSources(mapping string, include bool) Options {
 	return Options{
 		Sources: []Input{{"native", "shop"}, {"native", "data"}}, SnapshotAt: atDay(today), Mapping: mapping,
-		KeepUnmatched: keep,
+		IncludeUnmatched: include,
 	}
 }
 
@@ -93,7 +93,7 @@ func TestSourcesJoin(t *testing.T) {
 	}
 }
 
-func TestKeepUnmatched(t *testing.T) {
+func TestIncludeUnmatched(t *testing.T) {
 	r := mustBuild(t, twoSources("", true), joinWorld())
 	if n := r.Catalog.Cards.ID.Len(); n != 13 {
 		t.Errorf("the catalog has %d cards, want 13", n)

@@ -16,18 +16,19 @@ const wholeSet = 60
 // expansionFit is what a card of such a set is ahead of all others, whatever these cost.
 const expansionFit = 64
 
-// writeFit writes how likely each card is to be meant among cards that answer words equally: cards
-// of expansions before promos, decks and prizes; then what costs more, in steps of twice the price,
-// so that small changes of price leave the order alone. The order of the catalog decides the rest.
-func (a *assembly) writeFit() {
+// writePrior writes how likely each card is to be meant among cards that answer words equally:
+// cards of expansions before promos, decks and prizes; then what costs more, in steps of twice the
+// price, so that small changes of price leave the order alone. The order of the catalog decides the
+// rest.
+func (a *assembly) writePrior() {
 	catalog := a.c
-	catalog.Fit = make([]uint32, catalog.Cards.ID.Len())
-	for card := range catalog.Fit {
+	catalog.Prior = make([]uint32, catalog.Cards.ID.Len())
+	for card := range catalog.Prior {
 		if cents := catalog.DisplayCents(card); cents > 0 {
-			catalog.Fit[card] = uint32(bits.Len64(uint64(cents)))
+			catalog.Prior[card] = uint32(bits.Len64(uint64(cents)))
 		}
 		if set := catalog.Cards.Set[card]; set != snapshot.NoSet && isExpansion(catalog, int(set)) {
-			catalog.Fit[card] += expansionFit
+			catalog.Prior[card] += expansionFit
 		}
 	}
 }
@@ -50,10 +51,10 @@ func isExpansion(catalog *snapshot.Catalog, set int) bool {
 func moversOf(catalog *snapshot.Catalog) snapshot.Movers {
 	var movers snapshot.Movers
 	for i, lane := range catalog.Cards.Display {
-		if lane < 0 || catalog.Lanes.Base7[lane] <= 0 {
+		if lane < 0 || catalog.Lanes.Price7DaysAgo[lane] <= 0 {
 			continue
 		}
-		switch change := catalog.Lanes.Cents[lane] - catalog.Lanes.Base7[lane]; {
+		switch change := catalog.Lanes.Cents[lane] - catalog.Lanes.Price7DaysAgo[lane]; {
 		case change > 0:
 			movers.Up = append(movers.Up, uint32(i))
 		case change < 0:
@@ -61,7 +62,7 @@ func moversOf(catalog *snapshot.Catalog) snapshot.Movers {
 		}
 	}
 
-	order := func(a, b uint32) int { return catalog.CompareMoves(catalog.Lanes.Base7, int(a), int(b)) }
+	order := func(a, b uint32) int { return catalog.ComparePriceChange(catalog.Lanes.Price7DaysAgo, int(a), int(b)) }
 	slices.SortFunc(movers.Up, order)
 	slices.SortFunc(movers.Down, order)
 	return movers

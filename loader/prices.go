@@ -12,7 +12,7 @@ import (
 // Where a reference leads that is not an item.
 const (
 	notKnown = -1 // no catalog has it
-	notKept  = -2 // a catalog has it, and it is not part of this one
+	excluded = -2 // a catalog has it, and it is not part of this one
 )
 
 // archiveHour is when a day of a history file was collected: day D is D 20:00Z (decision 18).
@@ -58,10 +58,10 @@ func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
 	// Rows of what was left out are counted apart, and are no mistakes.
 	for full := range b.leftOut {
 		if ref, ok := strings.CutPrefix(full, prefix); ok {
-			index[ref] = notKept
+			index[ref] = excluded
 			if product, is := productOf(namespace, ref); is {
 				if _, known := index[product]; !known {
-					index[product] = notKept
+					index[product] = excluded
 				}
 			}
 		}
@@ -89,8 +89,8 @@ func productOf(namespace, ref string) (id string, ok bool) {
 	return id, ok
 }
 
-// pricer is the sink of one input's prices.
-type pricer struct {
+// priceSink is the sink of one input's prices.
+type priceSink struct {
 	sink
 	index   map[string]int32
 	feed    uint8
@@ -107,7 +107,7 @@ type pricer struct {
 }
 
 // Price takes a row of a daily file.
-func (p *pricer) Price(price source.Price) {
+func (p *priceSink) Price(price source.Price) {
 	b := p.b
 	if !p.timely(&price) {
 		return
@@ -154,7 +154,7 @@ func (p *pricer) Price(price source.Price) {
 		cents = snapshot.NoCents
 	}
 
-	b.lanes.note(lane, row{
+	b.lanes.observe(lane, row{
 		day: price.Day, cents: cents, asOf: price.SourceAsOf, collected: price.CollectedAt, licensed: price.Licensed,
 		layer: layerDaily,
 	})
@@ -164,7 +164,7 @@ func (p *pricer) Price(price source.Price) {
 // timely refuses rows that were collected after the snapshot's instant or are of a later day. A row
 // may be of a later day than the one on which it was collected: the file's name gives the day, and
 // a feed may repeat an old observation.
-func (p *pricer) timely(price *source.Price) bool {
+func (p *priceSink) timely(price *source.Price) bool {
 	switch {
 	case price.CollectedAt == snapshot.NoTime:
 		p.b.quarantine.Refuse(price.At, source.ReasonBadTime, price.Ref, "collected_at")
@@ -181,7 +181,7 @@ func (p *pricer) timely(price *source.Price) bool {
 }
 
 // Series takes a row of a history file. Its days were collected at 20:00Z.
-func (p *pricer) Series(series source.Series) {
+func (p *priceSink) Series(series source.Series) {
 	b := p.b
 	p.cutLate(&series)
 	newest := newestOf(&series)
@@ -214,13 +214,13 @@ func (p *pricer) Series(series source.Series) {
 	// A history file fills gaps and no more: daily files and the base stand over it. A day without a price only
 	// says that the lane was seen.
 	if newest.cents != snapshot.NoCents || newest.day != b.lanes.all[lane].day {
-		b.lanes.note(lane, newest)
+		b.lanes.observe(lane, newest)
 	}
 	b.history.AddWide(lane, series.Points)
 }
 
 // cutLate leaves out the days of a series that were collected after the snapshot's instant.
-func (p *pricer) cutLate(series *source.Series) {
+func (p *priceSink) cutLate(series *source.Series) {
 	if p.b.until == snapshot.NoTime {
 		return
 	}
@@ -264,7 +264,7 @@ func newestOf(series *source.Series) row {
 }
 
 // lane finds or makes the lane of a row.
-func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) (int32, bool) {
+func (p *priceSink) lane(item int32, at source.Location, ref, variant, condition string) (int32, bool) {
 	cond := snapshot.Ungraded
 	if int(item) >= len(p.b.merged.cards) {
 		// A feed that does not know what is sealed calls it normal.
@@ -299,8 +299,8 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 	return p.b.lanes.of(lanePlace{item, v, uint8(cond), p.feed}), true
 }
 
-// find returns the item of a reference, notKnown or notKept.
-func (p *pricer) find(ref string) int32 {
+// find returns the item of a reference, notKnown or excluded.
+func (p *priceSink) find(ref string) int32 {
 	if ref == p.lastRef && ref != "" {
 		return p.lastItem
 	}
@@ -315,8 +315,8 @@ func (p *pricer) find(ref string) int32 {
 }
 
 // miss counts a row of no item.
-func (p *pricer) miss(item int32, at source.At, ref string) {
-	if item == notKept {
+func (p *priceSink) miss(item int32, at source.Location, ref string) {
+	if item == excluded {
 		p.report.LeftOut++
 		return
 	}
@@ -327,13 +327,13 @@ func (p *pricer) miss(item int32, at source.At, ref string) {
 	}
 }
 
-func (p *pricer) span(day snapshot.Day) {
+func (p *priceSink) span(day snapshot.Day) {
 	p.first = min(p.first, day)
 	p.last = max(p.last, day)
 }
 
 // Missing notes a group whose prices a source lacks.
-func (p *pricer) Missing(missing source.Missing) {
+func (p *priceSink) Missing(missing source.Missing) {
 	// Rows after the snapshot's instant would be refused, so that nobody misses them.
 	game, known := gameNumber(missing.Game)
 	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
@@ -364,7 +364,7 @@ func (b *builder) findNewest() {
 }
 
 // seeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
-func (p *pricer) seeGroup(i int32, day snapshot.Day) {
+func (p *priceSink) seeGroup(i int32, day snapshot.Day) {
 	it := p.b.merged.item(int(i))
 	key := gapKey{p.feed, it.game, day, it.group}
 	if key != p.group && it.group != "" {
@@ -375,7 +375,7 @@ func (p *pricer) seeGroup(i int32, day snapshot.Day) {
 
 // leaveOut passes over a row of a file that is not to be believed: its group has no prices of the
 // day.
-func (p *pricer) leaveOut(price *source.Price) {
+func (p *priceSink) leaveOut(price *source.Price) {
 	item := p.find(price.Ref)
 	if item < 0 {
 		return
@@ -398,7 +398,7 @@ type dated struct {
 // datedDay is how many prices of a day were read, and where the first one is.
 type datedDay struct {
 	n   int
-	at  source.At
+	at  source.Location
 	ref string
 }
 
@@ -406,7 +406,7 @@ type datedDay struct {
 const maxDated = 1 << 16
 
 // see counts a price.
-func (d *dated) see(day snapshot.Day, at source.At, ref string) {
+func (d *dated) see(day snapshot.Day, at source.Location, ref string) {
 	if day < 0 || day >= maxDated {
 		return
 	}

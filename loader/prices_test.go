@@ -248,17 +248,17 @@ func TestRefIndex(t *testing.T) {
 	ix := b.indexRefs("tcgcsv", m)
 	y := b.indexRefs("other", m)
 	for ref, want := range map[string]int32{
-		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
+		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": excluded, "3/9": excluded,
 		"10": notKnown,
 	} {
-		if got := (&pricer{index: ix}).find(ref); got != want {
+		if got := (&priceSink{index: ix}).find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}
 	}
 
 	// A slash means something in references of TCGCSV alone.
 	for ref, want := range map[string]int32{"seven": 0, "eight": 2, "3/7": notKnown, "a/b": 0, "b": notKnown} {
-		if got := (&pricer{index: y}).find(ref); got != want {
+		if got := (&priceSink{index: y}).find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}
 	}

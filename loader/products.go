@@ -140,14 +140,14 @@ func (b *builder) verify(m *merged) {
 		}
 	}
 
-	kept := m.sealed[:0]
+	valid := m.sealed[:0]
 	for _, sealed := range m.sealed {
 		// A product that lacks a fact leaves the catalog: nothing is guessed.
 		lacks := sealed.verifySealed(b.mapping.sealedOf(sealed.refs))
 		if lacks == "" {
 			if reason, value := sealed.impossible(&snapshot.Games[sealed.game]); reason != "" {
 				_, ref := splitRef(sealed.refs[0])
-				b.quarantine.Refuse(source.At{File: sealedFile}, reason, ref, value)
+				b.quarantine.Refuse(source.Location{File: sealedFile}, reason, ref, value)
 				lacks = reason
 			}
 		}
@@ -163,8 +163,8 @@ func (b *builder) verify(m *merged) {
 			continue
 		}
 
-		kept = append(kept, sealed)
+		valid = append(valid, sealed)
 	}
 
-	m.sealed = kept
+	m.sealed = valid
 }

@@ -158,8 +158,8 @@ func (f *reference) newestDay(feed, game string) snapshot.Day {
 }
 
 // summary sums up the points from a day on.
-func summary(points []snapshot.Point, from snapshot.Day) (snapshot.Summary, bool) {
-	var s snapshot.Summary
+func summary(points []snapshot.Point, from snapshot.Day) (snapshot.PriceSummary, bool) {
+	var s snapshot.PriceSummary
 	sum := new(big.Int)
 	for _, p := range points {
 		if p.Day < from {
@@ -456,15 +456,15 @@ func drawSeries(t *rapid.T, f *fake, ref *reference) {
 		}
 
 		seen[s.Ref+s.Variant] = true
-		told := map[snapshot.Day]bool{}
+		drawn := map[snapshot.Day]bool{}
 		var rows []rawRow
 		for range rapid.IntRange(1, 12).Draw(t, "points") {
 			d := min(drawDay(t), last)
-			if told[d] {
+			if drawn[d] {
 				continue
 			}
 
-			told[d] = true
+			drawn[d] = true
 			r := rawRow{
 				f.feed.Namespace, layerWide, s.Ref, s.Variant, snapshot.Ungraded, d, snapshot.NoCents, snapshot.NoTime,
 				d.Start() + archiveHour, true,

@@ -9,7 +9,7 @@ import (
 )
 
 func TestRecordsThatAreRefused(t *testing.T) {
-	at := source.At{File: "cards.jsonl", Line: 7}
+	at := source.Location{File: "cards.jsonl", Line: 7}
 	f := newFake("shop").set("s", "Base")
 	good := source.Card{
 		At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1",

@@ -22,19 +22,19 @@ type Report struct {
 	LanesExpired int `json:"lanes_expired"`
 	// Filled are the days that were read from kept day files. Days are runs of days that a feed has
 	// no prices of; Groups those that it lacks of the newest day, and what stands in.
-	Filled  []string     `json:"filled"`
-	Refused []RefusedDay `json:"refused_days"`
-	Days    []DayGap     `json:"missing_days"`
-	Groups  []HeldGroup  `json:"missing_groups"`
+	Filled  []string       `json:"filled"`
+	Refused []RefusedDay   `json:"refused_days"`
+	Days    []DayGap       `json:"missing_days"`
+	Groups  []CarriedGroup `json:"missing_groups"`
 	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too
 	// many.
 	QuarantineCut int `json:"quarantine_cut"`
 	// AliasesUnmatched counts the operator's search aliases that stand for no card, or for several;
-	// AliasNotes tells of the first of them.
+	// AliasRemarks tells of the first of them.
 	AliasesUnmatched int      `json:"aliases_unmatched"`
-	AliasNotes       []string `json:"alias_notes"`
-	// MappingNotes tell of rows of the operator's mapping that met nothing.
-	MappingNotes []string `json:"mapping_notes"`
+	AliasRemarks     []string `json:"alias_notes"`
+	// MappingRemarks tell of rows of the operator's mapping that met nothing.
+	MappingRemarks []string `json:"mapping_notes"`
 }
 
 // RefusedDay is a kept day, or a file of one, that was left out: no day can have its prices, or it
@@ -56,9 +56,9 @@ type DayGap struct {
 	To   string `json:"to"`
 }
 
-// HeldGroup is a group that a feed has no prices of on a day. Those of the newest day keep the
+// CarriedGroup is a group that a feed has no prices of on a day. Those of the newest day keep the
 // prices of an earlier one for a while.
-type HeldGroup struct {
+type CarriedGroup struct {
 	Feed  string `json:"feed"`
 	Game  string `json:"game"`
 	Group string `json:"group"`

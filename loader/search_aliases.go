@@ -19,18 +19,18 @@ import (
 type searchAlias struct {
 	phrase, game string // game is a slug, "" for all
 	replacement  string // words, "" when it stands for a card
-	ref          elsewhere
+	ref          externalRef
 	shipped      *searchAlias // what the shipped list says of the phrase, which stays where no card has ref
 }
 
-// elsewhere is what a card is called in a source or by a shop: the namespace as clients know it.
-type elsewhere struct{ namespace, key string }
+// externalRef is what a card is called in a source or by a shop: the namespace as clients know it.
+type externalRef struct{ namespace, key string }
 
-// tell is the reference as a client writes it.
-func (e elsewhere) tell() string { return e.namespace + ":" + e.key }
+// text is the reference as a client writes it.
+func (e externalRef) text() string { return e.namespace + ":" + e.key }
 
-// nowhere is the reference of a row without one.
-var nowhere elsewhere
+// noRef is the reference of a row without one.
+var noRef externalRef
 
 // searchHeader is the first line of search_aliases.csv.
 var searchHeader = []string{"phrase", "game", "replacement", "namespace", "ref"}
@@ -75,7 +75,7 @@ func (m *mapping) searchRow(r []string) error {
 	}
 
 	if r[3] != "" {
-		a.ref = elsewhere{snapshot.PublicNamespace(r[3]), r[4]}
+		a.ref = externalRef{snapshot.PublicNamespace(r[3]), r[4]}
 		if old, ok := m.search[key]; ok {
 			a.shipped = &old
 		}
@@ -99,7 +99,7 @@ func (a *assembly) writeAliases() {
 		}
 
 		if card < -1 {
-			a.b.report.noteAlias(&from, card, namespaces[from.ref.namespace])
+			a.b.report.reportAlias(&from, card, namespaces[from.ref.namespace])
 			if from.shipped == nil {
 				continue
 			}
@@ -129,10 +129,10 @@ const (
 // referredCards are the cards that the phrases refer to, by their references and identifiers, and
 // the namespaces that any card has. A reference of several parts is found by its last one too:
 // "3/534919" is the shop's product 534919.
-func (a *assembly) referredCards() (wanted map[elsewhere]int32, namespaces map[string]bool) {
-	wanted = map[elsewhere]int32{}
+func (a *assembly) referredCards() (wanted map[externalRef]int32, namespaces map[string]bool) {
+	wanted = map[externalRef]int32{}
 	for _, from := range a.b.mapping.search {
-		if from.ref != nowhere {
+		if from.ref != noRef {
 			wanted[from.ref] = noCard
 		}
 	}
@@ -146,7 +146,7 @@ func (a *assembly) referredCards() (wanted map[elsewhere]int32, namespaces map[s
 	find := func(row int, namespace, key string) {
 		namespace = snapshot.PublicNamespace(namespace)
 		namespaces[namespace] = true
-		ref := elsewhere{namespace, key}
+		ref := externalRef{namespace, key}
 		switch found, asked := wanted[ref]; {
 		case !asked:
 		case found == noCard, found == int32(row):
@@ -173,13 +173,13 @@ func (a *assembly) referredCards() (wanted map[elsewhere]int32, namespaces map[s
 	return wanted, namespaces
 }
 
-// maxAliasNotes bounds the phrases that a report names; all are counted.
-const maxAliasNotes = 10
+// maxAliasRemarks bounds the phrases that a report names; all are counted.
+const maxAliasRemarks = 10
 
-// noteAlias notes a phrase that stands for no card of the catalog.
-func (r *Report) noteAlias(a *searchAlias, found int32, known bool) {
+// reportAlias notes a phrase that stands for no card of the catalog.
+func (r *Report) reportAlias(a *searchAlias, found int32, known bool) {
 	r.AliasesUnmatched++
-	if len(r.AliasNotes) == maxAliasNotes {
+	if len(r.AliasRemarks) == maxAliasRemarks {
 		return
 	}
 
@@ -190,8 +190,9 @@ func (r *Report) noteAlias(a *searchAlias, found int32, known bool) {
 	case !known:
 		why = "no card has an id in this namespace"
 	}
-	r.AliasNotes = append(r.AliasNotes, fmt.Sprintf("the search alias %q stands for %s, but %s: the row is passed over",
-		source.Clip(a.phrase, clean.MaxValue), source.Clip(a.ref.tell(), clean.MaxValue), why))
+	r.AliasRemarks = append(r.AliasRemarks,
+		fmt.Sprintf("the search alias %q stands for %s, but %s: the row is passed over",
+			source.Clip(a.phrase, clean.MaxValue), source.Clip(a.ref.text(), clean.MaxValue), why))
 }
 
 // gameRow is the row of a game by its slug; false for one that the catalog does not have.

@@ -84,14 +84,14 @@ func TestSearchAliasReferences(t *testing.T) {
 		}
 	}
 
-	notes := strings.Join(built.Report.AliasNotes, "\n")
+	remarks := strings.Join(built.Report.AliasRemarks, "\n")
 	for _, want := range []string{
 		`"blasty" stands for nosuch:1, but no card has an id in this namespace`,
 		`"gg" stands for artist:one, but several cards have it`,
 		`"moonbreon" stands for tcgplayer:9, but no card has it`,
 	} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the notes lack %q: %s", want, notes)
+		if !strings.Contains(remarks, want) {
+			t.Errorf("the notes lack %q: %s", want, remarks)
 		}
 	}
 	if built.Report.AliasesUnmatched != 3 {
@@ -142,8 +142,8 @@ func TestFit(t *testing.T) {
 		c.Cards.Display = append(c.Cards.Display, display)
 	}
 
-	(&assembly{c: c}).writeFit()
-	fit := c.Fit
+	(&assembly{c: c}).writePrior()
+	fit := c.Prior
 	if fit[1] != fit[2] || fit[2] <= fit[3] || fit[3] <= fit[0] || fit[0] <= fit[4] || fit[4] <= fit[5] {
 		t.Errorf("fits are %v", fit)
 	}

@@ -180,8 +180,8 @@ func writeRows(w io.Writer, header []string, rows [][]string) error {
 	return csv.NewWriter(w).WriteAll(slices.Concat([][]string{header}, rows))
 }
 
-// leastShared is how many cards two sets share before they are proposed to be one.
-const leastShared = 3
+// minShared is how many cards two sets share before they are proposed to be one.
+const minShared = 3
 
 // apartSet is a set of a later source that no earlier one has, with its cards as contents has them.
 type apartSet struct {
@@ -212,7 +212,7 @@ func (b *builder) aliasesOf(apart []apartSet) (rows [][]string, unknown int) {
 	for i, a := range apart {
 		to := best[i]
 		size := len(have[to.set])
-		if to.tied || to.n < leastShared || to.n*5 <= min(len(a.cards), size) || back[to.set].tied ||
+		if to.tied || to.n < minShared || to.n*5 <= min(len(a.cards), size) || back[to.set].tied ||
 			back[to.set].set != int32(i) {
 			unknown++
 			continue

@@ -112,7 +112,7 @@ func TestFitDropsTheCheapest(t *testing.T) {
 func TestTrend(t *testing.T) {
 	f := func(first, last int64, points int, want string) {
 		t.Helper()
-		if got := trend(&snapshot.Summary{First: first, Last: last, Points: points}); got != want {
+		if got := trend(&snapshot.PriceSummary{First: first, Last: last, Points: points}); got != want {
 			t.Errorf("from %d to %d is %s, want %s", first, last, got, want)
 		}
 	}

@@ -76,7 +76,7 @@ func writePrices(out *reply, card int) {
 
 		out.say("- ", out.c.Variants.At(int(lanes.Variant[lane])), ", ", conditionOf(out.c, lane), " | ")
 		out.sayPrice(lanes.Cents[lane], out.c.UpdatedAt(lane))
-		sayTrend(out, " | 7d ", lanes.Base7[lane], lanes.Cents[lane])
+		sayTrend(out, " | 7d ", lanes.Price7DaysAgo[lane], lanes.Cents[lane])
 		sayTrend(out, " | 30d ", lanes.Base30[lane], lanes.Cents[lane])
 		if out.detailed {
 			out.say(" | updated ", instant(out.c.UpdatedAt(lane)))
@@ -109,7 +109,7 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 
 	lanes := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
-	dst = appendPercent(append(dst, `,"change_7d_percent":`...), lanes.Base7[lane], lanes.Cents[lane])
+	dst = appendPercent(append(dst, `,"change_7d_percent":`...), lanes.Price7DaysAgo[lane], lanes.Cents[lane])
 	return append(appendPercent(append(dst, `,"change_30d_percent":`...), lanes.Base30[lane], lanes.Cents[lane]), '}')
 }
 

@@ -42,7 +42,7 @@ func getMarketMovers(in *request, out *reply) refusal {
 
 	// The month has no stored list: its movers are found when they are asked for (decision 2109).
 	list := in.View.Index.Movers
-	base := in.View.Catalog.Lanes.Base7
+	base := in.View.Catalog.Lanes.Price7DaysAgo
 	days := "7"
 	if in.text("period") == "30d" {
 		list = in.View.Index.MoversOfMonth

@@ -116,7 +116,7 @@ type line struct {
 	points []snapshot.Point
 	// runs has each run of two days or more twice: by its first day and by its last.
 	runs      map[snapshot.Day]run
-	sum       snapshot.Summary
+	sum       snapshot.PriceSummary
 	low, high snapshot.Point
 	spread    float64 // volatility in percent; NaN when there is none
 }
@@ -248,7 +248,7 @@ func spread(points []snapshot.Point) float64 {
 
 // trend is a word for the change from the first price to the last. A change of 3 % or more is
 // rising or falling (decision 80).
-func trend(summary *snapshot.Summary) string {
+func trend(summary *snapshot.PriceSummary) string {
 	const percent = 3
 	switch {
 	case summary.Points < 2:

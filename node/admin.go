@@ -63,8 +63,8 @@ func (n *Node) adminHandler() http.Handler {
 	return mux
 }
 
-// checkpoint writes a metering checkpoint at once, with ?rebuild=yes into a new file where the old one
-// is lost.
+// checkpoint writes a metering checkpoint at once, with ?rebuild=yes into a new file where the old
+// one is lost.
 func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	embedded := n.journal
 	if embedded == nil {

@@ -21,14 +21,14 @@ import (
 )
 
 // publish publishes the small catalog of a seed in a store and returns its id.
-func publish(t *testing.T, store *snapshot.Dir, seed uint64) string {
+func publish(t *testing.T, store *snapshot.Store, seed uint64) string {
 	t.Helper()
 	m, _, err := store.Write(fixture.Random(seed, fixture.Small).Catalog(), snapshot.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	unchecked := func(*snapshot.Catalog) error { return nil }
-	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
+	if _, err := store.Publish(m.ID, snapshot.PublishOptions{Now: time.Now(), Check: unchecked}); err != nil {
 		t.Fatal(err)
 	}
 	return m.ID
@@ -45,7 +45,7 @@ func testOptions(t *testing.T) (o Options, key string) {
 	config.Admin = "127.0.0.1:0"
 	config.DrainLead = "0s"
 
-	publish(t, snapshot.OpenDir(config.Store), 1)
+	publish(t, snapshot.OpenStore(config.Store), 1)
 	err := keys.Update(config.State, func(file *keys.File) (err error) {
 		_, key, err = file.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, time.Now())
 		return err
@@ -177,7 +177,7 @@ func TestStartError(t *testing.T) {
 func TestReloadAppliesWhatIsValid(t *testing.T) {
 	t.Parallel()
 	badLine := errors.New("a bad line")
-	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
+	store := snapshot.OpenStore(filepath.Join(t.TempDir(), "store"))
 	before := publish(t, store, 1)
 	eng := engine.New(store, engine.Options{Log: slog.New(slog.DiscardHandler)})
 	defer eng.Close()

@@ -174,7 +174,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	}
 
 	// The engine follows the cache as it follows any store.
-	dir := snapshot.OpenDir(n.Config.StoreCache)
+	dir := snapshot.OpenStore(n.Config.StoreCache)
 	n.mirror = mirror.NewCache(mirror.Open(place), dir, mirror.CacheOptions{
 		Publishers: publishers, Recent: cursor.Lifetime, Log: n.Log,
 	})
@@ -216,7 +216,7 @@ func (n *Node) openEngine(context.Context) error {
 		}
 	}
 
-	n.engine = engine.New(snapshot.OpenDir(n.Config.StoreFolder()), options)
+	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
 	// A start that finds nothing to load closes it, too.
 	n.onClose(func() error { n.engine.Close(); return nil })
 	return n.engine.Open(time.Now())

@@ -71,7 +71,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 	}
 
 	// A misspelt folder is a new store: nobody serves what goes there.
-	store := snapshot.OpenDir(b.Store)
+	store := snapshot.OpenStore(b.Store)
 	fresh := errors.Is(store.Exists(), snapshot.ErrNoStore)
 	made, err := loader.Build(ctx, b.Options)
 	if err != nil {
@@ -90,7 +90,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
-	warnings := made.Report.Notes(b.Base, b.Again)
+	warnings := made.Report.Remarks(b.Base, b.Again)
 	if fresh {
 		warnings = append(warnings, fmt.Sprintf("store %q is new", b.Store))
 	}
@@ -103,7 +103,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 
 // readBase loads the snapshot that is built on, nil for none. Every byte of it is verified.
 func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
-	store := snapshot.OpenDir(b.Store)
+	store := snapshot.OpenStore(b.Store)
 	switch b.On {
 	case "none", "":
 		return nil, nil
@@ -142,7 +142,7 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 // Resolve returns the id of the snapshot that given means in a store: an id, which need not be one, or
 // one of the words current, previous and latest.
 func Resolve(store, given string) (string, error) {
-	dir := snapshot.OpenDir(store)
+	dir := snapshot.OpenStore(store)
 	switch given {
 	case "current", "previous":
 		cur, err := dir.Current()

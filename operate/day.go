@@ -87,7 +87,7 @@ func (d *Day) Run(ctx context.Context) (*Report, error) {
 
 // publish builds on the current snapshot, compares and publishes.
 func (d *Day) publish(ctx context.Context, report *Report) error {
-	store := snapshot.OpenDir(d.Build.Store)
+	store := snapshot.OpenStore(d.Build.Store)
 	// The first snapshot has none to continue. A build that was refused must not go on: what is
 	// published does.
 	cur, err := store.Current()
@@ -97,7 +97,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	} else if err != nil {
 		return err
 	}
-	d.Build.Kept, err = ArchivedDays("", d.Build.Sources)
+	d.Build.ArchivedDays, err = ArchivedDays("", d.Build.Sources)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 		return nil
 	}
 	// What was written is compared, not what was meant to be.
-	next, err := snapshot.OpenDir(d.Build.Store).Load(ctx, id, nil)
+	next, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
 	if err != nil {
 		d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
 		return nil

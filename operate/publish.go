@@ -24,17 +24,17 @@ type Terms struct {
 	Now           func() time.Time
 }
 
-// Publish makes a snapshot the current one, as snapshot.Dir.Publish does.
+// Publish makes a snapshot the current one, as snapshot.Store.Publish does.
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
 	// The guards and the record get the time of publishing: a build may have taken an hour.
-	return snapshot.OpenDir(t.Store).Publish(id, snapshot.Publishing{
+	return snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
 		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
-		Retention: snapshot.Retention{Keep: t.RetainCount, Recent: cursor.Lifetime},
+		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
 }
 
 // runGuards has the guards compare with the current snapshot.
-func (t *Terms) runGuards(current, next *snapshot.Stored) []snapshot.Verdict {
+func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.Verdict {
 	return guard.Judge(current, next, guard.Options{
 		Limits: t.Guards, Now: t.Now(), Duplicates: source.Duplicates, Store: t.Store,
 	})
@@ -54,8 +54,8 @@ func Servable(prefix string) func(*snapshot.Catalog) error {
 
 // GuardResults are what the guards said when a snapshot was published last, else what they would
 // say now.
-func (t *Terms) GuardResults(ctx context.Context, next *snapshot.Stored) []snapshot.Verdict {
-	store := snapshot.OpenDir(t.Store)
+func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.Verdict {
+	store := snapshot.OpenStore(t.Store)
 	past, _ := store.Publications()
 	// A snapshot may have been published more than once: the last time counts.
 	for _, pub := range slices.Backward(past) {
@@ -66,7 +66,7 @@ func (t *Terms) GuardResults(ctx context.Context, next *snapshot.Stored) []snaps
 
 	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
 	// say.
-	var current *snapshot.Stored
+	var current *snapshot.StoredSnapshot
 	if cur, err := store.Current(); err == nil {
 		// A published snapshot is held against the one before it.
 		other := cur.ID
@@ -81,11 +81,11 @@ func (t *Terms) GuardResults(ctx context.Context, next *snapshot.Stored) []snaps
 }
 
 // Load reads a snapshot with its manifest.
-func Load(ctx context.Context, store *snapshot.Dir, id string) (*snapshot.Stored, error) {
+func Load(ctx context.Context, store *snapshot.Store, id string) (*snapshot.StoredSnapshot, error) {
 	m, err := store.Manifest(id)
 	if err != nil {
 		return nil, err
 	}
 	catalog, err := store.Load(ctx, id, nil)
-	return &snapshot.Stored{Manifest: m, Catalog: catalog}, err
+	return &snapshot.StoredSnapshot{Manifest: m, Catalog: catalog}, err
 }

@@ -27,7 +27,7 @@ func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 	// A second run begins with the same options.
 	pulling := p.Options
 	if pulling.UserAgent == "" && strings.TrimRight(cmp.Or(pulling.URL, feed.DefaultURL), "/") == feed.DefaultURL {
-		pulling.Note("the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")
+		pulling.OnWarning("the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")
 	}
 	pulling.UserAgent = cmp.Or(pulling.UserAgent, p.Agent)
 	result, err := feed.Pull(ctx, pulling)
@@ -38,13 +38,13 @@ func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 	for _, missing := range result.Missing {
 		text := fmt.Sprintf("%s of group %s/%s (%s) could not be had: %s", missing.File, missing.Category,
 			missing.Group, missing.Name, missing.Why)
-		if missing.Kept {
+		if missing.UsedPrevious {
 			text += "; those of the tree before stand in"
 		}
-		pulling.Note(text)
+		pulling.OnWarning(text)
 	}
 	if len(result.Missing) > 0 {
-		pulling.Note("to ask for them again run: " + p.Again)
+		pulling.OnWarning("to ask for them again run: " + p.Again)
 	}
 	return result, nil
 }

@@ -38,7 +38,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 
 	result, err := loader.Build(context.Background(), o)
 	must(err)
-	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
+	store := snapshot.OpenStore(filepath.Join(scratchDir, "store"))
 	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{
 		Quarantine:       result.Quarantine,
 		QuarantineCounts: result.QuarantineCounts,

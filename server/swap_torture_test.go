@@ -39,7 +39,7 @@ func TestSwapTorture(t *testing.T) {
 
 	truths := []*truth{readTruth(days[0]), readTruth(days[1])}
 	const copies, retired, readers = 3, 2, 4
-	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
+	store := snapshot.OpenStore(filepath.Join(t.TempDir(), "store"))
 	ids, editions := storeCopies(t, store, days, truths, copies)
 	budget := days[0].view.Size()*retired + days[0].view.Size()/2
 	eng := engine.New(store, engine.Options{
@@ -47,7 +47,7 @@ func TestSwapTorture(t *testing.T) {
 		Poll: 2 * time.Millisecond, RetiredBudget: budget,
 	})
 	publish := func(id string) {
-		if _, err := store.Publish(id, snapshot.Publishing{
+		if _, err := store.Publish(id, snapshot.PublishOptions{
 			Now:   time.Now(),
 			Check: func(*snapshot.Catalog) error { return nil },
 		}); err != nil {
@@ -151,7 +151,7 @@ func TestSwapTorture(t *testing.T) {
 
 // storeCopies stores two editions several times, a millisecond apart: snapshots of their own with contents that are
 // known. The editions take turns, so that every swap changes prices.
-func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*truth, copies int) (ids []string,
+func storeCopies(t *testing.T, store *snapshot.Store, days []*edition, truths []*truth, copies int) (ids []string,
 	editions map[string]*truth,
 ) {
 	t.Helper()

@@ -157,8 +157,8 @@ func (k *cardPage) streamdisplayPrice(qw422016 *qt422016.Writer, c *snapshot.Cat
 	qw422016.N().S(`<section class="price" aria-label="Market price"> <div> <p class="amount">`)
 	qw422016.E().S(dollars(cents))
 	qw422016.N().S(`</p> <p class="week"> `)
-	if c.Lanes.Base7[lane] >= 0 {
-		streamchange(qw422016, c.Lanes.Base7[lane], cents)
+	if c.Lanes.Price7DaysAgo[lane] >= 0 {
+		streamchange(qw422016, c.Lanes.Price7DaysAgo[lane], cents)
 		qw422016.N().S(` in 7 days `)
 	} else {
 		qw422016.N().S(`<span class="none">Change in 7 days not known yet</span> `)
@@ -267,7 +267,7 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 	if alone {
 		heading = "Variant"
 	}
-	week := anyBase(c.Lanes.Base7, lanes)
+	week := anyBase(c.Lanes.Price7DaysAgo, lanes)
 	month := anyBase(c.Lanes.Base30, lanes)
 
 	qw422016.N().S(`<section class="prices"> <h2>Prices by `)
@@ -308,7 +308,7 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 		qw422016.N().S(` `)
 		if week {
 			qw422016.N().S(`<td>`)
-			streamchange(qw422016, c.Lanes.Base7[lane], cents)
+			streamchange(qw422016, c.Lanes.Price7DaysAgo[lane], cents)
 		}
 		if month {
 			qw422016.N().S(`<td class="wide">`)

@@ -52,9 +52,9 @@ func (e *framed) streamdocument(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<p class="amount">`)
 		qw422016.E().S(dollars(c.Lanes.Cents[lane]))
 		qw422016.N().S(`</p> `)
-		if c.Lanes.Base7[lane] >= 0 {
+		if c.Lanes.Price7DaysAgo[lane] >= 0 {
 			qw422016.N().S(`<p class="week">`)
-			streamchange(qw422016, c.Lanes.Base7[lane], c.Lanes.Cents[lane])
+			streamchange(qw422016, c.Lanes.Price7DaysAgo[lane], c.Lanes.Cents[lane])
 			qw422016.N().S(` in 7 days</p> `)
 		}
 		qw422016.N().S(`<p class="when">`)

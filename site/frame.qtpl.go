@@ -412,7 +412,7 @@ func (f *frame) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
 		qw422016.N().S(`<b>`)
 		qw422016.E().S(dollars(cents))
 		qw422016.N().S(`</b> `)
-		base := c.Lanes.Base7[c.Cards.Display[card]]
+		base := c.Lanes.Price7DaysAgo[c.Cards.Display[card]]
 
 		if show&withChange != 0 && base >= 0 {
 			streamchange(qw422016, base, cents)

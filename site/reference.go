@@ -241,7 +241,7 @@ func samplesOf(v *engine.View) (s samples) {
 		worth := 1
 		if lane := int(c.Cards.Display[card]); lane >= 0 {
 			worth = 2
-			if c.Lanes.Base7[lane] > 0 && len(pointsOf(c, lane, sparkDays)) > 1 {
+			if c.Lanes.Price7DaysAgo[lane] > 0 && len(pointsOf(c, lane, sparkDays)) > 1 {
 				worth = 3
 			}
 		}

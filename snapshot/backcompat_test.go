@@ -25,7 +25,7 @@ func loadsOldFormat(t *testing.T, name string, format int) {
 	if _, err := os.Stat(root); err != nil && *update && format == snapshot.Format {
 		d := openDir(root)
 		m := write(t, d, fixture.Random(11, fixture.Size{Sets: 3, Cards: 8, Sealed: 2, Days: 30}).Catalog())
-		if _, err := d.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+		if _, err := d.Publish(m.ID, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -36,7 +36,7 @@ func loadsOldFormat(t *testing.T, name string, format int) {
 		}
 	}
 
-	d := snapshot.OpenDir(root)
+	d := snapshot.OpenStore(root)
 	cur, err := d.Current()
 	if err != nil {
 		t.Fatal(err)

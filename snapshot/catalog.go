@@ -106,11 +106,11 @@ type Catalog struct {
 	History     History
 	Stats       Stats
 	Movers      Movers
-	Registry    Registry
+	Registry    IDHistory
 	Aliases     Aliases
-	// Fit says for each card how likely a searcher means it, when several cards answer the words
+	// Prior says for each card how likely a searcher means it, when several cards answer the words
 	// equally well. A larger number is likelier. Fit is empty when the snapshot does not say.
-	Fit []uint32
+	Prior []uint32
 	// Gaps are the days and groups that a feed has no prices for.
 	Gaps Gaps
 }
@@ -205,9 +205,10 @@ type Lanes struct {
 	Cents       []int64  `column:"cents"`        // current price, NoCents when there is none
 	SourceAsOf  []int64  `column:"source_as_of"` // when the source observed the current price, ms, or NoTime
 	CollectedAt []int64  `column:"collected_at"` // when the current price was collected, ms; NoTime without a price
-	Base7       []int64  `column:"base_7"`       // the price that the 7-day change begins at (decision 20), or NoCents
-	Base30      []int64  `column:"base_30"`      // the same for 30 days
-	Seen        []Day    `column:"seen"`         // the last date with a row, with a price or without
+	// the price that the 7-day change begins at (decision 20), or NoCents
+	Price7DaysAgo []int64 `column:"base_7"`
+	Base30        []int64 `column:"base_30"` // the same for 30 days
+	LastSeen      []Day   `column:"seen"`    // the last date with a row, with a price or without
 }
 
 // History holds the points of each lane. List i of Of is the range of bytes of Points that is lane
@@ -241,9 +242,9 @@ type Movers struct {
 	Down []uint32 `column:"down"`
 }
 
-// Registry is what must outlive a card. It has every source reference that was ever seen, with the
+// IDHistory is what must outlive a card. It has every source reference that was ever seen, with the
 // id that it got. And it has every former slug, with the id that the slug leads to.
-type Registry struct {
+type IDHistory struct {
 	Ref    Strings `column:"ref"` // ascending; "namespace\x00ref"
 	RefID  Strings `column:"ref_id"`
 	Slug   Strings `column:"slug"` // ascending, then by SlugID

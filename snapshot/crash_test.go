@@ -60,7 +60,7 @@ func unsynced(rule disktest.Rule) *disktest.Disk {
 
 // record runs Write and Publish of a catalog on a store and returns what it did to the disk, with
 // paths relative to the store's parent, and how many of the calls belong to Write.
-func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (calls []disktest.Call, writing int, id string) {
+func record(t testing.TB, d *snapshot.Store, c *snapshot.Catalog) (calls []disktest.Call, writing int, id string) {
 	t.Helper()
 	seen := d.WithDisk(unsynced(func(call disktest.Call) disktest.Verdict {
 		for _, path := range []*string{&call.Path, &call.To} {
@@ -76,7 +76,7 @@ func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (calls []disktes
 
 	id = write(t, seen, c).ID
 	writing = len(calls)
-	if _, err := seen.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+	if _, err := seen.Publish(id, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -87,7 +87,7 @@ func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (calls []disktes
 // one. It tells what each of many cuts may leave of the store's parent, but for what is below tmp, which
 // nobody reads. It returns how many calls there were.
 func eachStep(
-	d *snapshot.Dir, left func(before string, files map[string][]byte), dice *rand.Rand, work func(*snapshot.Dir),
+	d *snapshot.Store, left func(before string, files map[string][]byte), dice *rand.Rand, work func(*snapshot.Store),
 ) (calls int) {
 	disk := unsynced(nil)
 	disk.Watch(filepath.Dir(d.Root()))
@@ -110,11 +110,11 @@ func eachStep(
 }
 
 // published is a store with one published snapshot.
-func publishedStore(t testing.TB) (d *snapshot.Dir, id string) {
+func publishedStore(t testing.TB) (d *snapshot.Store, id string) {
 	t.Helper()
 	d = openDir(filepath.Join(t.TempDir(), "store"))
 	id = write(t, d, published).ID
-	if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+	if _, err := d.Publish(id, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 	return d, id
@@ -145,7 +145,7 @@ func TestOrderOfWrites(t *testing.T) {
 // whole, and the next attempt succeeds.
 func TestFailureAtEachStep(t *testing.T) {
 	whole, old := publishedStore(t)
-	fresh := func() *snapshot.Dir {
+	fresh := func() *snapshot.Store {
 		root := t.TempDir()
 		if err := os.CopyFS(root, os.DirFS(whole.Root())); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestFailureAtEachStep(t *testing.T) {
 
 		m, _, err := broken.Write(crashed, quarantine)
 		if err == nil {
-			_, err = broken.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything})
+			_, err = broken.Publish(m.ID, snapshot.PublishOptions{Now: noon, Check: anything})
 		}
 		if !errors.Is(err, disktest.ErrDisk) {
 			t.Fatalf("step %d (%s) failed and nobody says so: %v", k, failing, err)
@@ -180,7 +180,8 @@ func TestFailureAtEachStep(t *testing.T) {
 		}
 
 		id := write(t, d, crashed).ID
-		if cur, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil || cur.Epoch != 2 {
+		if cur, err := d.Publish(id, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil ||
+			cur.Epoch != 2 {
 			t.Errorf("publishing after step %d (%s) had failed: %+v, %v", k, failing, cur, err)
 		}
 	}
@@ -304,7 +305,7 @@ func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 
 	d := openDir(filepath.Join(parent, "store")).WithDisk(disk)
 	write(t, d, crashed)
-	if _, err := d.Publish(p.id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+	if _, err := d.Publish(p.id, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 	cut()

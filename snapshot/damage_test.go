@@ -45,7 +45,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	t.Parallel()
 	d := openDir(t.TempDir())
 	m := write(t, d, fixture.Random(1, fixture.Size{Sets: 1, Cards: 1, Days: 3}).Catalog())
-	if _, err := d.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: anything}); err != nil {
+	if _, err := d.Publish(m.ID, snapshot.PublishOptions{Now: time.Now(), Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -181,7 +181,7 @@ func TestPointerIsNoFile(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(root, "CURRENT"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := snapshot.OpenDir(root).Current(); !errors.Is(err, snapshot.ErrDamaged) {
+	if _, err := snapshot.OpenStore(root).Current(); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("%v, want ErrDamaged", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Dir is a store of snapshots in a directory:
+// Store is a store of snapshots in a directory:
 //
 //	CURRENT                  names the published snapshot; renaming over it is the commit point
 //	snapshots/ID/manifest    and one file a section, and an empty file "pulled" where another store
@@ -27,20 +27,20 @@ import (
 //	incoming/                what a follower of another store has of its sections so far
 //	LOCK                     held by whoever writes
 //
-// Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by
+// Readers take no lock and never list: they load what CURRENT names. A Store is safe for use by
 // several goroutines and processes.
-type Dir struct {
+type Store struct {
 	root string
 	disk disk.FS
 }
 
-// OpenDir returns the store at root. It need not exist yet: the first Write creates it.
-func OpenDir(root string) *Dir { return &Dir{root: root, disk: disk.OS} }
+// OpenStore returns the store at root. It need not exist yet: the first Write creates it.
+func OpenStore(root string) *Store { return &Store{root: root, disk: disk.OS} }
 
 // Exists returns an error that is ErrNoStore when there is no store at the root, and says what is
 // missing. It is for callers that list the store: without it a mistyped folder looks like an empty
 // store. Callers that name a snapshot need not ask.
-func (d *Dir) Exists() error {
+func (d *Store) Exists() error {
 	info, err := os.Stat(filepath.Join(d.root, "snapshots"))
 	switch _, rootErr := os.Stat(d.root); {
 	case err == nil && info.IsDir():
@@ -55,15 +55,15 @@ func (d *Dir) Exists() error {
 }
 
 // Root is the directory of the store.
-func (d *Dir) Root() string { return d.root }
+func (d *Store) Root() string { return d.root }
 
 // Path is the directory of a snapshot.
-func (d *Dir) Path(id string) string { return filepath.Join(d.root, "snapshots", id) }
+func (d *Store) Path(id string) string { return filepath.Join(d.root, "snapshots", id) }
 
 // QuarantinePath is the file with a snapshot's quarantine report. Each line is a JSON object.
-func (d *Dir) QuarantinePath(id string) string { return filepath.Join(d.Path(id), quarantineFile) }
+func (d *Store) QuarantinePath(id string) string { return filepath.Join(d.Path(id), quarantineFile) }
 
-func (d *Dir) tmp(name string) string { return filepath.Join(d.root, "tmp", name) }
+func (d *Store) tmp(name string) string { return filepath.Join(d.root, "tmp", name) }
 
 // Current is the content of CURRENT.
 type Current struct {
@@ -81,7 +81,7 @@ type Current struct {
 
 // Current reads which snapshot is published. It returns ErrNoCurrent when none is, and a
 // *DamageError when the pointer was not written by this program.
-func (d *Dir) Current() (Current, error) {
+func (d *Store) Current() (Current, error) {
 	var cur Current
 	err := d.open("CURRENT", &cur)
 	_, noFile := errors.AsType[*disk.NoFileError](err)
@@ -102,7 +102,7 @@ func (d *Dir) Current() (Current, error) {
 }
 
 // Manifest reads a snapshot's manifest.
-func (d *Dir) Manifest(id string) (*Manifest, error) {
+func (d *Store) Manifest(id string) (*Manifest, error) {
 	if !ValidID(id) {
 		return nil, fmt.Errorf("snapshot %q: %w", id, ErrNotFound)
 	}
@@ -135,7 +135,7 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 }
 
 // List returns the manifests of all snapshots whose manifest is whole, newest first.
-func (d *Dir) List() ([]*Manifest, error) {
+func (d *Store) List() ([]*Manifest, error) {
 	entries, err := d.disk.List(filepath.Join(d.root, "snapshots"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list store %q: %w", d.root, err)
@@ -155,8 +155,8 @@ func (d *Dir) List() ([]*Manifest, error) {
 	return all, nil
 }
 
-// Unlisted says what is wrong with each snapshot that List leaves out.
-func (d *Dir) Unlisted() (problems []error) {
+// ListErrors says what is wrong with each snapshot that List leaves out.
+func (d *Store) ListErrors() (problems []error) {
 	// When the folder cannot be read, List returns the reason.
 	entries, _ := d.disk.List(filepath.Join(d.root, "snapshots"))
 	for _, e := range entries {
@@ -171,34 +171,34 @@ func (d *Dir) Unlisted() (problems []error) {
 // section. step lets other work go on: Load calls it every ten microseconds or so, and it may rest.
 // Then Load reads one section after the other, on the caller's goroutine. When step is nil, it
 // reads them at the same time. When the context ends first, Load returns the context's error.
-func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
+func (d *Store) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
 	stored, err := d.read(ctx, id, false, step)
 	return stored.Catalog, err
 }
 
 // Verify reads all files of a snapshot and compares them with their strong checksums. Its error
 // names the section that is damaged.
-func (d *Dir) Verify(id string) error {
+func (d *Store) Verify(id string) error {
 	_, err := d.LoadVerified(context.Background(), id)
 	return err
 }
 
 // LoadVerified verifies a snapshot and returns its catalog.
-func (d *Dir) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
+func (d *Store) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
 	stored, err := d.read(ctx, id, true, nil)
 	return stored.Catalog, err
 }
 
 // read reads a snapshot and its manifest. strong asks for the strong checksums, too. With an error,
 // what it returns is empty but not nil.
-func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*Stored, error) {
+func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (*StoredSnapshot, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
-		return &Stored{}, err
+		return &StoredSnapshot{}, err
 	}
 
 	// The report of a snapshot that was pulled stays with who built it.
-	_, own := os.Stat(filepath.Join(d.Path(id), pulledFile))
+	_, own := os.Stat(filepath.Join(d.Path(id), pulledMarker))
 	report := strong && errors.Is(own, fs.ErrNotExist)
 
 	file := func(s Section) ([]byte, error) {
@@ -211,15 +211,15 @@ func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*S
 
 	c, err := decode(ctx, m, reading{file, strong, report, step})
 	if err != nil {
-		return &Stored{}, fmt.Errorf("snapshot %q: %w", id, err)
+		return &StoredSnapshot{}, fmt.Errorf("snapshot %q: %w", id, err)
 	}
 
-	return &Stored{m, c}, nil
+	return &StoredSnapshot{m, c}, nil
 }
 
 // prepare creates the store's folders. It makes a new store durable at once, and also its entry in
 // the folder above: a crash must not take the store away, with all that was published in it.
-func (d *Dir) prepare() error {
+func (d *Store) prepare() error {
 	// The lock is the last thing that the first writer makes.
 	if _, err := os.Stat(filepath.Join(d.root, "LOCK")); err == nil {
 		return nil
@@ -241,7 +241,7 @@ func (d *Dir) prepare() error {
 
 // lock creates the store's folders and takes the lock of writers. It waits while another writer
 // holds it.
-func (d *Dir) lock() (unlock func(), err error) {
+func (d *Store) lock() (unlock func(), err error) {
 	if err := d.prepare(); err != nil {
 		return nil, fmt.Errorf("cannot create store %q: %w", d.root, err)
 	}

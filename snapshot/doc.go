@@ -4,9 +4,10 @@
 // # Basics
 //
 // There are four types to know. A [Catalog] is one whole catalog at one instant, decoded and
-// immutable. A [Manifest] lists the sections of its stored form with lengths and checksums. A [Dir]
-// is a directory store that holds many snapshots and one pointer, CURRENT, that names the published
-// one. A [Strings] is a column of strings in one arena, the building block of everything else.
+// immutable. A [Manifest] lists the sections of its stored form with lengths and checksums. A
+// [Store] is a directory store that holds many snapshots and one pointer, CURRENT, that names the
+// published one. A [Strings] is a column of strings in one arena, the building block of everything
+// else.
 //
 // A table is a set of columns: the n-th element of each column belongs to the n-th record. Columns
 // hold no pointers. So a catalog of a million cards is a few dozen objects to the garbage

@@ -90,7 +90,7 @@ func dumpItem(line func(string, ...any), c *snapshot.Catalog, item int) {
 		line("  lane %d %s flags %d feed %d cents %d as of %d collected %d base %d %d seen %d", l.Variant[lane],
 			snapshot.Condition(l.Condition[lane]).Code(), l.Flags[lane], l.Feed[lane], l.Cents[lane],
 			l.SourceAsOf[lane],
-			l.CollectedAt[lane], l.Base7[lane], l.Base30[lane], l.Seen[lane])
+			l.CollectedAt[lane], l.Price7DaysAgo[lane], l.Base30[lane], l.LastSeen[lane])
 		line("    points %v", c.History.AppendPoints(nil, lane, 0, c.Date()))
 		for w := range snapshot.StatWindows {
 			if sum, ok := c.Stats.Of(lane, w); ok {
@@ -110,7 +110,7 @@ var quarantine = snapshot.WriteOptions{
 }
 
 // write stores a catalog in a store and fails the test when it cannot.
-func write(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) *snapshot.Manifest {
+func write(t testing.TB, d *snapshot.Store, c *snapshot.Catalog) *snapshot.Manifest {
 	t.Helper()
 	m, _, err := d.Write(c, quarantine)
 	if err != nil {
@@ -120,8 +120,8 @@ func write(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) *snapshot.Manifes
 }
 
 // openDir is a store that does not wait for the disk.
-func openDir(root string) *snapshot.Dir {
-	return snapshot.OpenDir(root).WithDisk(disktest.Unsynced(false))
+func openDir(root string) *snapshot.Store {
+	return snapshot.OpenStore(root).WithDisk(disktest.Unsynced(false))
 }
 
 func anything(*snapshot.Catalog) error { return nil }

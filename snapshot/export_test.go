@@ -74,7 +74,9 @@ func DecodeSection(c *Catalog, i int, raw []byte) error {
 }
 
 // Remember replaces the store's journal.
-func (d *Dir) Remember(past []Publication) error { return d.replace(journalName, journal{past}) }
+func (d *Store) Remember(past []Publication) error {
+	return d.replace(journalName, publicationLog{past})
+}
 
 // WithDisk returns the store on another disk.
-func (d *Dir) WithDisk(on disk.FS) *Dir { return &Dir{root: d.root, disk: on} }
+func (d *Store) WithDisk(on disk.FS) *Store { return &Store{root: d.root, disk: on} }

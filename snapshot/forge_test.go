@@ -106,7 +106,7 @@ func sealed(body []byte) []byte {
 }
 
 // store writes what was forged under the id that it has to have.
-func (f *forger) store(t testing.TB) (*snapshot.Dir, string) {
+func (f *forger) store(t testing.TB) (*snapshot.Store, string) {
 	t.Helper()
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s\n", f.m.Format, f.m.SnapshotAt.Format(time.RFC3339Nano))
@@ -154,9 +154,9 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// few is the memory that reading a tiny catalog may take: the windows of a dozen decoders that run
-// side by side, and the catalog.
-const few = 24 << 20
+// smallSection is the memory that reading a tiny catalog may take: the windows of a dozen decoders
+// that run side by side, and the catalog.
+const smallSection = 24 << 20
 
 // TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares one,
 // with right checksums.
@@ -176,10 +176,10 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 		d, id := forged.store(t)
 		var err error
 		n := allocated(func() { err = d.Verify(id) })
-		for try := 0; try < 4 && n > few; try++ { // the rest of the process allocates, too
+		for try := 0; try < 4 && n > smallSection; try++ { // the rest of the process allocates, too
 			n = min(n, allocated(func() { err = d.Verify(id) }))
 		}
-		if n > few {
+		if n > smallSection {
 			t.Errorf("%s: %d MB were allocated", what, n>>20)
 		}
 
@@ -297,7 +297,7 @@ func TestUnknownOptionalSections(t *testing.T) {
 		t.Error("the catalog is another one than without optional sections")
 	}
 
-	if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+	if _, err := d.Publish(id, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 		t.Errorf("publishing: %v", err)
 	}
 
@@ -335,7 +335,7 @@ func TestDamagedOptionalSection(t *testing.T) {
 			}
 		}
 
-		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+		if _, err := d.Publish(id, snapshot.PublishOptions{Now: noon, Check: anything}); !errors.Is(err,
 			snapshot.ErrDamaged) {
 			t.Errorf("with damage of %q, publishing gives %v", section, err)
 		}
@@ -396,7 +396,7 @@ func TestStrongChecksum(t *testing.T) {
 			t.Error(err)
 		}
 
-		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+		if _, err := d.Publish(id, snapshot.PublishOptions{Now: noon, Check: anything}); !errors.Is(err,
 			snapshot.ErrDamaged) {
 			t.Errorf("published: %v", err)
 		}
@@ -414,7 +414,7 @@ func TestNewerFormat(t *testing.T) {
 		}
 	}
 
-	if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err,
+	if _, err := d.Publish(id, snapshot.PublishOptions{Now: time.Now(), Check: anything}); !errors.Is(err,
 		snapshot.ErrNewerFormat) {
 		t.Errorf("publishing a newer format: %v", err)
 	}

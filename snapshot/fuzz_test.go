@@ -80,7 +80,7 @@ func FuzzLoad(f *testing.F) {
 		s := forged(*honest.section(names[at]), packed, raw)
 		var c *snapshot.Catalog
 		var err error
-		if n := allocated(func() { c, err = decode[at](s, packed) }); n > uint64(few+64*len(packed)) {
+		if n := allocated(func() { c, err = decode[at](s, packed) }); n > uint64(smallSection+64*len(packed)) {
 			t.Fatalf("%d MB were allocated for a file of %d bytes", n>>20, len(packed))
 		}
 

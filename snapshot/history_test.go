@@ -255,7 +255,7 @@ func TestSummarize(t *testing.T) {
 		mean := new(big.Int).Add(new(big.Int).Lsh(sum, 1), n)
 		mean.Div(mean, new(big.Int).Lsh(n, 1))
 		last := points[len(points)-1]
-		want := snapshot.Summary{
+		want := snapshot.PriceSummary{
 			Min: lo, Max: hi, Mean: mean.Int64(), First: points[0].Cents, Last: last.Cents,
 			FirstDay: points[0].Day, LastDay: last.Day, Points: len(points),
 		}

@@ -50,7 +50,7 @@ type refusals struct {
 
 // Refusals are the last refusals of snapshots, oldest first. A snapshot that was published later is
 // here, too. There are none when the file is missing or damaged.
-func (d *Dir) Refusals() []Refusal {
+func (d *Store) Refusals() []Refusal {
 	var all refusals
 	if d.open(refusalsName, &all) != nil {
 		return nil
@@ -59,17 +59,17 @@ func (d *Dir) Refusals() []Refusal {
 }
 
 // open reads a sealed file of the store's root into v.
-func (d *Dir) open(name string, v any) error {
+func (d *Store) open(name string, v any) error {
 	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, name))
 	if err != nil {
 		return err
 	}
-	return openJSON(b, name, v)
+	return decodeChecksummed(b, name, v)
 }
 
 // recordRefusal writes a refusal down, for people to read. The publication was refused anyway, so
 // an error does not matter.
-func (d *Dir) recordRefusal(refused *RefusedError, o *Publishing) {
+func (d *Store) recordRefusal(refused *RefusedError, o *PublishOptions) {
 	made := Refusal{ID: refused.ID, At: o.Now.UTC(), By: o.By}
 	for _, v := range refused.Verdicts {
 		if v.Status == Refused {
@@ -89,15 +89,15 @@ const journalName = "PUBLICATIONS"
 // rollbacks.
 const journalLength = 500
 
-// journal is the content of the file, oldest first. An entry is written before the pointer moves
-// (decision 92), so the newest one may be of a publication that never happened.
-type journal struct {
+// publicationLog is the content of the file, oldest first. An entry is written before the pointer
+// moves (decision 92), so the newest one may be of a publication that never happened.
+type publicationLog struct {
 	Publications []Publication `json:"publications"`
 }
 
 // Publications are the recorded publications, oldest first. There are none when the journal is
 // missing or damaged.
-func (d *Dir) Publications() ([]Publication, error) {
+func (d *Store) Publications() ([]Publication, error) {
 	cur, err := d.Current()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (d *Dir) Publications() ([]Publication, error) {
 }
 
 // publications are the recorded publications up to the current one.
-func (d *Dir) publications(cur Current) []Publication {
+func (d *Store) publications(cur Current) []Publication {
 	past, err := d.readJournal()
 	if err != nil {
 		return nil
@@ -118,15 +118,15 @@ func (d *Dir) publications(cur Current) []Publication {
 	})
 }
 
-// HasRecords reports whether something was published, or nearly, also where the pointer is gone.
-func (d *Dir) HasRecords() bool {
+// EverPublished reports whether something was published, or nearly, also where the pointer is gone.
+func (d *Store) EverPublished() bool {
 	past, err := d.readJournal()
 	return err != nil || len(past) > 0
 }
 
 // readJournal returns what the journal records. A missing journal records nothing.
-func (d *Dir) readJournal() ([]Publication, error) {
-	var j journal
+func (d *Store) readJournal() ([]Publication, error) {
+	var j publicationLog
 	err := d.open(journalName, &j)
 	switch {
 	case err == nil:
@@ -145,7 +145,7 @@ func (d *Dir) readJournal() ([]Publication, error) {
 //
 // When the pointer cannot be read, every entry of the journal counts. The newest one may then be of
 // a publication that a crash prevented. That does no harm: its checks and guards had passed.
-func (d *Dir) Published() ([]string, error) {
+func (d *Store) Published() ([]string, error) {
 	cur, err := d.Current()
 	if errors.Is(err, ErrNoCurrent) {
 		return nil, nil
@@ -191,9 +191,9 @@ func latestFirst(past []Publication) []string {
 // record adds a publication to the journal before it happens (decision 92). A crash in between
 // leaves an entry whose epoch is above the pointer's. No reader counts that entry, and the next
 // publication drops it.
-func (d *Dir) record(made Publication, old Current) error {
+func (d *Store) record(made Publication, old Current) error {
 	all := append(d.publications(old), made)
-	return d.replace(journalName, journal{all[max(0, len(all)-journalLength):]})
+	return d.replace(journalName, publicationLog{all[max(0, len(all)-journalLength):]})
 }
 
 // lastCurrent says of each recorded snapshot until when it was current. For the snapshot that is

@@ -23,7 +23,7 @@ var (
 	ErrNoStore     = errors.New("there is no store")
 	ErrNoCurrent   = errors.New("no snapshot is published")
 	ErrNoPrevious  = errors.New("nothing is recorded that was published before the current snapshot")
-	ErrNotHeld     = errors.New("it is not pinned")
+	ErrNotPinned   = errors.New("it is not pinned")
 	ErrNotFound    = errors.New("no such snapshot")
 	ErrDamaged     = errors.New("damaged")
 	ErrNewerFormat = errors.New("written by a newer version of ninepocket")
@@ -113,9 +113,9 @@ func (m *Manifest) identify() {
 	m.ID = m.SnapshotAt.Format(idTime) + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// sealJSON spells v as JSON and adds a last line, the checksum of all lines before it. So a change
-// of any byte of the file is found (docs/SNAPSHOT.md, The seal line).
-func sealJSON(v any) ([]byte, error) {
+// encodeChecksummed spells v as JSON and adds a last line, the checksum of all lines before it. So
+// a change of any byte of the file is found (docs/SNAPSHOT.md, The seal line).
+func encodeChecksummed(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func sealJSON(v any) ([]byte, error) {
 	return append(b, "sha256:"+hex.EncodeToString(sum[:])+"\n"...), nil
 }
 
-// openJSON reads what sealJSON wrote into v; section names the file in errors.
-func openJSON(b []byte, section string, v any) error {
+// decodeChecksummed reads what encodeChecksummed wrote into v; section names the file in errors.
+func decodeChecksummed(b []byte, section string, v any) error {
 	const tail = len("sha256:") + 64 + 1
 	if len(b) < tail {
 		return &DamageError{section, "is cut off"}
@@ -149,7 +149,7 @@ func openJSON(b []byte, section string, v any) error {
 // ParseManifest reads and checks the stored form of the manifest of snapshot id.
 func ParseManifest(b []byte, id string) (*Manifest, error) {
 	m := &Manifest{}
-	if err := openJSON(b, "manifest", m); err != nil {
+	if err := decodeChecksummed(b, "manifest", m); err != nil {
 		return nil, err
 	}
 

@@ -13,16 +13,16 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// pulledFile marks a snapshot that Import brought: it has no quarantine report.
-const pulledFile = "pulled"
+// pulledMarker marks a snapshot that Import brought: it has no quarantine report.
+const pulledMarker = "pulled"
 
-// EpochError says that what another store publishes is older than what this one has.
-type EpochError struct {
+// StaleEpochError says that what another store publishes is older than what this one has.
+type StaleEpochError struct {
 	Published Current // by the other store
 	Here      Current
 }
 
-func (e *EpochError) Error() string {
+func (e *StaleEpochError) Error() string {
 	if e.Published.Epoch == e.Here.Epoch {
 		return fmt.Sprintf("epoch %d is published as snapshot %q, and was served here as %q: refused; publish again",
 			e.Published.Epoch, e.Published.ID, e.Here.ID)
@@ -32,7 +32,7 @@ func (e *EpochError) Error() string {
 }
 
 // ManifestBytes returns the manifest of a snapshot as it is stored.
-func (d *Dir) ManifestBytes(id string) ([]byte, error) {
+func (d *Store) ManifestBytes(id string) ([]byte, error) {
 	// It is read as a manifest first, so that damage is told as such.
 	if _, err := d.Manifest(id); err != nil {
 		return nil, err
@@ -40,19 +40,19 @@ func (d *Dir) ManifestBytes(id string) ([]byte, error) {
 	return disk.ReadFile(d.disk, filepath.Join(d.Path(id), "manifest"))
 }
 
-// Served are the sections that a server needs: all but the quarantine report, which stays with who
-// builds.
-func (m *Manifest) Served() []Section { return m.Sections[:len(m.Sections)-1] }
+// ServingSections are the sections that a server needs: all but the quarantine report, which stays
+// with who builds.
+func (m *Manifest) ServingSections() []Section { return m.Sections[:len(m.Sections)-1] }
 
 // Has reports whether the store has the served sections of a snapshot whole, as their strong
 // checksums say.
-func (d *Dir) Has(id string) bool {
+func (d *Store) Has(id string) bool {
 	m, err := d.Manifest(id)
 	if err != nil {
 		return false
 	}
 
-	for _, s := range m.Served() {
+	for _, s := range m.ServingSections() {
 		file, err := d.disk.Open(filepath.Join(d.Path(id), s.File), os.O_RDONLY, 0)
 		if err != nil {
 			return false
@@ -66,10 +66,11 @@ func (d *Dir) Has(id string) bool {
 	return true
 }
 
-// Import stores a snapshot that another store has. open gives the bytes of a section's file, which
-// are compared with the strong checksum while they are copied. After an error or a crash the
-// snapshot is not there. It is not published: see Adopt. The quarantine report is left out.
-func (d *Dir) Import(id string, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
+// ImportSnapshot stores a snapshot that another store has. open gives the bytes of a section's
+// file, which are compared with the strong checksum while they are copied. After an error or a
+// crash the snapshot is not there. It is not published: see Adopt. The quarantine report is left
+// out.
+func (d *Store) ImportSnapshot(id string, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
 	m, err := ParseManifest(manifest, id)
 	if err != nil {
 		return fmt.Errorf("cannot import snapshot %q: %w", id, err)
@@ -86,12 +87,12 @@ func (d *Dir) Import(id string, manifest []byte, open func(Section) (io.ReadClos
 	}
 
 	err = d.place(id, manifest, func(folder string) error {
-		for _, s := range m.Served() {
+		for _, s := range m.ServingSections() {
 			if err := d.stageSection(filepath.Join(folder, s.File), &s, open); err != nil {
 				return err
 			}
 		}
-		return disk.Create(d.disk, filepath.Join(folder, pulledFile), nil, 0o644)
+		return disk.Create(d.disk, filepath.Join(folder, pulledMarker), nil, 0o644)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot import snapshot %q: %w", id, err)
@@ -100,7 +101,7 @@ func (d *Dir) Import(id string, manifest []byte, open func(Section) (io.ReadClos
 }
 
 // stageSection copies a section into a new file.
-func (d *Dir) stageSection(path string, s *Section, open func(Section) (io.ReadCloser, error)) error {
+func (d *Store) stageSection(path string, s *Section, open func(Section) (io.ReadCloser, error)) error {
 	from, err := open(*s)
 	if err != nil {
 		return err
@@ -135,10 +136,11 @@ func copySection(into io.Writer, from io.Reader, s *Section) error {
 	return nil
 }
 
-// Adopt publishes what another store publishes: with the epoch of that store, and without guards,
-// which were asked there. An epoch below the one that was adopted last is an *EpochError, and so is
-// the same epoch with another snapshot. To adopt the same once more changes nothing.
-func (d *Dir) Adopt(next Current, by string, r Retention) error {
+// PublishFrom publishes what another store publishes: with the epoch of that store, and without
+// guards, which were asked there. An epoch below the one that was adopted last is an
+// *StaleEpochError, and so is the same epoch with another snapshot. To adopt the same once more
+// changes nothing.
+func (d *Store) PublishFrom(next Current, by string, r Retention) error {
 	if _, err := d.Manifest(next.ID); err != nil {
 		return fmt.Errorf("cannot adopt a snapshot: %w", err)
 	}
@@ -152,7 +154,7 @@ func (d *Dir) Adopt(next Current, by string, r Retention) error {
 	if err != nil {
 		return err
 	}
-	if old.Epoch == lostEpoch {
+	if old.Epoch == unknownEpoch {
 		// Nothing says what was served here, so that every epoch is a new one.
 		old = Current{}
 	}
@@ -161,7 +163,7 @@ func (d *Dir) Adopt(next Current, by string, r Retention) error {
 	case next.Epoch == old.Epoch && next.ID == old.ID && !damaged:
 		return nil
 	case next.Epoch < old.Epoch, next.Epoch == old.Epoch && next.ID != old.ID:
-		return fmt.Errorf("cannot adopt snapshot %q: %w", next.ID, &EpochError{next, old})
+		return fmt.Errorf("cannot adopt snapshot %q: %w", next.ID, &StaleEpochError{next, old})
 	}
 
 	// An epoch may be a second publication of the same snapshot.

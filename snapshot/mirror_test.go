@@ -31,10 +31,10 @@ func foreignStore(t *testing.T) (id string, manifest []byte, open func(snapshot.
 func TestImportFailsAtEachStep(t *testing.T) {
 	id, manifest, open := foreignStore(t)
 	next := snapshot.Current{Epoch: 5, ID: id, PublishedAt: noon, ActivateAt: noon.Add(time.Minute), Previous: "x"}
-	follow := func(d *snapshot.Dir) error {
-		err := d.Import(id, manifest, open)
+	follow := func(d *snapshot.Store) error {
+		err := d.ImportSnapshot(id, manifest, open)
 		if err == nil {
-			err = d.Adopt(next, "ops", snapshot.Retention{Keep: 3})
+			err = d.PublishFrom(next, "ops", snapshot.Retention{RetainCount: 3})
 		}
 		return err
 	}
@@ -72,13 +72,13 @@ func TestImportRefuses(t *testing.T) {
 	f := func(what, id string, manifest []byte, open func(snapshot.Section) (io.ReadCloser, error)) {
 		t.Helper()
 		d := openDir(t.TempDir())
-		if err := d.Import(id, manifest, open); !errors.Is(err, snapshot.ErrDamaged) {
+		if err := d.ImportSnapshot(id, manifest, open); !errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("%s: %v, want damage", what, err)
 		}
 		if _, err := d.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("%s: the snapshot is there: %v", what, err)
 		}
-		if err := d.Adopt(snapshot.Current{Epoch: 1, ID: id}, "", snapshot.Retention{}); err == nil {
+		if err := d.PublishFrom(snapshot.Current{Epoch: 1, ID: id}, "", snapshot.Retention{}); err == nil {
 			t.Errorf("%s: what is not there was adopted", what)
 		}
 	}
@@ -116,18 +116,18 @@ func openWritten(path string, content []byte, err error) (io.ReadCloser, error) 
 func TestAdoptEpochs(t *testing.T) {
 	id, manifest, open := foreignStore(t)
 	d, old := publishedStore(t)
-	if err := d.Import(id, manifest, open); err != nil {
+	if err := d.ImportSnapshot(id, manifest, open); err != nil {
 		t.Fatal(err)
 	}
 	adopt := func(epoch uint64, id string) error {
-		return d.Adopt(snapshot.Current{Epoch: epoch, ID: id, PublishedAt: noon}, "ops", snapshot.Retention{})
+		return d.PublishFrom(snapshot.Current{Epoch: epoch, ID: id, PublishedAt: noon}, "ops", snapshot.Retention{})
 	}
 
 	if err := errors.Join(adopt(7, id), adopt(7, id)); err != nil {
 		t.Fatal(err)
 	}
 	for _, epoch := range []uint64{1, 6, 7} {
-		refused, ok := errors.AsType[*snapshot.EpochError](adopt(epoch, old))
+		refused, ok := errors.AsType[*snapshot.StaleEpochError](adopt(epoch, old))
 		if !ok || refused.Here.Epoch != 7 || refused.Published.Epoch != epoch {
 			t.Errorf("epoch %d with another snapshot after 7: %v", epoch, refused)
 		}

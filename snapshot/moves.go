@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// CompareMoves orders two cards by how much their display price has moved, the bigger move first
-// (decision 21). It compares percent as exact fractions, then cents, then ids. base is Lanes.Base7
-// or Lanes.Base30; for both cards it must be above zero.
-func (c *Catalog) CompareMoves(base []int64, a, b int) int {
+// ComparePriceChange orders two cards by how much their display price has moved, the bigger move
+// first (decision 21). It compares percent as exact fractions, then cents, then ids. base is
+// Lanes.Price7DaysAgo or Lanes.Base30; for both cards it must be above zero.
+func (c *Catalog) ComparePriceChange(base []int64, a, b int) int {
 	size := func(card int) (change, from uint64) {
 		lane := c.Cards.Display[card]
 		d := c.Lanes.Cents[lane] - base[lane]

@@ -14,7 +14,7 @@ import (
 func withAliases() *snapshot.Catalog {
 	c := fixture.Random(3, fixture.Small).Catalog()
 	for card := range c.Cards.ID.Len() {
-		c.Fit = append(c.Fit, uint32(card*7%5))
+		c.Prior = append(c.Prior, uint32(card*7%5))
 	}
 
 	a := &c.Aliases
@@ -30,7 +30,7 @@ func withAliases() *snapshot.Catalog {
 // TestOptionalTables: what a catalog has of them is stored and read again, and nothing else is.
 func TestOptionalTables(t *testing.T) {
 	c := withAliases()
-	d := snapshot.OpenDir(t.TempDir())
+	d := snapshot.OpenStore(t.TempDir())
 	m := write(t, d, c)
 	var optional []string
 	for _, s := range m.Sections {
@@ -46,7 +46,7 @@ func TestOptionalTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(c.Fit, got.Fit); diff != "" {
+	if diff := cmp.Diff(c.Prior, got.Prior); diff != "" {
 		t.Errorf("fit (-want +got):\n%s", diff)
 	}
 	for i := range c.Aliases.Phrase.Len() {
@@ -77,7 +77,7 @@ func TestOptionalTablesAreChecked(t *testing.T) {
 		"words and a card":        func(c *snapshot.Catalog) { c.Aliases.Card[0] = 0 },
 		"neither words nor card":  func(c *snapshot.Catalog) { c.Aliases.Card[1] = -1 },
 		"columns that differ":     func(c *snapshot.Catalog) { c.Aliases.Game = c.Aliases.Game[:1] },
-		"a fit of too many cards": func(c *snapshot.Catalog) { c.Fit = append(c.Fit, 1) },
+		"a fit of too many cards": func(c *snapshot.Catalog) { c.Prior = append(c.Prior, 1) },
 	} {
 		c := withAliases()
 		damage(c)

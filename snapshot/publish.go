@@ -13,21 +13,21 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Stored is a snapshot read back from its store.
-type Stored struct {
+// StoredSnapshot is a snapshot read back from its store.
+type StoredSnapshot struct {
 	Manifest *Manifest
 	Catalog  *Catalog
 }
 
-// Publishing says under which conditions a snapshot becomes the current one.
-type Publishing struct {
+// PublishOptions says under which conditions a snapshot becomes the current one.
+type PublishOptions struct {
 	Now time.Time
 	// Check refuses what the engine could not serve.
 	Check func(*Catalog) error
 	// Judge lets the guards compare the snapshot with the current one (decision 89). current is nil
 	// when nothing is published, or when what is published does not load. A nil Judge means no
 	// guards.
-	Judge func(current, next *Stored) []Verdict
+	Judge func(current, next *StoredSnapshot) []Verdict
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
 	// By says who publishes, and Reason why. Both are recorded, and both may be "".
@@ -82,7 +82,7 @@ func (e *RefusedError) Error() string {
 // check and the guards, and records their verdicts. On an error the current snapshot stays, with
 // two exceptions: the last fsync may fail after the pointer has moved, and so may the retention. A
 // refusal by guards is a *RefusedError. To publish the current snapshot again changes nothing.
-func (d *Dir) Publish(id string, o Publishing) (Current, error) {
+func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	// lock creates the store's folders. Do not make a store for a snapshot that it does not have.
 	if _, err := d.Manifest(id); err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
@@ -114,7 +114,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides, By: o.By, Reason: o.Reason}
 	if o.Judge != nil {
-		made.Guards = override(o.Judge(d.comparable(old.ID), next), o.Overrides)
+		made.Guards = override(o.Judge(d.guardBase(old.ID), next), o.Overrides)
 		if slices.ContainsFunc(made.Guards, func(v Verdict) bool { return v.Status == Refused }) {
 			refused := &RefusedError{id, made.Guards}
 			d.recordRefusal(refused, &o)
@@ -122,7 +122,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 		}
 	}
 
-	made.Current = successor(old, id, o.Now)
+	made.Current = nextPointer(old, id, o.Now)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -130,7 +130,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 // takes the snapshot that the current one replaced when that was published. So two rollbacks in a
 // row go back two publications (decision 87). Rollback verifies and checks like Publish, but asks
 // no guards and removes nothing.
-func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
+func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 	unlock, err := d.lock()
 	if err != nil {
 		return Current{}, err
@@ -143,7 +143,7 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 	}
 
 	if id == "" {
-		id = d.replaced(old)
+		id = d.predecessor(old)
 		if id == "" {
 			return Current{}, fmt.Errorf("cannot roll back: %w", ErrNoPrevious)
 		}
@@ -161,13 +161,13 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: %w", id, err)
 	}
 
-	made := Publication{Current: successor(old, id, o.Now), Action: ActionRollback, By: o.By, Reason: o.Reason}
+	made := Publication{Current: nextPointer(old, id, o.Now), Action: ActionRollback, By: o.By, Reason: o.Reason}
 	return d.commit(made, old, Retention{})
 }
 
-// replaced is the id of the snapshot that cur took the place of when it was published (decision
+// predecessor is the id of the snapshot that cur took the place of when it was published (decision
 // 87). It is "" when nobody knows.
-func (d *Dir) replaced(cur Current) string {
+func (d *Store) predecessor(cur Current) string {
 	past := d.publications(cur)
 	for _, publication := range slices.Backward(past) {
 		if publication.ID == cur.ID && publication.Action == ActionPublish {
@@ -186,7 +186,7 @@ func (d *Dir) replaced(cur Current) string {
 // pointer reads CURRENT for a writer. A missing or damaged CURRENT must not prevent a publication,
 // so it is no error. When CURRENT is damaged, pointer takes what it said from the journal (decision
 // 92).
-func (d *Dir) pointer() (cur Current, damaged bool, err error) {
+func (d *Store) pointer() (cur Current, damaged bool, err error) {
 	cur, err = d.Current()
 	switch {
 	case errors.Is(err, ErrNoCurrent):
@@ -200,25 +200,25 @@ func (d *Dir) pointer() (cur Current, damaged bool, err error) {
 		return past[len(past)-1].Current, true, nil
 	}
 
-	return Current{Epoch: lostEpoch}, true, nil
+	return Current{Epoch: unknownEpoch}, true, nil
 }
 
-// lostEpoch stands for an epoch that nobody knows: CURRENT and the journal are both lost.
-const lostEpoch = math.MaxUint64
+// unknownEpoch stands for an epoch that nobody knows: CURRENT and the journal are both lost.
+const unknownEpoch = math.MaxUint64
 
-// successor is the pointer that replaces old.
-func successor(old Current, id string, now time.Time) Current {
+// nextPointer is the pointer that replaces old.
+func nextPointer(old Current, id string, now time.Time) Current {
 	next := Current{Epoch: old.Epoch + 1, ID: id, PublishedAt: now.UTC(), Previous: old.ID}
-	if old.Epoch == lostEpoch {
+	if old.Epoch == unknownEpoch {
 		// Epochs count publications, so the seconds since 1970 are above any epoch that was lost.
 		next.Epoch = uint64(now.Unix())
 	}
 	return next
 }
 
-// comparable is the current snapshot, for the guards. It is nil when that snapshot does not load: a
+// guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a
 // damaged catalog must not prevent the publication that replaces it (decision 89).
-func (d *Dir) comparable(id string) *Stored {
+func (d *Store) guardBase(id string) *StoredSnapshot {
 	current, err := d.read(context.Background(), id, false, nil)
 	if err != nil {
 		return nil
@@ -241,7 +241,7 @@ func override(verdicts []Verdict, overrides []Override) []Verdict {
 
 // commit records a publication, moves the pointer, and then removes what the retention does not
 // keep.
-func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error) {
+func (d *Store) commit(made Publication, old Current, r Retention) (Current, error) {
 	if err := d.record(made, old); err != nil {
 		return Current{}, fmt.Errorf("cannot record the publication of snapshot %q: %w", made.ID, err)
 	}
@@ -250,7 +250,7 @@ func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
 
-	if r.Keep > 0 {
+	if r.RetainCount > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {
 			return made.Current, fmt.Errorf("snapshot %q is published, but %w", made.ID, err)
 		}
@@ -261,8 +261,8 @@ func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error
 
 // replace seals v and makes it the content of a file in the store's root. The change is atomic, and
 // durable when replace returns.
-func (d *Dir) replace(name string, v any) error {
-	b, err := sealJSON(v)
+func (d *Store) replace(name string, v any) error {
+	b, err := encodeChecksummed(v)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 var noon = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 
 // storeOf is a store with the worlds of some seeds written, none published.
-func storeOf(t testing.TB, seeds ...uint64) (d *snapshot.Dir, ids []string) {
+func storeOf(t testing.TB, seeds ...uint64) (d *snapshot.Store, ids []string) {
 	t.Helper()
 	d = openDir(filepath.Join(t.TempDir(), "store"))
 	for _, seed := range seeds {
@@ -33,7 +33,7 @@ func TestPublish(t *testing.T) {
 
 	publish := func(id string, at time.Time, want snapshot.Current) {
 		t.Helper()
-		got, err := d.Publish(id, snapshot.Publishing{Now: at, Check: func(c *snapshot.Catalog) error {
+		got, err := d.Publish(id, snapshot.PublishOptions{Now: at, Check: func(c *snapshot.Catalog) error {
 			if c.ID != id {
 				t.Errorf("the check sees catalog %q, not %q", c.ID, id)
 			}
@@ -59,14 +59,14 @@ func TestPublish(t *testing.T) {
 
 func TestPublishRefuses(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
-	was, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
+	was, err := d.Publish(ids[0], snapshot.PublishOptions{Now: noon, Check: anything})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	f := func(id string, check func(*snapshot.Catalog) error, want error) {
 		t.Helper()
-		if _, err := d.Publish(id, snapshot.Publishing{Now: noon.Add(1), Check: check}); !errors.Is(err, want) {
+		if _, err := d.Publish(id, snapshot.PublishOptions{Now: noon.Add(1), Check: check}); !errors.Is(err, want) {
 			t.Errorf("publishing %q: want %v, got %v", id, want, err)
 		}
 		if cur, err := d.Current(); err != nil || cur != was {
@@ -92,7 +92,7 @@ func TestPublishOverDamagedCurrent(t *testing.T) {
 		string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n"))),
 	} {
 		d, ids := storeOf(t, 1, 2)
-		first, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
+		first, err := d.Publish(ids[0], snapshot.PublishOptions{Now: noon, Check: anything})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,14 +105,14 @@ func TestPublishOverDamagedCurrent(t *testing.T) {
 			t.Errorf("section %q is named", got)
 		}
 
-		cur, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything})
+		cur, err := d.Publish(ids[1], snapshot.PublishOptions{Now: noon, Check: anything})
 		if err != nil || cur.ID != ids[1] || cur.Epoch <= first.Epoch {
 			t.Errorf("published over %q: %+v, %v", content, cur, err)
 		}
 	}
 }
 
-// TestWritersAtOnce has writers of one store, each with a Dir of its own as a process would,
+// TestWritersAtOnce has writers of one store, each with a Store of its own as a process would,
 // publish at the same time while readers load what is current.
 func TestWritersAtOnce(t *testing.T) {
 	const writers, rounds = 4, 4
@@ -156,7 +156,7 @@ func TestWritersAtOnce(t *testing.T) {
 				// Two writers each write the same catalogs, so that they meet on one id.
 				m, _, err := d.Write(fixture.Random(uint64(10*(writer/2)+round), tiny).Catalog(), quarantine)
 				if err == nil {
-					_, err = d.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything})
+					_, err = d.Publish(m.ID, snapshot.PublishOptions{Now: noon, Check: anything})
 				}
 				if err != nil {
 					t.Error(err)

@@ -14,19 +14,19 @@ import (
 // Retention says which snapshots a store keeps. It always keeps the current one, the one before it,
 // and pinned ones.
 type Retention struct {
-	// Keep is how many of the newest snapshots stay. With 0 or less nothing is removed.
-	Keep int
-	// Recent keeps a snapshot that was current less than this time ago: a cursor may still lead to
+	// RetainCount is how many of the newest snapshots stay. With 0 or less nothing is removed.
+	RetainCount int
+	// MinAge keeps a snapshot that was current less than this time ago: a cursor may still lead to
 	// it.
-	Recent time.Duration
+	MinAge time.Duration
 }
 
-// holds is the folder with an empty file for each held snapshot.
-const holds = "holds"
+// pinsDir is the folder with an empty file for each held snapshot.
+const pinsDir = "holds"
 
-// Hold keeps a snapshot in the store until Unhold, whatever the retention (decision 88). To hold a
+// Pin keeps a snapshot in the store until Unhold, whatever the retention (decision 88). To hold a
 // snapshot twice is the same as once.
-func (d *Dir) Hold(id string) error {
+func (d *Store) Pin(id string) error {
 	if _, err := d.Manifest(id); err != nil {
 		return fmt.Errorf("cannot hold a snapshot: %w", err)
 	}
@@ -37,11 +37,11 @@ func (d *Dir) Hold(id string) error {
 	}
 	defer unlock()
 
-	if d.held(id) {
+	if d.isPinned(id) {
 		return nil
 	}
 
-	folder := filepath.Join(d.root, holds)
+	folder := filepath.Join(d.root, pinsDir)
 	err = inTurn(
 		func() error { return disk.MkdirAll(d.disk, folder, 0o755) },
 		func() error { return disk.Create(d.disk, filepath.Join(folder, id), nil, 0o644) },
@@ -54,10 +54,10 @@ func (d *Dir) Hold(id string) error {
 	return nil
 }
 
-// Unhold gives a snapshot back to retention. It returns ErrNotHeld when nothing held it.
-func (d *Dir) Unhold(id string) error {
-	if !ValidID(id) || !d.held(id) {
-		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, ErrNotHeld)
+// Unpin gives a snapshot back to retention. It returns ErrNotPinned when nothing held it.
+func (d *Store) Unpin(id string) error {
+	if !ValidID(id) || !d.isPinned(id) {
+		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, ErrNotPinned)
 	}
 
 	unlock, err := d.lock()
@@ -66,7 +66,7 @@ func (d *Dir) Unhold(id string) error {
 	}
 	defer unlock()
 
-	folder := filepath.Join(d.root, holds)
+	folder := filepath.Join(d.root, pinsDir)
 	err = d.disk.Remove(filepath.Join(folder, id))
 	if err == nil {
 		err = d.disk.SyncDir(folder)
@@ -78,14 +78,14 @@ func (d *Dir) Unhold(id string) error {
 	return nil
 }
 
-func (d *Dir) held(id string) bool {
-	_, err := os.Stat(filepath.Join(d.root, holds, id))
+func (d *Store) isPinned(id string) bool {
+	_, err := os.Stat(filepath.Join(d.root, pinsDir, id))
 	return err == nil
 }
 
-// Held are the ids of the pinned snapshots, ascending.
-func (d *Dir) Held() ([]string, error) {
-	entries, err := d.disk.List(filepath.Join(d.root, holds))
+// Pinned are the ids of the pinned snapshots, ascending.
+func (d *Store) Pinned() ([]string, error) {
+	entries, err := d.disk.List(filepath.Join(d.root, pinsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list the holds of store %q: %w", d.root, err)
 	}
@@ -100,19 +100,19 @@ func (d *Dir) Held() ([]string, error) {
 	return ids, nil
 }
 
-// Pruned says what a retention removed, and what it kept although it is not among the newest.
-type Pruned struct {
+// PruneResult says what a retention removed, and what it kept although it is not among the newest.
+type PruneResult struct {
 	Removed []*Manifest
-	// Kept maps the id of each snapshot that was kept to the reason: "current", "previous", "held"
-	// or "recent".
-	Kept map[string]string
+	// Retained maps the id of each snapshot that was kept to the reason: "current", "previous",
+	// "held" or "recent".
+	Retained map[string]string
 }
 
 // Prune removes the snapshots that r does not keep, and what crashed writers left behind.
-func (d *Dir) Prune(r Retention, now time.Time) (Pruned, error) {
+func (d *Store) Prune(r Retention, now time.Time) (PruneResult, error) {
 	unlock, err := d.lock()
 	if err != nil {
-		return Pruned{}, err
+		return PruneResult{}, err
 	}
 	defer unlock()
 
@@ -120,45 +120,46 @@ func (d *Dir) Prune(r Retention, now time.Time) (Pruned, error) {
 }
 
 // prune is Prune for who holds the lock.
-func (d *Dir) prune(r Retention, now time.Time) (Pruned, error) {
-	done := Pruned{Kept: map[string]string{}}
+func (d *Store) prune(r Retention, now time.Time) (PruneResult, error) {
+	done := PruneResult{Retained: map[string]string{}}
 	all, err := d.List()
 	if err != nil {
 		return done, fmt.Errorf("cannot prune: %w", err)
 	}
 
-	needed, err := d.needed(r, now)
+	needed, err := d.retained(r, now)
 	if err != nil {
 		return done, fmt.Errorf("cannot prune: %w", err)
 	}
 
 	for i, m := range all {
 		// The newest come first, and Keep of them stay.
-		if r.Keep <= 0 || i < r.Keep {
+		if r.RetainCount <= 0 || i < r.RetainCount {
 			continue
 		}
 
 		if why := needed[m.ID]; why != "" {
-			done.Kept[m.ID] = why
+			done.Retained[m.ID] = why
 			continue
 		}
 
-		if err := d.drop(m.ID); err != nil {
+		if err := d.removeSnapshot(m.ID); err != nil {
 			return done, fmt.Errorf("cannot remove snapshot %q: %w", m.ID, err)
 		}
 
 		done.Removed = append(done.Removed, m)
 	}
 
-	if err := d.sweep(); err != nil {
+	if err := d.removeTemp(); err != nil {
 		return done, fmt.Errorf("cannot clear %q: %w", d.tmp(""), err)
 	}
 
 	return done, nil
 }
 
-// needed has the ids of the snapshots that r must not remove, whatever Keep says, and the reasons.
-func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
+// retained has the ids of the snapshots that r must not remove, whatever Keep says, and the
+// reasons.
+func (d *Store) retained(r Retention, now time.Time) (map[string]string, error) {
 	why := map[string]string{}
 	cur, err := d.Current()
 	switch {
@@ -170,19 +171,19 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 		// The reasons come from the weakest to the strongest: a later one overwrites an earlier
 		// one.
 		for id, until := range lastCurrent(d.publications(cur), now) {
-			if now.Sub(until) < r.Recent {
+			if now.Sub(until) < r.MinAge {
 				why[id] = "recent"
 			}
 		}
 
-		why[d.replaced(cur)] = "previous"
+		why[d.predecessor(cur)] = "previous"
 		why[cur.Previous] = "previous"
 		why[cur.ID] = "current"
 	}
 
 	// A hold is a stronger reason than a cursor, and a weaker one than the pointer.
-	held, err := d.Held()
-	for _, id := range held {
+	pinned, err := d.Pinned()
+	for _, id := range pinned {
 		if why[id] == "" || why[id] == "recent" {
 			why[id] = "held"
 		}
@@ -191,9 +192,9 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 	return why, err
 }
 
-// drop removes a snapshot. It first moves the folder away, so that after a crash the snapshot is
-// whole or gone.
-func (d *Dir) drop(id string) error {
+// removeSnapshot removes a snapshot. It first moves the folder away, so that after a crash the
+// snapshot is whole or gone.
+func (d *Store) removeSnapshot(id string) error {
 	gone := d.tmp(id + ".gone")
 	return inTurn(
 		func() error { return d.disk.Remove(gone) },
@@ -203,8 +204,9 @@ func (d *Dir) drop(id string) error {
 	)
 }
 
-// sweep removes what crashed writers left in tmp; the lock is held, so nobody is writing there.
-func (d *Dir) sweep() error {
+// removeTemp removes what crashed writers left in tmp; the lock is held, so nobody is writing
+// there.
+func (d *Store) removeTemp() error {
 	entries, err := d.disk.List(d.tmp(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

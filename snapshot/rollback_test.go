@@ -16,9 +16,9 @@ import (
 )
 
 // publishes makes a snapshot current at an instant.
-func publishes(t testing.TB, d *snapshot.Dir, id string, at time.Time) snapshot.Current {
+func publishes(t testing.TB, d *snapshot.Store, id string, at time.Time) snapshot.Current {
 	t.Helper()
-	cur, err := d.Publish(id, snapshot.Publishing{Now: at, Check: anything})
+	cur, err := d.Publish(id, snapshot.PublishOptions{Now: at, Check: anything})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func publishes(t testing.TB, d *snapshot.Dir, id string, at time.Time) snapshot.
 
 func TestRollback(t *testing.T) {
 	d, ids := storeOf(t, 1, 2, 3, 4)
-	if _, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+	if _, err := d.Rollback("", snapshot.PublishOptions{Now: noon, Check: anything}); !errors.Is(err,
 		snapshot.ErrNoPrevious) {
 		t.Errorf("rolling back an empty store: %v", err)
 	}
@@ -39,7 +39,7 @@ func TestRollback(t *testing.T) {
 	epoch := uint64(3)
 	f := func(given, want string) {
 		t.Helper()
-		cur, err := d.Rollback(given, snapshot.Publishing{Now: noon.Add(time.Hour), Check: anything})
+		cur, err := d.Rollback(given, snapshot.PublishOptions{Now: noon.Add(time.Hour), Check: anything})
 		epoch++
 		if err != nil || cur.ID != want || cur.Epoch != epoch {
 			t.Fatalf("rolling back to %q gave %+v, %v; want %s in epoch %d", given, cur, err, want, epoch)
@@ -48,7 +48,7 @@ func TestRollback(t *testing.T) {
 
 	f("", ids[1])
 	f("", ids[0]) // a second one goes one further back, not forth again
-	if _, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+	if _, err := d.Rollback("", snapshot.PublishOptions{Now: noon, Check: anything}); !errors.Is(err,
 		snapshot.ErrNoPrevious) {
 		t.Errorf("before the first publication: %v", err)
 	}
@@ -64,12 +64,12 @@ func TestRollback(t *testing.T) {
 		"20260314T200530Z-0000000000000000": snapshot.ErrNotFound, "no-id": snapshot.ErrNotFound, ids[0]: refusal,
 	} {
 		check := func(*snapshot.Catalog) error { return refusal }
-		if _, err := d.Rollback(given, snapshot.Publishing{Now: noon, Check: check}); !errors.Is(err, want) {
+		if _, err := d.Rollback(given, snapshot.PublishOptions{Now: noon, Check: check}); !errors.Is(err, want) {
 			t.Errorf("rolling back to %q: want %v, got %v", given, want, err)
 		}
 	}
 
-	if _, err := d.Rollback(ids[1], snapshot.Publishing{Now: noon, Check: anything}); err == nil {
+	if _, err := d.Rollback(ids[1], snapshot.PublishOptions{Now: noon, Check: anything}); err == nil {
 		t.Error("rolled back to the current snapshot")
 	}
 	if cur, err := d.Current(); err != nil || cur.ID != ids[1] {
@@ -80,7 +80,7 @@ func TestRollback(t *testing.T) {
 func TestGuardsAndOverrides(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	publishes(t, d, ids[0], noon)
-	judge := func(current, next *snapshot.Stored) []snapshot.Verdict {
+	judge := func(current, next *snapshot.StoredSnapshot) []snapshot.Verdict {
 		if current.Manifest.ID != ids[0] || current.Catalog.ID != ids[0] || next.Manifest.ID != ids[1] {
 			t.Errorf("judged %s against %s", next.Manifest.ID, current.Manifest.ID)
 		}
@@ -92,7 +92,7 @@ func TestGuardsAndOverrides(t *testing.T) {
 		}
 	}
 
-	o := snapshot.Publishing{Now: noon.Add(1), Check: anything, Judge: judge}
+	o := snapshot.PublishOptions{Now: noon.Add(1), Check: anything, Judge: judge}
 	for _, overrides := range [][]snapshot.Override{
 		nil,
 		{{Guard: "b", Reason: "planned"}},
@@ -144,8 +144,8 @@ func TestGuardsOverDamage(t *testing.T) {
 	}
 
 	judged := false
-	judge := func(current, _ *snapshot.Stored) []snapshot.Verdict { judged = current == nil; return nil }
-	if _, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything, Judge: judge}); err != nil ||
+	judge := func(current, _ *snapshot.StoredSnapshot) []snapshot.Verdict { judged = current == nil; return nil }
+	if _, err := d.Publish(ids[1], snapshot.PublishOptions{Now: noon, Check: anything, Judge: judge}); err != nil ||
 		!judged {
 		t.Errorf("published: %v; judged against nothing: %t", err, judged)
 	}
@@ -168,7 +168,7 @@ func TestJournalIsNoMust(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		cur, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything})
+		cur, err := d.Rollback("", snapshot.PublishOptions{Now: noon, Check: anything})
 		if err != nil || cur.ID != ids[0] || cur.Epoch != 3 {
 			t.Errorf("rolled back to %+v, %v: the pointer alone knows the one before", cur, err)
 		}
@@ -192,7 +192,7 @@ func TestDamagedPointerIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cur, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything})
+	cur, err := d.Publish(ids[1], snapshot.PublishOptions{Now: noon, Check: anything})
 	if err != nil || cur.ID != ids[1] || cur.Epoch != was.Epoch+1 {
 		t.Errorf("publishing what was current gave %+v, %v", cur, err)
 	}
@@ -215,15 +215,15 @@ func TestPublished(t *testing.T) {
 		publishes(t, d, id, noon.Add(time.Duration(i)))
 	}
 
-	refuse := func(_, _ *snapshot.Stored) []snapshot.Verdict {
+	refuse := func(_, _ *snapshot.StoredSnapshot) []snapshot.Verdict {
 		return []snapshot.Verdict{{Name: "a", Status: snapshot.Refused}}
 	}
-	if _, err := d.Publish(ids[4], snapshot.Publishing{Now: noon, Check: anything, Judge: refuse}); err == nil {
+	if _, err := d.Publish(ids[4], snapshot.PublishOptions{Now: noon, Check: anything, Judge: refuse}); err == nil {
 		t.Error("a refused snapshot is published")
 	}
 
 	want("again, and one refused", ids[1], ids[2], ids[0])
-	if _, err := d.Rollback(ids[0], snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+	if _, err := d.Rollback(ids[0], snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -263,7 +263,7 @@ func TestPublished(t *testing.T) {
 }
 
 // idsOf lists a store, newest first.
-func idsOf(t testing.TB, d *snapshot.Dir) []string {
+func idsOf(t testing.TB, d *snapshot.Store) []string {
 	t.Helper()
 	all, err := d.List()
 	if err != nil {
@@ -279,7 +279,7 @@ func idsOf(t testing.TB, d *snapshot.Dir) []string {
 }
 
 // aged is a store whose snapshots were built an hour apart, ids[0] first.
-func aged(t testing.TB, n int) (d *snapshot.Dir, ids []string) {
+func aged(t testing.TB, n int) (d *snapshot.Store, ids []string) {
 	t.Helper()
 	seeds := make([]uint64, n)
 	for i := range seeds {
@@ -303,10 +303,10 @@ func TestPrune(t *testing.T) {
 	publishes(t, d, ids[1], noon.Add(time.Minute))
 	publishes(t, d, ids[2], noon.Add(time.Hour)) // so that ids[1] was current until then
 	publishes(t, d, ids[3], noon.Add(2*time.Hour))
-	if err := d.Hold(ids[4]); err != nil {
+	if err := d.Pin(ids[4]); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Hold(ids[4]); err != nil {
+	if err := d.Pin(ids[4]); err != nil {
 		t.Errorf("holding twice: %v", err)
 	}
 
@@ -315,13 +315,14 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	done, err := d.Prune(snapshot.Retention{Keep: 2, Recent: 90 * time.Minute}, noon.Add(2*time.Hour+time.Minute))
+	done, err := d.Prune(snapshot.Retention{RetainCount: 2, MinAge: 90 * time.Minute},
+		noon.Add(2*time.Hour+time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	kept := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
-	if diff := cmp.Diff(kept, done.Kept); diff != "" {
+	retained := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
+	if diff := cmp.Diff(retained, done.Retained); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 
@@ -334,16 +335,16 @@ func TestPrune(t *testing.T) {
 	if _, err := os.Stat(left); err == nil {
 		t.Error("what a crash left is still there")
 	}
-	if err := d.Unhold(ids[4]); err != nil {
+	if err := d.Unpin(ids[4]); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Unhold(ids[4]); !errors.Is(err, snapshot.ErrNotHeld) {
+	if err := d.Unpin(ids[4]); !errors.Is(err, snapshot.ErrNotPinned) {
 		t.Errorf("giving up a hold twice: %v", err)
 	}
-	if err := d.Hold("20260314T200530Z-0000000000000000"); !errors.Is(err, snapshot.ErrNotFound) {
+	if err := d.Pin("20260314T200530Z-0000000000000000"); !errors.Is(err, snapshot.ErrNotFound) {
 		t.Errorf("holding nothing: %v", err)
 	}
-	if _, err := d.Prune(snapshot.Retention{Keep: 1}, noon.Add(30*time.Hour)); err != nil {
+	if _, err := d.Prune(snapshot.Retention{RetainCount: 1}, noon.Add(30*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -355,9 +356,9 @@ func TestPrune(t *testing.T) {
 
 	// A publication cleans up by itself.
 	if _, err := d.Publish(ids[7],
-		snapshot.Publishing{
+		snapshot.PublishOptions{
 			Now: noon.Add(31 * time.Hour), Check: anything,
-			Retention: snapshot.Retention{Keep: 1},
+			Retention: snapshot.Retention{RetainCount: 1},
 		}); err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +377,7 @@ func TestPruneKnowsWhatIsNeeded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Root(), "CURRENT"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Prune(snapshot.Retention{Keep: 1}, noon); !errors.Is(err, snapshot.ErrDamaged) {
+	if _, err := d.Prune(snapshot.Retention{RetainCount: 1}, noon); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("pruned: %v", err)
 	}
 
@@ -416,8 +417,8 @@ func TestPowerCutsOfPrune(t *testing.T) {
 		if entries, _ := os.ReadDir(filepath.Join(d.Root(), "snapshots")); len(entries) != len(left) {
 			t.Errorf("before %s %d folders hold %d snapshots", before, len(entries), len(left))
 		}
-	}, dice, func(d *snapshot.Dir) {
-		done, err := d.Prune(snapshot.Retention{Keep: 1}, noon.Add(time.Hour))
+	}, dice, func(d *snapshot.Store) {
+		done, err := d.Prune(snapshot.Retention{RetainCount: 1}, noon.Add(time.Hour))
 		if err != nil || len(done.Removed) != 2 {
 			t.Fatalf("removed %+v, %v", done, err)
 		}

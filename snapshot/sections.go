@@ -44,8 +44,8 @@ var optionalSections = []section{
 	},
 	{
 		name:    "fit",
-		columns: func(c *Catalog) []column { return []column{{name: "fit", data: &c.Fit}} },
-		has:     func(c *Catalog) bool { return len(c.Fit) > 0 },
+		columns: func(c *Catalog) []column { return []column{{name: "fit", data: &c.Prior}} },
+		has:     func(c *Catalog) bool { return len(c.Prior) > 0 },
 	},
 	{
 		name:    "gaps",
@@ -206,7 +206,7 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 		k.want((a.Card[i] < 0) == (a.Replacement.At(i) != ""), "aliases", "has a phrase with two meanings or none")
 	}
 
-	k.want(len(c.Fit) == 0 || len(c.Fit) == cards, "fit", "does not have a row for each card")
+	k.want(len(c.Prior) == 0 || len(c.Prior) == cards, "fit", "does not have a row for each card")
 	c.checkGaps(k, games)
 }
 
@@ -264,7 +264,7 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	below(k, "lanes", "feed", lanes.Feed, c.Feeds.Namespace.Len())
 
 	bad := func(cents int64) bool { return cents != NoCents && (cents < 0 || cents > MaxCents) }
-	for _, column := range [][]int64{lanes.Cents, lanes.Base7, lanes.Base30} {
+	for _, column := range [][]int64{lanes.Cents, lanes.Price7DaysAgo, lanes.Base30} {
 		if i := slices.IndexFunc(column, bad); i >= 0 {
 			k.want(false, "lanes", fmt.Sprintf("has a price of %d cents", column[i]))
 		}

@@ -5,19 +5,19 @@ import "slices"
 // StatWindows are the windows of price statistics in days (docs/API.md, price-stats).
 var StatWindows = [...]int{7, 30, 90}
 
-// Summary describes the points of a window. Prices are cents; Mean rounds half away from zero
+// PriceSummary describes the points of a window. Prices are cents; Mean rounds half away from zero
 // (decision 20).
-type Summary struct {
+type PriceSummary struct {
 	Min, Max, Mean, First, Last int64
 	FirstDay, LastDay           Day
 	Points                      int
 }
 
 // Summarize describes points. They must ascend by day, and there must be at least one.
-func Summarize(points []Point) Summary {
+func Summarize(points []Point) PriceSummary {
 	first := points[0]
 	last := points[len(points)-1]
-	summary := Summary{
+	summary := PriceSummary{
 		Min: first.Cents, Max: first.Cents, First: first.Cents, Last: last.Cents,
 		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
 	}
@@ -55,7 +55,7 @@ func (s *Stats) Append(lane int, date Day, points []Point) {
 		k, _ := slices.BinarySearchFunc(points, from, func(p Point, d Day) int { return int(p.Day) - int(d) })
 
 		// A window without points has a row, too.
-		sum := Summary{FirstDay: NoDay, LastDay: NoDay}
+		sum := PriceSummary{FirstDay: NoDay, LastDay: NoDay}
 		if k < len(points) {
 			sum = Summarize(points[k:])
 		}
@@ -73,18 +73,18 @@ func (s *Stats) Append(lane int, date Day, points []Point) {
 
 // Of returns a lane's statistics over window w of StatWindows. It returns false when the lane has
 // no point in that window.
-func (s *Stats) Of(lane, w int) (Summary, bool) {
+func (s *Stats) Of(lane, w int) (PriceSummary, bool) {
 	k, ok := slices.BinarySearch(s.Lane, uint32(lane))
 	if !ok {
-		return Summary{}, false
+		return PriceSummary{}, false
 	}
 
 	r := k*len(StatWindows) + w
 	if s.Points[r] == 0 {
-		return Summary{}, false
+		return PriceSummary{}, false
 	}
 
-	return Summary{
+	return PriceSummary{
 		Min: s.Min[r], Max: s.Max[r], Mean: s.Mean[r], First: s.First[r], Last: s.Last[r],
 		FirstDay: s.FirstDay[r], LastDay: s.LastDay[r], Points: int(s.Points[r]),
 	}, true

@@ -19,7 +19,7 @@ import (
 // TestLoadEnds: a load whose context ends stops at the next step, at a pace or not, and does not
 // call the snapshot damaged.
 func TestLoadEnds(t *testing.T) {
-	d := snapshot.OpenDir(t.TempDir())
+	d := snapshot.OpenStore(t.TempDir())
 	m := write(t, d, fixture.Random(1, fixture.Small).Catalog())
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 
 	for seed, size := range sizes {
 		c := fixture.Random(uint64(seed), size).Catalog()
-		d := snapshot.OpenDir(t.TempDir())
+		d := snapshot.OpenStore(t.TempDir())
 		m := write(t, d, c)
 		got, err := d.Load(context.Background(), m.ID, nil)
 		if err != nil {
@@ -150,7 +150,7 @@ func TestManifestCounts(t *testing.T) {
 }
 
 // snapshotFiles reads all files of a snapshot by name.
-func snapshotFiles(t testing.TB, d *snapshot.Dir, id string) map[string][]byte {
+func snapshotFiles(t testing.TB, d *snapshot.Store, id string) map[string][]byte {
 	t.Helper()
 	entries, err := os.ReadDir(d.Path(id))
 	if err != nil {
@@ -325,7 +325,7 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 			t.Errorf("Verify(%q): %v", id, err)
 		}
 
-		if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err,
+		if _, err := d.Publish(id, snapshot.PublishOptions{Now: time.Now(), Check: anything}); !errors.Is(err,
 			snapshot.ErrNotFound) {
 			t.Errorf("Publish(%q): %v", id, err)
 		}

@@ -111,8 +111,10 @@ func TestValidate(t *testing.T) {
 			func(c *c) { c.Lanes.Feed = c.Lanes.Feed[1:] }, func(c *c) { c.Lanes.Cents = c.Lanes.Cents[1:] },
 			func(c *c) { c.Lanes.SourceAsOf = c.Lanes.SourceAsOf[1:] },
 			func(c *c) { c.Lanes.CollectedAt = c.Lanes.CollectedAt[1:] },
-			func(c *c) { c.Lanes.Base7 = c.Lanes.Base7[1:] }, func(c *c) { c.Lanes.Base30 = c.Lanes.Base30[1:] },
-			func(c *c) { c.Lanes.Seen = c.Lanes.Seen[1:] },
+			func(c *c) { c.Lanes.Price7DaysAgo = c.Lanes.Price7DaysAgo[1:] }, func(c *c) {
+				c.Lanes.Base30 = c.Lanes.Base30[1:]
+			},
+			func(c *c) { c.Lanes.LastSeen = c.Lanes.LastSeen[1:] },
 		},
 		"history": {
 			func(c *c) { c.History.Of.Append(len(c.History.Points)) },
@@ -153,7 +155,7 @@ func TestValidate(t *testing.T) {
 	// Values that nothing may be.
 	for _, cents := range []int64{-2, snapshot.MaxCents + 1} {
 		f("lanes", "cents", func(c *c) { c.Lanes.Cents[priced(t, c)] = cents })
-		f("lanes", "cents", func(c *c) { c.Lanes.Base7[0] = cents })
+		f("lanes", "cents", func(c *c) { c.Lanes.Price7DaysAgo[0] = cents })
 		f("lanes", "cents", func(c *c) { c.Lanes.Base30[0] = cents })
 	}
 
@@ -171,7 +173,7 @@ func TestValidate(t *testing.T) {
 
 	f("manifest", "has no time", func(c *c) { c.SnapshotAt = snapshot.NoTime })
 	f("sets", "outside of the years", func(c *c) { c.Sets.Release[0] = 2_932_897 })
-	f("lanes", "outside of the years", func(c *c) { c.Lanes.Seen[0] = -719_529 })
+	f("lanes", "outside of the years", func(c *c) { c.Lanes.LastSeen[0] = -719_529 })
 	f("stats", "outside of the years", func(c *c) { c.Stats.FirstDay[0] = 2_932_897 })
 	f("stats", "outside of the years", func(c *c) { c.Stats.LastDay[0] = 2_932_897 })
 	f("history", "do not decode", func(c *c) { c.History.Points[len(c.History.Points)-1] |= 0x80 })
@@ -248,15 +250,15 @@ func TestConditions(t *testing.T) {
 }
 
 func TestDays(t *testing.T) {
-	f := func(ms int64, day snapshot.Day, spelt string) {
+	f := func(ms int64, day snapshot.Day, text string) {
 		t.Helper()
-		if got := snapshot.DayOf(ms); got != day || got.String() != spelt {
-			t.Errorf("%d ms is day %d, %s; want %d, %s", ms, got, got, day, spelt)
+		if got := snapshot.DayOf(ms); got != day || got.String() != text {
+			t.Errorf("%d ms is day %d, %s; want %d, %s", ms, got, got, day, text)
 		}
 
-		if back, err := snapshot.ParseDay(spelt); err != nil || back != day || back.Start() > ms ||
+		if back, err := snapshot.ParseDay(text); err != nil || back != day || back.Start() > ms ||
 			back.Start() <= ms-86_400_000 {
-			t.Errorf("%s is read as %d, %v", spelt, back, err)
+			t.Errorf("%s is read as %d, %v", text, back, err)
 		}
 	}
 

@@ -24,7 +24,7 @@ type Withdrawal struct {
 // CURRENT alone tells the last withdrawal. The journal tells those before. When the journal does not
 // record the current publication, lost says so, and every later snapshot of the store counts as
 // withdrawn: somebody may have looked at it.
-func (d *Dir) Withdrawn() (all []Withdrawal, lost error) {
+func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 	cur, err := d.Current()
 	if err != nil {
 		return nil, nil //nolint:nilerr // nothing is on the air
@@ -71,14 +71,14 @@ func (d *Dir) Withdrawn() (all []Withdrawal, lost error) {
 
 // instant is the instant that a snapshot describes. Its id tells that of one that was removed; the zero
 // time is of what is no snapshot.
-func (d *Dir) instant(id string) time.Time {
+func (d *Store) instant(id string) time.Time {
 	m, err := d.Manifest(id)
 	if err == nil {
 		return m.SnapshotAt
 	}
 
-	told, _, _ := strings.Cut(id, "-")
-	at, err := time.Parse(idTime, told)
+	stamp, _, _ := strings.Cut(id, "-")
+	at, err := time.Parse(idTime, stamp)
 	if err != nil {
 		return time.Time{}
 	}

@@ -17,7 +17,7 @@ type WriteOptions struct {
 // Write stores a catalog as a new snapshot and does not publish it. When the store has a whole
 // snapshot of the same content, and so of the same id, Write returns that one, and created is
 // false. A crash leaves at worst an unused folder in tmp.
-func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool, err error) {
+func (d *Store) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool, err error) {
 	m, files, err := encode(c, options)
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot store the snapshot: %w", err)
@@ -34,7 +34,7 @@ func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool
 		return old, false, nil
 	}
 
-	b, err := sealJSON(m)
+	b, err := encodeChecksummed(m)
 	if err != nil {
 		return nil, false, err
 	}
@@ -56,7 +56,7 @@ func (d *Dir) Write(c *Catalog, options WriteOptions) (m *Manifest, created bool
 
 // place makes a snapshot's folder, lets fill make its files, and gives it its name, all synced. One of
 // the same id is damaged, or nobody would place another: it is removed.
-func (d *Dir) place(id string, manifest []byte, fill func(folder string) error) error {
+func (d *Store) place(id string, manifest []byte, fill func(folder string) error) error {
 	stage := d.tmp(id)
 	err := inTurn(
 		func() error { return d.disk.Remove(stage) },

@@ -169,7 +169,7 @@ func appendIdentifier(dst []byte, namespace, value string) []byte {
 func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendLane(dst, c, lane)
-	dst = AppendChange(dst, `,"change_7d_cents":`, `,"change_7d_percent":`, l.Base7[lane], l.Cents[lane])
+	dst = AppendChange(dst, `,"change_7d_cents":`, `,"change_7d_percent":`, l.Price7DaysAgo[lane], l.Cents[lane])
 	dst = AppendChange(dst, `,"change_30d_cents":`, `,"change_30d_percent":`, l.Base30[lane], l.Cents[lane])
 	return append(dst, '}')
 }

@@ -151,7 +151,7 @@ func TestCards(t *testing.T) {
 			equal(t, "mover", mover{
 				h.ID, h.Name, h.Number, h.Game, h.GameName, h.Set, h.URL, "USD", p.Cents,
 				change(base, from.Price()), percent(base, from.Price()), p.UpdatedAt,
-			}, decode[mover](t, wire.AppendMover(nil, c, i, site, c.Lanes.Base7)))
+			}, decode[mover](t, wire.AppendMover(nil, c, i, site, c.Lanes.Price7DaysAgo)))
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestHistoryAndStats(t *testing.T) {
 			Card: 0, Variant: variant, Window: "7d", From: 1_773_014_400_000,
 			To: c.SnapshotAt,
 		})
-		s := snapshot.Summary{
+		s := snapshot.PriceSummary{
 			Min: 0, Max: 300, Mean: 120, First: 200, Last: 100, FirstDay: 20_520, LastDay: 20_526,
 			Points: 5,
 		}

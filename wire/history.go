@@ -80,7 +80,7 @@ func AppendStatsHead(dst []byte, c *snapshot.Catalog, stats Stats) []byte {
 }
 
 // AppendSummary appends a Price statistics variant entry.
-func AppendSummary(dst []byte, variant string, summary snapshot.Summary) []byte {
+func AppendSummary(dst []byte, variant string, summary snapshot.PriceSummary) []byte {
 	dst = AppendText(dst, `{"variant":`, variant)
 	dst = AppendCents(dst, `,"min_price_cents":`, summary.Min)
 	dst = AppendCents(dst, `,"max_price_cents":`, summary.Max)

@@ -23,7 +23,7 @@ type exported struct {
 
 // export prints every card of the current snapshot, dearest first.
 func export(ctx context.Context, task *bench.Task, out io.Writer) error {
-	store := snapshot.OpenDir(task.Store)
+	store := snapshot.OpenStore(task.Store)
 	current, err := store.Current()
 	if err != nil {
 		return err

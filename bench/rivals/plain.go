@@ -96,7 +96,7 @@ type (
 // servePlain serves the store's current snapshot.
 func servePlain(ctx context.Context, task *bench.Task, _ io.Writer) error {
 	now := time.Now()
-	eng := engine.New(snapshot.OpenDir(task.Store), engine.Options{
+	eng := engine.New(snapshot.OpenStore(task.Store), engine.Options{
 		Site: wire.Site{URL: "http://localhost", ProductPrefix: "prd"},
 	})
 	defer eng.Close()
@@ -331,7 +331,7 @@ func (p *plain) detail(card int) plainDetail {
 			Condition:  snapshot.Condition(c.Lanes.Condition[lane]).Text(),
 			plainPrice: priceOf(c.Lanes.Cents[lane], c.UpdatedAt(lane)),
 		}
-		one.Change7, one.Percent7 = changed(c.Lanes.Base7[lane], c.Lanes.Cents[lane])
+		one.Change7, one.Percent7 = changed(c.Lanes.Price7DaysAgo[lane], c.Lanes.Cents[lane])
 		one.Change30, one.Percent30 = changed(c.Lanes.Base30[lane], c.Lanes.Cents[lane])
 		out.Prices = append(out.Prices, one)
 	}

@@ -106,7 +106,7 @@ func (h *feedStore) publishes(code int) (stderr string) {
 // catalog is what is published.
 func (h *feedStore) catalog() *snapshot.Catalog {
 	h.t.Helper()
-	c, err := snapshot.OpenDir(h.store).Load(h.t.Context(), h.current(), nil)
+	c, err := snapshot.OpenStore(h.store).Load(h.t.Context(), h.current(), nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func snapshotBuild() *cobra.Command {
 // read reads the flags, naming every problem.
 func (flags *buildFlags) read() (*operate.Build, error) {
 	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
-		Mapping: flags.mapping, Images: flags.images, KeepUnmatched: flags.includeUnmatched, Unpack: unpacking(),
+		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched, Unpack: unpacking(),
 	}}
 	b.Again = func(prices []string) string {
 		return againCommand(b, prices, flags.publish, flags.publishing.config)
@@ -82,7 +82,7 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	b.Prices = wrong.ParseInputs(flags.prices)
 	wrong.AddIf(len(flags.sources) == 0, "cannot build without a --source")
 	var err error
-	b.Kept, err = operate.ArchivedDays(flags.days, b.Sources)
+	b.ArchivedDays, err = operate.ArchivedDays(flags.days, b.Sources)
 	wrong.Add(err)
 	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
 	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
@@ -152,7 +152,7 @@ func againCommand(b *operate.Build, prices []string, publish bool, config string
 	if b.Mapping != "" {
 		words = append(words, "--mapping", b.Mapping)
 	}
-	if b.KeepUnmatched {
+	if b.IncludeUnmatched {
 		words = append(words, "--keep-unmatched")
 	}
 

@@ -88,7 +88,7 @@ func completeIDs(words ...string) cobra.CompletionFunc {
 		ids := slices.Clone(words)
 		if store, _ := cmd.Flags().GetString("store"); store != "" {
 			// What cannot be read has no ids.
-			all, _ := snapshot.OpenDir(store).List()
+			all, _ := snapshot.OpenStore(store).List()
 			for _, m := range all {
 				ids = append(ids, cobra.CompletionWithDesc(m.ID, m.SnapshotAt.Format("2006-01-02")))
 			}

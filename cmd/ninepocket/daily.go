@@ -140,8 +140,8 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		Tree: operate.Tree(layered.Feed.Into), OnWarning: warn,
 		Build: operate.Build{Store: d.store, Options: loader.Options{
 			Mapping: layered.Daily.Mapping, Images: cmp.Or(layered.Images, layered.Feed.Images),
-			KeepUnmatched: layered.Daily.IncludeUnmatched,
-			Guards:        layered.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
+			IncludeUnmatched: layered.Daily.IncludeUnmatched,
+			Guards:           layered.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
 		}},
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,

@@ -138,7 +138,7 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 
 	// The demo makes its own catalog, so nothing has to be found out about it.
 	unchecked := func(*snapshot.Catalog) error { return nil }
-	_, err = snapshot.OpenDir(store).Publish(made.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked})
+	_, err = snapshot.OpenStore(store).Publish(made.ID, snapshot.PublishOptions{Now: time.Now(), Check: unchecked})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestEmptyGroups(t *testing.T) {
 	// The first tree ever has none to be compared with.
 	h.evening(0, feedtest.Faults{Empty: files(groups, "prices")})
 	refused("none", dayName(0))
-	if _, err := snapshot.OpenDir(h.store).Current(); err == nil {
+	if _, err := snapshot.OpenStore(h.store).Current(); err == nil {
 		t.Fatal("a catalog without a price is served")
 	}
 

@@ -59,7 +59,7 @@ func feedPull() *cobra.Command {
 	f.DurationVar(&flags.ImageInterval, "image-interval", feed.DefaultImageInterval,
 		"time between two requests for pictures")
 	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
-	f.IntVar(&flags.KeepDays, "keep-days", feed.DefaultKeepDays, "day files that stay; 0 keeps all")
+	f.IntVar(&flags.ArchiveDays, "keep-days", feed.DefaultArchiveDays, "day files that stay; 0 keeps all")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` whose table [feed] stands for flags that are not given\n"+
 			"(default: $NINEPOCKET_CONFIG)")
@@ -86,7 +86,7 @@ func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 		"interval":       func() { pulling.Interval = given.Interval },
 		"image-interval": func() { pulling.ImageInterval = given.ImageInterval },
 		"user-agent":     func() { pulling.UserAgent = given.UserAgent },
-		"keep-days":      func() { pulling.KeepDays = given.KeepDays },
+		"keep-days":      func() { pulling.ArchiveDays = given.ArchiveDays },
 	} {
 		if cmd.Flags().Changed(name) {
 			take()
@@ -120,7 +120,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 // newPull is a pull that tells what was lost, also when stdout is JSON, and how far it is.
 func newPull(pulling feed.Options, config string, onWarning func(string), progress *term.Progress) *operate.Pull {
 	pulling.Now = time.Now
-	pulling.Note = onWarning
+	pulling.OnWarning = onWarning
 	pulling.Progress = progress.Update
 	return &operate.Pull{Options: pulling, Agent: "ninepocket/" + version, Again: pullAgain(&pulling, config)}
 }

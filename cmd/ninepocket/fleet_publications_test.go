@@ -50,7 +50,7 @@ func TestPublicationsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	bucket := mirror.Open(place)
-	operator := snapshot.OpenDir(t.TempDir())
+	operator := snapshot.OpenStore(t.TempDir())
 	var ids []string
 	for seed := range uint64(3) {
 		m, _, err := operator.Write(fixture.Random(seed, fixture.Small).Catalog(), snapshot.WriteOptions{})
@@ -75,7 +75,7 @@ func TestPublicationsTogether(t *testing.T) {
 	defer stop()
 	var all []*follower
 	for range 3 {
-		dir := snapshot.OpenDir(t.TempDir())
+		dir := snapshot.OpenStore(t.TempDir())
 		f := &follower{
 			cache: mirror.NewCache(mirror.Open(place), dir, mirror.CacheOptions{
 				Publishers: []mirror.Publisher{key.Publisher()},

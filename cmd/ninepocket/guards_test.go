@@ -38,7 +38,7 @@ func (o *operator) does(code int, args ...string) (stdout, stderr string) {
 
 func (o *operator) current() string {
 	o.t.Helper()
-	cur, err := snapshot.OpenDir(o.store).Current()
+	cur, err := snapshot.OpenStore(o.store).Current()
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (o *operator) current() string {
 func (o *operator) builds(args ...string) string {
 	o.t.Helper()
 	o.does(exitOK, append([]string{"snapshot", "build"}, args...)...)
-	all, err := snapshot.OpenDir(o.store).List()
+	all, err := snapshot.OpenStore(o.store).List()
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestBadDays(t *testing.T) {
 		}
 
 		// An earlier snapshot is no next day: rollback is the way back.
-		all, err := snapshot.OpenDir(o.store).List()
+		all, err := snapshot.OpenStore(o.store).List()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ var storeHints = []errorHint{
 	hintFor(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
 		snapshot.ErrNoCurrent),
 	hintFor(exitFailure, "run: ninepocket snapshot list --store FOLDER",
-		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotHeld),
+		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotPinned),
 	hintFor(exitFailure, "--store wants the folder of a store", syscall.ENOTDIR, syscall.EISDIR),
 }
 
@@ -212,7 +212,7 @@ func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 	return flags.add(cmd)
 }
 
-func (flags *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(flags.folder) }
+func (flags *storeFlags) dir() *snapshot.Store { return snapshot.OpenStore(flags.folder) }
 
 // stateFlags are the flags of the commands that read or change a state directory.
 type stateFlags struct{ folderFlags }

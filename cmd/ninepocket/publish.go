@@ -240,7 +240,7 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
+			cur, err := flags.dir().Rollback(id, snapshot.PublishOptions{
 				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: currentUser(),
 				Reason: strings.TrimSpace(reason),
 			})

@@ -73,7 +73,7 @@ func TestKilledPublisher(t *testing.T) {
 
 	whole := time.Since(start)
 	dice := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	d := snapshot.OpenDir(store)
+	d := snapshot.OpenStore(store)
 	rounds := publisherRounds(t)
 	killed := 0
 	moved := 0

@@ -60,7 +60,7 @@ func withMirrorHint(err error, place string) error {
 		return fail(exitRefused, "if "+untrusted.Key+" may publish, add it to publishers (--publisher), or let a "+
 			"trusted key add it: ninepocket snapshot trust add", err)
 	}
-	if _, ok := errors.AsType[*snapshot.EpochError](err); ok {
+	if _, ok := errors.AsType[*snapshot.StaleEpochError](err); ok {
 		return fail(exitRefused, "", err)
 	}
 	return withHint(err, slices.Concat(mirrorHints, storeHints), bare(place))
@@ -143,7 +143,7 @@ func readKey(path string) (*mirror.Key, error) {
 }
 
 // push pushes what is published in the directory store.
-func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Dir) (done mirror.Pushed, err error) {
+func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mirror.Pushed, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)

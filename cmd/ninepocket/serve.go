@@ -156,9 +156,9 @@ func noSnapshot(config *settings.Config, err error) error {
 
 	// The folder of a disk that is not mounted yet has nothing published either. Nor has a store whose
 	// pointer somebody removed, and may put back.
-	store := snapshot.OpenDir(folder)
+	store := snapshot.OpenStore(folder)
 	absent := store.Exists()
-	if absent == nil && store.HasRecords() {
+	if absent == nil && store.EverPublished() {
 		absent = err
 	}
 	if absent != nil {

@@ -50,13 +50,13 @@ func snapshotList() *cobra.Command {
 				return err
 			}
 
-			pinned, err := flags.dir().Held()
+			pinned, err := flags.dir().Pinned()
 			if err != nil {
 				return err
 			}
 
 			// A damaged manifest hides one snapshot, and must not hide the others.
-			for _, problem := range flags.dir().Unlisted() {
+			for _, problem := range flags.dir().ListErrors() {
 				cmd.PrintErrf("note: left out: %v\n", problem)
 			}
 
@@ -148,7 +148,7 @@ func snapshotInspect() *cobra.Command {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
 
-			pinned, err := flags.dir().Held()
+			pinned, err := flags.dir().Pinned()
 			if err != nil {
 				return err
 			}
@@ -265,16 +265,17 @@ func snapshotVerify() *cobra.Command {
 	})
 }
 
-// pinCommand is the command pin or unpin. They were called hold and unhold before the first release.
+// pinCommand is the command pin or unpin. They were called hold and unhold before the first
+// release.
 func pinCommand(verb string) *cobra.Command {
 	pins := verb == "pin" || verb == "hold"
 	short := "Keep a snapshot out of every clean-up until unpin"
 	done := "pinned"
-	do := (*snapshot.Dir).Hold
+	do := (*snapshot.Store).Pin
 	if !pins {
 		short = "Let clean-ups remove a pinned snapshot again"
 		done = "no longer pinned"
-		do = (*snapshot.Dir).Unhold
+		do = (*snapshot.Store).Unpin
 	}
 
 	var flags storeFlags
@@ -304,7 +305,7 @@ func snapshotPrune() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 
-			done, err := flags.dir().Prune(snapshot.Retention{Keep: retain, Recent: cursor.Lifetime}, time.Now())
+			done, err := flags.dir().Prune(snapshot.Retention{RetainCount: retain, MinAge: cursor.Lifetime}, time.Now())
 			if err != nil {
 				return err
 			}
@@ -316,13 +317,13 @@ func snapshotPrune() *cobra.Command {
 				removed = append(removed, m.ID)
 				bytes += m.Bytes()
 			}
-			result := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
+			result := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Retained}
 			return printResult(cmd, flags.asJSON, result, func(out *bufio.Writer) {
 				for _, id := range removed {
 					fmt.Fprintln(out, "removed", id)
 				}
-				for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
-					fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
+				for _, id := range slices.Sorted(maps.Keys(done.Retained)) {
+					fmt.Fprintf(out, "kept %s: %s\n", id, done.Retained[id])
 				}
 				fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), term.Size(bytes))
 			})

@@ -28,7 +28,7 @@ func aheadOf(t *testing.T, model *s3test.Model) (w *world, first, next string, d
 
 // fresh is a server that begins with an empty folder.
 func (w *world) fresh() *Cache {
-	return NewCache(openAt(w.T, w.store), snapshot.OpenDir(w.TempDir()), CacheOptions{
+	return NewCache(openAt(w.T, w.store), snapshot.OpenStore(w.TempDir()), CacheOptions{
 		Publishers: []Publisher{w.key.Publisher()}, Recent: 15 * time.Minute,
 	})
 }
@@ -51,7 +51,7 @@ func TestPullBefore(t *testing.T) {
 
 	// One that was there before knows the epoch by itself.
 	back := snapshot.Current{Epoch: 9, ID: first, Previous: next}
-	if err := server.dir.Adopt(back, "", snapshot.Retention{}); err != nil {
+	if err := server.dir.PublishFrom(back, "", snapshot.Retention{}); err != nil {
 		t.Fatal(err)
 	}
 	if cur, err := server.dir.Current(); err != nil || cur.PreviousEpoch != 2 {

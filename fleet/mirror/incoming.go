@@ -59,7 +59,7 @@ func (c *Cache) fetch(ctx context.Context, m *snapshot.Manifest) error {
 func distinct(m *snapshot.Manifest) []snapshot.Section {
 	seen := map[string]bool{}
 	var all []snapshot.Section
-	for _, section := range m.Served() {
+	for _, section := range m.ServingSections() {
 		if !seen[section.SHA256] {
 			seen[section.SHA256] = true
 			all = append(all, section)
@@ -74,7 +74,7 @@ func (c *Cache) known() map[string]string {
 	all, _ := c.dir.List()
 	files := map[string]string{}
 	for _, m := range all {
-		for _, section := range m.Served() {
+		for _, section := range m.ServingSections() {
 			files[section.SHA256] = filepath.Join(c.dir.Path(m.ID), section.File)
 		}
 	}

@@ -22,14 +22,14 @@ type world struct {
 	*testing.T
 	store  *s3test.Store
 	bucket *Bucket
-	dir    *snapshot.Dir
+	dir    *snapshot.Store
 	key    *Key
 	pushes int
 }
 
 func newWorld(t *testing.T, store *s3test.Store) *world {
 	t.Helper()
-	w := &world{T: t, store: store, dir: snapshot.OpenDir(t.TempDir()), key: newKey(t, "ops-2026")}
+	w := &world{T: t, store: store, dir: snapshot.OpenStore(t.TempDir()), key: newKey(t, "ops-2026")}
 	w.bucket = openAt(t, store)
 	return w
 }
@@ -89,7 +89,7 @@ func (w *world) server() *Cache {
 }
 
 func (w *world) restarted(folder string, publishers ...Publisher) *Cache {
-	return NewCache(openAt(w.T, w.store), snapshot.OpenDir(folder), CacheOptions{Publishers: publishers})
+	return NewCache(openAt(w.T, w.store), snapshot.OpenStore(folder), CacheOptions{Publishers: publishers})
 }
 
 // pulls wants a pull to end with a snapshot at an epoch, whose catalog loads.
@@ -130,7 +130,7 @@ func (w *world) refuses(c *Cache, want error, text string) {
 }
 
 // bytesOf are the served sections of a snapshot.
-func bytesOf(t *testing.T, dir *snapshot.Dir, id string) (n int64) {
+func bytesOf(t *testing.T, dir *snapshot.Store, id string) (n int64) {
 	t.Helper()
 	m, err := dir.Manifest(id)
 	if err != nil {
@@ -203,14 +203,14 @@ func lifecycle(t *testing.T, store *s3test.Store) {
 }
 
 // same wants two stores to have the same bytes of a snapshot.
-func same(t *testing.T, a, b *snapshot.Dir, id string) {
+func same(t *testing.T, a, b *snapshot.Store, id string) {
 	t.Helper()
 	m, err := a.Manifest(id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := []string{"manifest"}
-	for _, section := range m.Served() {
+	for _, section := range m.ServingSections() {
 		files = append(files, section.File)
 	}
 

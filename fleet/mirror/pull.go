@@ -42,7 +42,7 @@ type CacheOptions struct {
 // Cache follows a bucket into a directory store. Its methods may be called by several goroutines.
 type Cache struct {
 	bucket *Bucket
-	dir    *snapshot.Dir
+	dir    *snapshot.Store
 	disk   disk.FS
 	o      CacheOptions
 
@@ -61,7 +61,7 @@ type Cache struct {
 }
 
 // NewCache returns a follower of the bucket into a directory store.
-func NewCache(bucket *Bucket, dir *snapshot.Dir, options CacheOptions) *Cache {
+func NewCache(bucket *Bucket, dir *snapshot.Store, options CacheOptions) *Cache {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
@@ -180,7 +180,7 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 	case err != nil:
 		return done, "", err
 	case done.Epoch < here.Epoch, done.Epoch == here.Epoch && done.ID != here.ID:
-		err := &snapshot.EpochError{Published: done.current(), Here: here}
+		err := &snapshot.StaleEpochError{Published: done.current(), Here: here}
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
 		c.tag = tag
@@ -228,7 +228,7 @@ func (c *Cache) take(ctx context.Context, next *Pointer, by string) error {
 	if err := c.bring(ctx, next); err != nil {
 		return err
 	}
-	return c.dir.Adopt(cur, by, snapshot.Retention{Keep: keepPulled, Recent: c.o.Recent})
+	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: keepPulled, MinAge: c.o.Recent})
 }
 
 // before finds the publication before, when it is not here and cursors may still lead to it, or all
@@ -269,7 +269,7 @@ func (c *Cache) bring(ctx context.Context, next *Pointer) error {
 	if err := c.fetch(ctx, m); err != nil {
 		return err
 	}
-	if err := c.dir.Import(next.ID, manifest, c.open); err != nil {
+	if err := c.dir.ImportSnapshot(next.ID, manifest, c.open); err != nil {
 		return err
 	}
 	_ = os.RemoveAll(c.incoming()) // what stays is used by the next pull, or removed by it

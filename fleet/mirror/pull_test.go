@@ -20,7 +20,7 @@ import (
 )
 
 // damage flips a byte of the first section of a snapshot.
-func damage(t *testing.T, dir *snapshot.Dir, id string) {
+func damage(t *testing.T, dir *snapshot.Store, id string) {
 	t.Helper()
 	m, err := dir.Manifest(id)
 	if err != nil {

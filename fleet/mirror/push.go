@@ -58,7 +58,7 @@ type Pushed struct {
 // Push publishes a snapshot of a directory store to all servers that follow the bucket. What was
 // published before stays until CURRENT is written, which is the last step. Push writes CURRENT
 // only where it is still the one that Push read.
-func (b *Bucket) Push(ctx context.Context, dir *snapshot.Dir, id string, o Pushing) (Pushed, error) {
+func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pushing) (Pushed, error) {
 	manifest, err := dir.ManifestBytes(id)
 	if err == nil && !dir.Has(id) {
 		err = fmt.Errorf("snapshot %q: %w", id, snapshot.ErrDamaged)
@@ -286,7 +286,7 @@ func (b *Bucket) afterwards(
 }
 
 // sendSections sends the sections that the store does not have.
-func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Dir, m *snapshot.Manifest, done *Pushed) error {
+func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snapshot.Manifest, done *Pushed) error {
 	all := distinct(m)
 	sent := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)

@@ -264,7 +264,7 @@ func TestTrustOutlivesPower(t *testing.T) {
 	on := disktest.New(nil)
 	on.Watch(folder)
 	server := func(folder string, on disk.FS) *Cache {
-		c := NewCache(nil, snapshot.OpenDir(folder), CacheOptions{Publishers: []Publisher{key.Publisher()}})
+		c := NewCache(nil, snapshot.OpenStore(folder), CacheOptions{Publishers: []Publisher{key.Publisher()}})
 		c.disk = on
 		return c
 	}

@@ -120,7 +120,7 @@ func Default() Config {
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
 		MaxIdempotencyRecords: access.DefaultRepliesMax, AccessLogSample: 1,
 		Feed: Feed{
-			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), ArchiveDays: feed.DefaultKeepDays,
+			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), ArchiveDays: feed.DefaultArchiveDays,
 			ImageInterval: feed.DefaultImageInterval.String(),
 		},
 		Daily: Daily{Sources: []string{PulledFeed}, RetainSnapshots: DefaultRetention},

@@ -40,8 +40,8 @@ func (c *Config) Pulling() (pulling feed.Options, err error) {
 	}
 	pulling = feed.Options{
 		Into: c.Feed.Into, URL: c.Feed.URL, Games: c.Feed.Games, UserAgent: c.Feed.UserAgent,
-		KeepDays: c.Feed.ArchiveDays,
-		Images:   c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
+		ArchiveDays: c.Feed.ArchiveDays,
+		Images:      c.Feed.Images, Interval: duration("interval", c.Feed.Interval),
 		ImageInterval: duration("image_interval", c.Feed.ImageInterval),
 	}
 	return pulling, wrong.Err()

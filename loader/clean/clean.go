@@ -68,7 +68,7 @@ func isPlain(s string) bool {
 // Record cleans the text of one record and notes what it refuses.
 type Record struct {
 	Into *Quarantine
-	At   source.At
+	At   source.Location
 	Ref  string
 	Pool *Pool
 }
@@ -188,10 +188,10 @@ const MaxValue = 200
 // Quarantine gathers what was refused (decision 26), a JSON object a line in the order of the
 // input.
 type Quarantine struct {
-	Lines  bytes.Buffer
-	Counts map[string]int // by reason
-	Cut    int            // lines that were counted and not kept
-	kept   int
+	Lines   bytes.Buffer
+	Counts  map[string]int // by reason
+	Cut     int            // lines that were counted and not kept
+	samples int
 }
 
 // quarantineLine is one line of the report.
@@ -210,12 +210,12 @@ func (q *Quarantine) Add(quarantine source.Quarantine) {
 	}
 
 	q.Counts[quarantine.Reason]++
-	if q.kept == maxLines {
+	if q.samples == maxLines {
 		q.Cut++
 		return
 	}
 
-	q.kept++
+	q.samples++
 	enc := json.NewEncoder(&q.Lines)
 	enc.SetEscapeHTML(false)
 	// A struct of strings and a number cannot fail to encode, nor a buffer to take it.
@@ -226,6 +226,6 @@ func (q *Quarantine) Add(quarantine source.Quarantine) {
 }
 
 // Refuse notes a record that the loader itself refuses.
-func (q *Quarantine) Refuse(at source.At, reason, ref, value string) {
+func (q *Quarantine) Refuse(at source.Location, reason, ref, value string) {
 	q.Add(source.Quarantine{At: at, Reason: reason, Ref: ref, Value: value})
 }

@@ -34,7 +34,7 @@ type Layers struct {
 	wide    run // as the files told them
 	daily   []run
 	pending []dailyRow
-	keep    snapshot.Day // rows before this date can no longer be part of the catalog
+	oldest  snapshot.Day // rows before this date can no longer be part of the catalog
 	points  []snapshot.Point
 
 	// Pending bounds the daily rows that wait, and Runs the packed runs before they are packed together.
@@ -43,7 +43,7 @@ type Layers struct {
 
 // New has no row yet.
 func New() Layers {
-	return Layers{keep: snapshot.NoDay, Pending: pendingRows, Runs: maxRuns}
+	return Layers{oldest: snapshot.NoDay, Pending: pendingRows, Runs: maxRuns}
 }
 
 // dailyRow is a row that waits.
@@ -56,7 +56,7 @@ type dailyRow struct {
 // AddDaily adds a day's row; NoCents hides the day.
 func (h *Layers) AddDaily(lane int32, day snapshot.Day, cents int64, lanes int) {
 	h.See(day)
-	if day < h.keep {
+	if day < h.oldest {
 		return
 	}
 
@@ -67,7 +67,7 @@ func (h *Layers) AddDaily(lane int32, day snapshot.Day, cents int64, lanes int) 
 }
 
 // See moves the date before which nothing is kept: the catalog's date is at least that of any row.
-func (h *Layers) See(day snapshot.Day) { h.keep = max(h.keep, day-snapshot.HistoryDays+1) }
+func (h *Layers) See(day snapshot.Day) { h.oldest = max(h.oldest, day-snapshot.HistoryDays+1) }
 
 // AddWide adds a lane's points of a history file.
 func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
@@ -77,7 +77,7 @@ func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
 
 	h.See(points[len(points)-1].Day)
 	// Days that are too old already are not stored at all.
-	k, _ := slices.BinarySearchFunc(points, h.keep,
+	k, _ := slices.BinarySearchFunc(points, h.oldest,
 		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
 	h.points = h.points[:0]
 	for _, point := range points[k:] {
@@ -132,9 +132,9 @@ func (h *Layers) pack(rows []dailyRow) []snapshot.Point {
 // compact packs all daily runs into one and forgets what is too old.
 func (h *Layers) compact(lanes int) {
 	// Later runs lie over earlier ones, so that a lane's window holds what stands.
-	reader := &Reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
+	reader := &Reader{daily: h.daily, from: h.oldest, to: h.oldest + snapshot.HistoryDays - 1}
 	var out run
-	w := &Window{From: h.keep}
+	w := &Window{From: h.oldest}
 	for lane := range lanes {
 		w.clear()
 		reader.overlayDaily(w, int32(lane))
@@ -259,7 +259,7 @@ func (r *Reader) Overlay(w *Window, lane, baseLane int32) {
 	if baseLane >= 0 {
 		// The base's newest row may have had no price; then no history file has one for that day
 		// either.
-		w.set(r.base.Lanes.Seen[baseLane], snapshot.NoCents)
+		w.set(r.base.Lanes.LastSeen[baseLane], snapshot.NoCents)
 		r.lay(w, &r.base.History, int(baseLane), 0)
 	}
 

@@ -63,8 +63,8 @@ func Of(s string) string {
 	return out
 }
 
-// Want is one item or set that needs a slug.
-type Want struct {
+// Request is one item or set that needs a slug.
+type Request struct {
 	ID    string
 	Tail  string   // of the id
 	Prior string   // the slug in the base, "" for none
@@ -73,7 +73,7 @@ type Want struct {
 
 // candidate is the slug a want may have at a level: its stems, then the last stem with a part of
 // the id's tail, then with the whole of it. No level depends on any other item.
-func (w *Want) candidate(level int) string {
+func (w *Request) candidate(level int) string {
 	if level < len(w.Stems) {
 		return w.Stems[level]
 	}
@@ -87,11 +87,11 @@ func (w *Want) candidate(level int) string {
 	return strings.TrimLeft(last+"-"+tail, "-")
 }
 
-func (w *Want) levels() int { return len(w.Stems) + 2 }
+func (w *Request) levels() int { return len(w.Stems) + 2 }
 
-// keeps reports whether the base's slug still says what the item is called: it is one of the
+// retainsPrior reports whether the base's slug still says what the item is called: it is one of the
 // candidates, or the last one with a counter.
-func (w *Want) keeps() bool {
+func (w *Request) retainsPrior() bool {
 	if w.Prior == "" {
 		return false
 	}
@@ -111,14 +111,14 @@ func (w *Want) keeps() bool {
 // others take the first candidate that nobody else wants at that level, that is not taken, and that
 // never led to another item. The result does not depend on the order of wants. A slug holds no
 // underscore, so it never equals an id.
-func Assign(wants []Want, former map[string]string) []string {
+func Assign(wants []Request, former map[string]string) []string {
 	slugs := make([]string, len(wants))
 	taken := make(map[string]bool, len(wants)+1)
 	taken[reservedSlug] = true
 	var open []int
 	for i := range wants {
 		// Published slugs come first, so that nobody loses one to a newcomer.
-		if wants[i].keeps() && !taken[wants[i].Prior] {
+		if wants[i].retainsPrior() && !taken[wants[i].Prior] {
 			slugs[i] = wants[i].Prior
 			taken[slugs[i]] = true
 		} else {
@@ -173,7 +173,7 @@ func Assign(wants []Want, former map[string]string) []string {
 }
 
 // rivalsAt counts who wants each slug at a level, nobody above the last one.
-func rivalsAt(level int, wants []Want, open []int) map[string]int {
+func rivalsAt(level int, wants []Request, open []int) map[string]int {
 	rivals := make(map[string]int, len(open))
 	for _, i := range open {
 		if level < wants[i].levels() {

@@ -38,12 +38,12 @@ func TestOf(t *testing.T) {
 	f(strings.Repeat("ab ", 100), strings.TrimRight(strings.Repeat("ab-", 50), "-"))
 }
 
-func want(tail, prior string, stems ...string) slug.Want {
-	return slug.Want{ID: "card_" + tail, Tail: tail, Prior: prior, Stems: stems}
+func want(tail, prior string, stems ...string) slug.Request {
+	return slug.Request{ID: "card_" + tail, Tail: tail, Prior: prior, Stems: stems}
 }
 
 func TestSlugsAreUniqueAndStable(t *testing.T) {
-	wants := []slug.Want{
+	wants := []slug.Request{
 		want("aaaaaaaaaaaaaaaa", "", "base-abra-1"),
 		want("bbbbbbbbbbbbbbbb", "", "base-abra-2"),
 		want("cccccccccccccccc", "", "base-abra-2"),
@@ -75,7 +75,7 @@ func TestSlugsAreUniqueAndStable(t *testing.T) {
 }
 
 func TestSlugsOfHostileNames(t *testing.T) {
-	wants := []slug.Want{
+	wants := []slug.Request{
 		want("aaaaaaaaaaaaaaaa", "", "x"), want("aaaaaabbbbbbbbbb", "", "x"), // equal short tails
 		want("cccccccccccccccc", "", "x-aaaaaaaaaaaaaaaa"), // looks like the long tail of the first
 	}
@@ -86,13 +86,13 @@ func TestSlugsOfHostileNames(t *testing.T) {
 
 	// The API has a path of this name, new or not.
 	for _, prior := range []string{"", "batch"} {
-		named := slug.Assign([]slug.Want{want("aaaaaaaaaaaaaaaa", prior, "batch")}, nil)
+		named := slug.Assign([]slug.Request{want("aaaaaaaaaaaaaaaa", prior, "batch")}, nil)
 		if named[0] != "batch-aaaaaa" {
 			t.Errorf("a card named Batch gets slug %q", named[0])
 		}
 	}
 
-	again := slug.Assign([]slug.Want{want("aaaaaaaaaaaaaaaa", got[0], "x")}, nil)
+	again := slug.Assign([]slug.Request{want("aaaaaaaaaaaaaaaa", got[0], "x")}, nil)
 	if again[0] != got[0] {
 		t.Errorf("the slug with a counter became %q", again[0])
 	}
@@ -101,7 +101,7 @@ func TestSlugsOfHostileNames(t *testing.T) {
 func TestSlugsDoNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "n")
-		wants := make([]slug.Want, n)
+		wants := make([]slug.Request, n)
 		former := map[string]string{}
 		for i := range wants {
 			tail := tailOf(strconv.Itoa(i))

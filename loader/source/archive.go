@@ -53,7 +53,7 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 	defer plain.Close() //nolint:errcheck // only read
 
 	// What is read last tells a whole archive from one that was cut between entries.
-	tail := &tailReader{r: &bounded{r: plain, n: t.lim.total}}
+	tail := &tailReader{r: &limitReader{r: plain, n: t.lim.total}}
 	tr := tar.NewReader(tail)
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil {
@@ -84,7 +84,7 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 			continue
 		}
 
-		body := &faultReader{r: tr}
+		body := &errorReader{r: tr}
 		err = visit(f, body)
 		// What the visitor made of a broken stream is not its file's fault but the archive's.
 		if body.err != nil {
@@ -142,15 +142,15 @@ func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 	}
 }
 
-// errCut is the cause where a tar ends without its end marker.
-var errCut = errors.New("ends without the end-of-archive marker")
+// errTruncated is the cause where a tar ends without its end marker.
+var errTruncated = errors.New("ends without the end-of-archive marker")
 
 // finish reads what follows the last entry, so that checksums of the compression are checked, and
 // looks for the marker of two zero blocks (one is tolerated, as tar itself does), without which an
 // archive was cut between entries.
 func finish(tail *tailReader) error {
 	if tail.zeros < 512 {
-		return damaged(errCut)
+		return damaged(errTruncated)
 	}
 	if _, err := io.Copy(io.Discard, tail); err != nil {
 		return damaged(err)
@@ -165,7 +165,7 @@ func damaged(err error) error {
 		return err
 	case errors.Is(err, errTooBig):
 		return fmt.Errorf("the archive is %w after decompression", err)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errCut):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errTruncated):
 		return fmt.Errorf("the archive is truncated: %w", err)
 	default:
 		return fmt.Errorf("the archive is damaged: %w", err)
@@ -189,13 +189,13 @@ func (t *tailReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// faultReader remembers the error of a stream, which a parser would report as that of a file.
-type faultReader struct {
+// errorReader remembers the error of a stream, which a parser would report as that of a file.
+type errorReader struct {
 	r   io.Reader
 	err error
 }
 
-func (f *faultReader) Read(p []byte) (int, error) {
+func (f *errorReader) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err

@@ -77,16 +77,16 @@ func (l *lines) next() ([]byte, error) {
 
 // each calls use with every further line that is not empty, and refuses those that are too long or
 // in which use finds a fault.
-func (l *lines) each(ctx context.Context, file string, to Sink, use func(at At, line []byte) *fault) error {
+func (l *lines) each(ctx context.Context, file string, to Sink, use func(at Location, line []byte) *recordError) error {
 	for {
 		line, err := l.next()
-		at := At{File: file, Line: l.n}
-		var bad *fault
+		at := Location{File: file, Line: l.n}
+		var bad *recordError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errLongLine):
-			bad = &fault{reason: ReasonTooLong, value: "line"}
+			bad = &recordError{reason: ReasonTooLong, value: "line"}
 		case err != nil:
 			return err
 		case len(line) > 0:
@@ -109,7 +109,7 @@ func (l *lines) each(ctx context.Context, file string, to Sink, use func(at At, 
 // value under it would be wrong.
 func readTable(
 	ctx context.Context, r io.Reader, file string, to Sink,
-	header func(fields [][]byte) error, row func(at At, fields [][]byte) *fault,
+	header func(fields [][]byte) error, row func(at Location, fields [][]byte) *recordError,
 ) (err error) {
 	defer func() {
 		if err != nil {
@@ -136,11 +136,11 @@ func readTable(
 	}
 
 	width := len(fields)
-	return in.each(ctx, file, to, func(at At, line []byte) *fault {
+	return in.each(ctx, file, to, func(at Location, line []byte) *recordError {
 		// The fields of all rows share one slice.
 		fields, ok = splitRow(fields[:0], line)
 		if !ok || len(fields) != width {
-			return &fault{reason: ReasonBadRow, value: string(line)}
+			return &recordError{reason: ReasonBadRow, value: string(line)}
 		}
 		return row(at, fields)
 	})
@@ -228,9 +228,9 @@ func plainText(s string) bool {
 // maxRef bounds a reference in code points: what a path id may have (decision 4).
 const maxRef = 200
 
-// refOK reports whether text may be a reference: plain, not empty, not padded with spaces, within
-// maxRef.
-func refOK(s string) bool {
+// validRef reports whether text may be a reference: plain, not empty, not padded with spaces,
+// within maxRef.
+func validRef(s string) bool {
 	return s != "" && s[0] != ' ' && s[len(s)-1] != ' ' && plainText(s) && utf8.RuneCountInString(s) <= maxRef
 }
 

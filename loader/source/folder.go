@@ -184,14 +184,14 @@ func safeName(name string) (string, error) {
 // errTooBig is the error of a reader that gave as much as its limit allows.
 var errTooBig = errors.New("larger than allowed")
 
-// bounded reads at most n bytes and then fails with errTooBig, unlike io.LimitReader, which ends
-// quietly.
-type bounded struct {
+// limitReader reads at most n bytes and then fails with errTooBig, unlike io.LimitReader, which
+// ends quietly.
+type limitReader struct {
 	r io.Reader
 	n int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitReader) Read(p []byte) (int, error) {
 	if b.n <= 0 {
 		// One byte tells the end from an overflow.
 		var one [1]byte
@@ -211,17 +211,17 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreadable is the error of a file that cannot be read, unlike one that is read and makes no
+// readError is the error of a file that cannot be read, unlike one that is read and makes no
 // sense.
-type unreadable struct{ error }
+type readError struct{ error }
 
-func (u unreadable) Unwrap() error { return u.error }
+func (u readError) Unwrap() error { return u.error }
 
 // readWhole reads a file that must fit maxWhole.
 func readWhole(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(&bounded{r: r, n: maxWhole})
+	data, err := io.ReadAll(&limitReader{r: r, n: maxWhole})
 	if err != nil && !errors.Is(err, errTooBig) {
-		err = unreadable{err}
+		err = readError{err}
 	}
 	return data, err
 }
@@ -251,15 +251,15 @@ func unpacked(name string, r io.Reader) (io.ReadCloser, error) {
 func clip(s string) string { return Clip(s, 120) }
 
 // Clip cuts text from an input to a number of bytes, between characters and as valid UTF-8.
-func Clip(s string, most int) string {
+func Clip(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= most {
+	if len(s) <= limit {
 		return s
 	}
 
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
 
-	return s[:most] + "…"
+	return s[:limit] + "…"
 }

@@ -130,9 +130,9 @@ func TestArchivesCannotExpandWithoutBound(t *testing.T) {
 	f(save(t, "a.tar.zst", zstdOf(t, files{"bomb": zeros}.tar(t))), `"bomb"`, "1048576")
 	f(save(t, "a.tar.gz", gzipOf(t, files{"bomb": zeros}.tar(t))), `"bomb"`, "1048576")
 	f(save(t, "a.7z", files{"bomb": zeros}.sevenZip(t)), `"bomb"`, "1048576")
-	most := zeros[:1<<20]
-	f(save(t, "b.tar.zst", zstdOf(t, files{"a": most, "b": most, "c": most}.tar(t))), "larger than allowed")
-	f(save(t, "b.7z", files{"a": most, "b": most, "c": most}.sevenZip(t)), "larger than allowed")
+	first := zeros[:1<<20]
+	f(save(t, "b.tar.zst", zstdOf(t, files{"a": first, "b": first, "c": first}.tar(t))), "larger than allowed")
+	f(save(t, "b.7z", files{"a": first, "b": first, "c": first}.sevenZip(t)), "larger than allowed")
 	many := files{"a": "", "b": "", "c": "", "d": ""}
 	f(save(t, "c.tar", many.tar(t)), "more than 3 entries")
 	f(save(t, "c.7z", many.sevenZip(t)), "more than 3 entries")
@@ -152,7 +152,7 @@ func TestArchivesCannotExpandWithoutBound(t *testing.T) {
 	if _, err := readWhole(&zeroReader{maxWhole + 1}); !errors.Is(err, errTooBig) {
 		t.Errorf("readWhole: %v", err)
 	}
-	if data, err := io.ReadAll(&bounded{r: &zeroReader{1000}, n: 1000}); err != nil || len(data) != 1000 {
+	if data, err := io.ReadAll(&limitReader{r: &zeroReader{1000}, n: 1000}); err != nil || len(data) != 1000 {
 		t.Errorf("at the bound: %d bytes, %v", len(data), err)
 	}
 }

@@ -33,27 +33,27 @@ func (c *checked) expect(ok bool, what string, v any) {
 }
 
 func (c *checked) Set(s Set) {
-	c.expect(refOK(s.Ref) && s.Name != "" && (s.Game == pokemon || s.Game == onePiece) &&
+	c.expect(validRef(s.Ref) && s.Name != "" && (s.Game == pokemon || s.Game == onePiece) &&
 		(s.Release == snapshot.NoDay || s.Release >= 0), "set", s)
 }
 
 func (c *checked) Card(v Card) {
-	c.expect(refOK(v.Ref) && v.Name != "" && (v.UpdatedAt == snapshot.NoTime || v.UpdatedAt >= 0) &&
+	c.expect(validRef(v.Ref) && v.Name != "" && (v.UpdatedAt == snapshot.NoTime || v.UpdatedAt >= 0) &&
 		(v.Image == "" || imageOK(v.Image)), "card", v)
 }
 
 func (c *checked) Sealed(v Sealed) {
-	c.expect(refOK(v.Ref) && v.Name != "" && v.Units >= 0, "sealed", v)
+	c.expect(validRef(v.Ref) && v.Name != "" && v.Units >= 0, "sealed", v)
 }
 
 func (c *checked) Price(p Price) {
-	c.expect(refOK(p.Ref) && (p.Variant == "" || IsCode(p.Variant)) &&
+	c.expect(validRef(p.Ref) && (p.Variant == "" || IsCode(p.Variant)) &&
 		(p.Cents == snapshot.NoCents || p.Cents >= 0 && p.Cents <= snapshot.MaxCents) && p.Day >= 0 &&
 		(p.Variant == "") == (p.Condition == ""), "price", p)
 }
 
 func (c *checked) Series(s Series) {
-	c.expect(refOK(s.Ref) && (s.Variant == "" || IsCode(s.Variant)), "series", s)
+	c.expect(validRef(s.Ref) && (s.Variant == "" || IsCode(s.Variant)), "series", s)
 	c.expect(slices.IsSortedFunc(s.Points, func(a, b snapshot.Point) int { return int(a.Day - b.Day) }) &&
 		slices.IsSorted(s.Blank), "days", s)
 	for _, p := range s.Points {
@@ -85,7 +85,10 @@ func FuzzNativeLines(f *testing.F) {
 
 	f.Add([]byte("{\"ref\":\"a\",\"ref\":\"a\"}\n{\"Ref\":\"a\"}\nnull\n[]\n\"\xff\"\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, line := range []func(Sink, At, []byte) *fault{readNativeSet, readNativeCard, readNativeSealed} {
+		for _, line := range []func(Sink, Location, []byte) *recordError{
+			readNativeSet, readNativeCard,
+			readNativeSealed,
+		} {
 			if err := readJSONLines(context.Background(), strings.NewReader(string(text)), "f.jsonl", &checked{t: t},
 				line); err != nil {
 				t.Fatal(err)
@@ -126,9 +129,9 @@ func FuzzWide(f *testing.F) {
 	f.Add([]byte("productId,subTypeName,2026-04-19,2026-04-18\n1,1st Edition,-,\n1,1st Edition,5,x\n"))
 	f.Add([]byte("cardId,2026-04-19\n\"base1\"\"-1\",9007199254740991\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		ptcg := wideForm{key: "cardId", variant: "subTypeName", condition: "ungraded", refOK: refOK}
-		for _, form := range []wideForm{tcgForm(), nativeForm(), ptcg} {
-			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t})
+		ptcg := wideLayout{key: "cardId", variant: "subTypeName", condition: "ungraded", refOK: validRef}
+		for _, layout := range []wideLayout{tcgLayout(), nativeLayout(), ptcg} {
+			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", layout, &checked{t: t})
 		}
 	})
 }

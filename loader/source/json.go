@@ -12,21 +12,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fault is what is wrong with one record.
-type fault struct{ reason, ref, value string }
+// recordError is what is wrong with one record.
+type recordError struct{ reason, ref, value string }
 
-func (f *fault) Error() string { return f.reason + ": " + f.value }
+func (f *recordError) Error() string { return f.reason + ": " + f.value }
 
 // record is one element of a file's list: what was read, or why it was refused.
 type record[T any] struct {
 	line int // 1-based
 	rec  T
-	bad  *fault
+	bad  *recordError
 }
 
-// faultOf names the reason of a JSON error.
-func faultOf(err error, raw []byte) *fault {
-	var wrong *fault
+// recordErrorOf names the reason of a JSON error.
+func recordErrorOf(err error, raw []byte) *recordError {
+	var wrong *recordError
 	var semantic *json.SemanticError
 
 	// The library tells some faults by type, some by value and one by its words alone.
@@ -34,21 +34,21 @@ func faultOf(err error, raw []byte) *fault {
 	case errors.As(err, &wrong):
 		return wrong
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return &fault{reason: ReasonDuplicateKey, value: string(raw)}
+		return &recordError{reason: ReasonDuplicateKey, value: string(raw)}
 	case errors.Is(err, json.ErrUnknownName):
-		return &fault{reason: ReasonUnknownMember, value: string(raw)}
+		return &recordError{reason: ReasonUnknownMember, value: string(raw)}
 	case errors.As(err, &semantic):
-		return &fault{reason: ReasonBadJSON, value: string(semantic.JSONPointer) + " in " + string(raw)}
+		return &recordError{reason: ReasonBadJSON, value: string(semantic.JSONPointer) + " in " + string(raw)}
 	case strings.Contains(err.Error(), "invalid UTF-8"):
-		return &fault{reason: ReasonBadText, value: string(raw)}
+		return &recordError{reason: ReasonBadText, value: string(raw)}
 	default:
-		return &fault{reason: ReasonBadJSON, value: string(raw)}
+		return &recordError{reason: ReasonBadJSON, value: string(raw)}
 	}
 }
 
 // readElements reads the elements of the array that dec stands before. An element that is not a T,
 // or that check refuses, is a bad record; only broken JSON is an error.
-func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record[T], error) {
+func readElements[T any](dec *jsontext.Decoder, check func(*T) *recordError) ([]record[T], error) {
 	if k := dec.PeekKind(); k != '[' {
 		return nil, wantKind(dec, "an array")
 	}
@@ -73,12 +73,12 @@ func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record
 }
 
 // readElement reads one element. A bad one is refused by itself; its neighbours are none the worse.
-func readElement[T any](raw jsontext.Value, line int, check func(*T) *fault) record[T] {
+func readElement[T any](raw jsontext.Value, line int, check func(*T) *recordError) record[T] {
 	e := record[T]{line: line}
 	if err := json.Unmarshal(raw, &e.rec); err != nil {
-		e.bad = faultOf(err, raw)
+		e.bad = recordErrorOf(err, raw)
 	} else if raw.Kind() != '{' {
-		e.bad = &fault{reason: ReasonBadJSON, value: string(raw)}
+		e.bad = &recordError{reason: ReasonBadJSON, value: string(raw)}
 	} else {
 		e.bad = check(&e.rec)
 	}
@@ -126,7 +126,7 @@ func readEnd(dec *jsontext.Decoder) error {
 }
 
 // readArrayFile reads a file that is one array.
-func readArrayFile[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
+func readArrayFile[T any](data []byte, check func(*T) *recordError) ([]record[T], error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	list, err := readElements(dec, check)
 	if err != nil {

@@ -137,7 +137,7 @@ func (s *native) sortFiles() {
 			stem, _, _ := strings.Cut(base, ".")
 			day, ok := parseDay(stem)
 			if !ok {
-				s.refused = append(s.refused, Quarantine{At: At{File: f.name}, Reason: ReasonBadDate})
+				s.refused = append(s.refused, Quarantine{At: Location{File: f.name}, Reason: ReasonBadDate})
 				continue
 			}
 			s.prices = append(s.prices, nativeDay{name: f.name, day: day})
@@ -147,16 +147,16 @@ func (s *native) sortFiles() {
 	slices.Sort(s.history)
 	slices.SortStableFunc(s.prices, func(a, b nativeDay) int { return int(a.day) - int(b.day) })
 	// Of a day that is there twice, the first file by name counts.
-	kept := s.prices[:0]
+	prices := s.prices[:0]
 	for _, day := range s.prices {
-		if n := len(kept); n > 0 && kept[n-1].day == day.day {
-			s.refused = append(s.refused, Quarantine{At: At{File: day.name}, Reason: ReasonDuplicateDay})
+		if n := len(prices); n > 0 && prices[n-1].day == day.day {
+			s.refused = append(s.refused, Quarantine{At: Location{File: day.name}, Reason: ReasonDuplicateDay})
 			continue
 		}
-		kept = append(kept, day)
+		prices = append(prices, day)
 	}
 
-	s.prices = kept
+	s.prices = prices
 }
 
 // Feed implements Source.
@@ -202,17 +202,20 @@ func (s *native) eachUnpacked(ctx context.Context, names []string, visit func(na
 			return fmt.Errorf("cannot read %q: %w", f.name, err)
 		}
 		defer plain.Close() //nolint:errcheck // only read
-		return visit(f.name, &bounded{r: plain, n: s.opts.limits.entry})
+		return visit(f.name, &limitReader{r: plain, n: s.opts.limits.entry})
 	})
 }
 
 // Prices implements Source: history files by name, then the days.
 func (s *native) Prices(ctx context.Context, to Sink) error {
-	form := wideForm{key: "ref", variant: "variant", condition: snapshot.Ungraded.Code(), codes: true, refOK: refOK}
+	layout := wideLayout{
+		key: "ref", variant: "variant", condition: snapshot.Ungraded.Code(), codes: true,
+		refOK: validRef,
+	}
 	done := int64(0)
 	to.Progress("history", 0, int64(len(s.history)))
 	err := s.eachUnpacked(ctx, s.history, func(name string, r io.Reader) error {
-		if err := readWide(ctx, r, name, form, to); err != nil {
+		if err := readWide(ctx, r, name, layout, to); err != nil {
 			return err
 		}
 		done++

@@ -76,7 +76,7 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 	done := int64(0)
 	for _, table := range []struct {
 		name string
-		line func(to Sink, at At, line []byte) *fault
+		line func(to Sink, at Location, line []byte) *recordError
 	}{{nativeSets, readNativeSet}, {nativeCards, readNativeCard}, {nativeSealed, readNativeSealed}} {
 		if !s.tables[table.name] {
 			continue
@@ -85,7 +85,7 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 		name := path.Join(s.prefix, table.name)
 		to.Progress("catalog", done, int64(len(s.tables)))
 		err := s.in.each(ctx, func(n string) bool { return n == name }, func(_ file, r io.Reader) error {
-			return readJSONLines(ctx, &bounded{r: r, n: s.opts.limits.entry}, name, to, table.line)
+			return readJSONLines(ctx, &limitReader{r: r, n: s.opts.limits.entry}, name, to, table.line)
 		})
 		if err != nil {
 			return fmt.Errorf("cannot read the catalog: %w", err)
@@ -101,11 +101,11 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 // readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; blank
 // lines are passed over.
 func readJSONLines(
-	ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault,
+	ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at Location, line []byte) *recordError,
 ) error {
 	in := newLines(r)
 	defer in.done()
-	err := in.each(ctx, name, to, func(at At, line []byte) *fault {
+	err := in.each(ctx, name, to, func(at Location, line []byte) *recordError {
 		if len(bytes.TrimSpace(line)) == 0 {
 			return nil
 		}
@@ -120,58 +120,58 @@ func readJSONLines(
 
 // readStrict reads a line as the object v points to: members of other names, twice, or in other
 // letters are refused.
-func readStrict(line []byte, v any) *fault {
+func readStrict(line []byte, v any) *recordError {
 	if err := json.Unmarshal(line, v, json.RejectUnknownMembers(true)); err != nil {
-		return faultOf(err, line)
+		return recordErrorOf(err, line)
 	}
 	// null is no error to the decoder.
 	if jsontext.Value(line).Kind() != '{' {
-		return &fault{reason: ReasonBadJSON, value: string(line)}
+		return &recordError{reason: ReasonBadJSON, value: string(line)}
 	}
 
 	return nil
 }
 
-// checks collects the first thing that is wrong with a record.
-type checks struct{ bad *fault }
+// validator collects the first thing that is wrong with a record.
+type validator struct{ bad *recordError }
 
 // must notes that a value is wrong unless it is ok.
-func (c *checks) must(ok bool, reason, value string) {
+func (c *validator) must(ok bool, reason, value string) {
 	if !ok && c.bad == nil {
-		c.bad = &fault{reason: reason, value: value}
+		c.bad = &recordError{reason: reason, value: value}
 	}
 }
 
 // cell is must for a cell of a row, of which there are millions: it is copied when it is wrong alone.
-func (c *checks) cell(ok bool, reason string, cell []byte) {
+func (c *validator) cell(ok bool, reason string, cell []byte) {
 	if !ok {
 		c.must(false, reason, string(cell))
 	}
 }
 
 // text checks text of at most most code points; a due one must not be blank.
-func (c *checks) text(member, value string, most int, due bool) {
+func (c *validator) text(member, value string, limit int, due bool) {
 	switch {
 	case due && strings.TrimSpace(value) == "":
 		c.must(false, ReasonMissingValue, member)
 	case !utf8.ValidString(value): // control characters are left out by the loader (decision 25)
 		c.must(false, ReasonBadText, member+": "+value)
-	case utf8.RuneCountInString(value) > most:
+	case utf8.RuneCountInString(value) > limit:
 		c.must(false, ReasonTooLong, member+": "+value)
 	}
 }
 
 // name checks what every record begins with.
-func (c *checks) name(n *nativeName) {
+func (c *validator) name(n *nativeName) {
 	c.must(n.Ref != "", ReasonMissingValue, "ref")
-	c.must(refOK(n.Ref), ReasonBadRef, n.Ref)
+	c.must(validRef(n.Ref), ReasonBadRef, n.Ref)
 	c.must(n.Game != "", ReasonMissingValue, "game")
 	_, known := snapshot.GameBySlug(n.Game)
 	c.must(known, ReasonBadGame, n.Game)
 	c.text("name", n.Name, snapshot.MaxName, true)
 }
 
-func (c *checks) identifiers(list []Identifier) {
+func (c *validator) identifiers(list []Identifier) {
 	c.must(len(list) <= maxList, ReasonTooLong, "identifiers")
 	for _, id := range list {
 		if !aliasOK(id.Namespace, maxNamespace) || !aliasOK(id.Value, maxAlias) {
@@ -180,19 +180,19 @@ func (c *checks) identifiers(list []Identifier) {
 	}
 }
 
-func aliasOK(s string, most int) bool {
-	return s != "" && utf8.RuneCountInString(s) <= most && plainText(s)
+func aliasOK(s string, limit int) bool {
+	return s != "" && utf8.RuneCountInString(s) <= limit && plainText(s)
 }
 
 // time checks a time that may be absent.
-func (c *checks) time(value string) int64 {
+func (c *validator) time(value string) int64 {
 	at, ok := parseInstant(value)
 	c.must(ok || value == "", ReasonBadTime, value)
 	return at
 }
 
 // done returns the fault with the record's ref, nil for none.
-func (c *checks) done(ref string) *fault {
+func (c *validator) done(ref string) *recordError {
 	if c.bad != nil && c.bad.ref == "" {
 		c.bad.ref = ref
 	}
@@ -216,13 +216,13 @@ func instantOf(layout, text string) (int64, bool) {
 	return at.UnixMilli(), true
 }
 
-func readNativeSet(to Sink, at At, line []byte) *fault {
+func readNativeSet(to Sink, at Location, line []byte) *recordError {
 	var in nativeSet
 	if bad := readStrict(line, &in); bad != nil {
 		return bad
 	}
 
-	var c checks
+	var c validator
 	c.name(&in.nativeName)
 	c.text("series", in.Series, snapshot.MaxName, false)
 	// An absent date, a null and an empty text all say that it is not known.
@@ -259,25 +259,25 @@ func totalOf(v jsontext.Value) (int, bool) {
 }
 
 // numberOf reads a whole number from 1 to most, 0 and false for anything else.
-func numberOf(v jsontext.Value, most int) (int, bool) {
+func numberOf(v jsontext.Value, limit int) (int, bool) {
 	text, ok := wholeNumber(v)
 	n, err := strconv.Atoi(text)
-	if !ok || err != nil || n > most {
+	if !ok || err != nil || n > limit {
 		return 0, false
 	}
 	return n, true
 }
 
-func readNativeCard(to Sink, at At, line []byte) *fault {
+func readNativeCard(to Sink, at Location, line []byte) *recordError {
 	var in nativeCard
 	if bad := readStrict(line, &in); bad != nil {
 		return bad
 	}
 
 	// A set that no catalog has is the loader's business.
-	var c checks
+	var c validator
 	c.name(&in.nativeName)
-	c.must(in.Set == "" || refOK(in.Set), ReasonBadRef, "set: "+in.Set)
+	c.must(in.Set == "" || validRef(in.Set), ReasonBadRef, "set: "+in.Set)
 	c.text("number", in.Number, snapshot.MaxNumber, false)
 	c.text("rarity", in.Rarity, maxRarity, false)
 	c.text("printing", in.Printing, snapshot.MaxPrinting, false)
@@ -289,7 +289,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 
 	// Not worth the card and its prices.
 	if in.Image != "" && !imageOK(in.Image) {
-		(&fault{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at)
+		(&recordError{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at)
 		in.Image = ""
 	}
 
@@ -306,13 +306,13 @@ func imageOK(s string) bool {
 	return len(s) <= maxImage && s[0] != '.' && plainText(s) && !strings.ContainsAny(s, `/\:`)
 }
 
-func readNativeSealed(to Sink, at At, line []byte) *fault {
+func readNativeSealed(to Sink, at Location, line []byte) *recordError {
 	var in nativeSealedLine
 	if bad := readStrict(line, &in); bad != nil {
 		return bad
 	}
 
-	var c checks
+	var c validator
 	c.name(&in.nativeName)
 	c.must(slices.Contains(PackageTypes, in.PackageType), ReasonBadPackage, "package_type: "+in.PackageType)
 	c.must(slices.Contains(UnitKinds, in.UnitKind), ReasonBadPackage, "unit_kind: "+in.UnitKind)

@@ -100,7 +100,7 @@ func laneHash(cols *nativeColumns, fields [][]byte) uint64 {
 func findSuspects(ctx context.Context, r io.Reader, name string) ([]uint64, error) {
 	var cols nativeColumns
 	var all []uint64
-	err := readTable(ctx, r, name, Discard{}, cols.read, func(_ At, fields [][]byte) *fault {
+	err := readTable(ctx, r, name, Discard{}, cols.read, func(_ Location, fields [][]byte) *recordError {
 		all = append(all, laneHash(&cols, fields))
 		return nil
 	})
@@ -126,22 +126,22 @@ type priceReader struct {
 	to       Sink
 	cols     nativeColumns
 	variants variantReader
-	held     []heldRow
+	deferred []deferredRow
 	times    [2]struct { // the last value of each time column: they hardly vary
 		text string
 		ms   int64
 	}
 }
 
-// heldRow is a row whose lane may be there twice.
-type heldRow struct {
+// deferredRow is a row whose lane may be there twice.
+type deferredRow struct {
 	key   string
 	price Price
-	bad   *fault
+	bad   *recordError
 }
 
 func (p *priceReader) read(ctx context.Context, r io.Reader) error {
-	err := readTable(ctx, r, p.file, p.to, p.cols.read, func(at At, fields [][]byte) *fault {
+	err := readTable(ctx, r, p.file, p.to, p.cols.read, func(at Location, fields [][]byte) *recordError {
 		price, bad := p.row(at, fields)
 		if len(p.suspects) > 0 {
 			if _, is := slices.BinarySearch(p.suspects, laneHash(&p.cols, fields)); is {
@@ -149,7 +149,7 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 				// there twice.
 				key := string(p.get(fields, colRef)) + "\x00" + string(p.get(fields, colVariant)) + "\x00" +
 					string(p.get(fields, colCondition))
-				p.held = append(p.held, heldRow{key: key, price: price, bad: bad})
+				p.deferred = append(p.deferred, deferredRow{key: key, price: price, bad: bad})
 				return nil
 			}
 		}
@@ -163,14 +163,14 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 
 	// Equal hashes need not be equal lanes, so the keys themselves are counted.
 	counts := map[string]int{}
-	for _, h := range p.held {
+	for _, h := range p.deferred {
 		counts[h.key]++
 	}
 
-	for _, h := range p.held {
+	for _, h := range p.deferred {
 		if h.bad == nil && counts[h.key] > 1 {
 			lane := strings.TrimSpace(h.price.Variant + " " + h.price.Condition)
-			h.bad = &fault{ReasonDuplicateLane, h.price.Ref, lane}
+			h.bad = &recordError{ReasonDuplicateLane, h.price.Ref, lane}
 		}
 		if h.bad != nil {
 			h.bad.refuse(p.to, h.price.At)
@@ -185,14 +185,14 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 func (p *priceReader) get(fields [][]byte, col int) []byte { return fields[p.cols[col]] }
 
 // row reads the values of a row.
-func (p *priceReader) row(at At, fields [][]byte) (Price, *fault) {
+func (p *priceReader) row(at Location, fields [][]byte) (Price, *recordError) {
 	price := Price{At: at, Ref: string(p.get(fields, colRef)), Day: p.day, Cents: snapshot.NoCents}
-	if !refOK(price.Ref) {
-		return price, &fault{reason: ReasonBadRef, value: price.Ref}
+	if !validRef(price.Ref) {
+		return price, &recordError{reason: ReasonBadRef, value: price.Ref}
 	}
 
 	// The first thing that is wrong is the one that is told.
-	var c checks
+	var c validator
 	price.Variant = p.variants.read(&c, p.get(fields, colVariant))
 	price.Condition = readCondition(&c, price.Variant, p.get(fields, colCondition))
 	if cents := p.get(fields, colCents); len(cents) > 0 {
@@ -210,7 +210,7 @@ func (p *priceReader) row(at At, fields [][]byte) (Price, *fault) {
 }
 
 // readTimes reads when a price was fetched and when it was observed.
-func (p *priceReader) readTimes(c *checks, price *Price, collected, asOf []byte) {
+func (p *priceReader) readTimes(c *validator, price *Price, collected, asOf []byte) {
 	c.must(len(collected) > 0, ReasonMissingValue, "collected_at")
 	var ok bool
 	price.CollectedAt, ok = p.time(0, collected)
@@ -254,7 +254,7 @@ type variantReader struct {
 func newVariantReader(names bool) variantReader { return variantReader{names, map[string]string{}} }
 
 // read returns a variant's code, which is "" for sealed products.
-func (v *variantReader) read(c *checks, raw []byte) string {
+func (v *variantReader) read(c *validator, raw []byte) string {
 	code, known := v.codes[string(raw)]
 	if known {
 		return code
@@ -277,7 +277,7 @@ func (v *variantReader) read(c *checks, raw []byte) string {
 
 // readCondition returns a condition's code. Sealed products have neither variant nor condition,
 // cards have both.
-func readCondition(c *checks, variant string, raw []byte) string {
+func readCondition(c *validator, variant string, raw []byte) string {
 	// The code is the table's own text, so that no row copies it.
 	condition, ok := snapshot.ParseCondition(string(raw))
 	if len(raw) == 0 {

@@ -57,11 +57,12 @@ func TestNativeExample(t *testing.T) {
 	}
 
 	equal(t, "set", want.sets[:1], []Set{{
-		At: At{File: "sets.jsonl", Line: 1}, Ref: "meadow", Game: "pokemon", Name: "Meadow Days", Series: "Seasons",
+		At: Location{File: "sets.jsonl", Line: 1}, Ref: "meadow", Game: "pokemon", Name: "Meadow Days",
+		Series:  "Seasons",
 		Release: day(t, "2026-03-27"), Aliases: []string{"MD", "Meadow"},
 	}})
 	equal(t, "card", want.cards[1:2], []Card{{
-		At: At{File: "cards.jsonl", Line: 2}, Ref: "meadow-25", Game: "pokemon", SetRef: "meadow",
+		At: Location{File: "cards.jsonl", Line: 2}, Ref: "meadow-25", Game: "pokemon", SetRef: "meadow",
 		Name: "Thunder Hare ex", Number: "25/80", Rarity: "Double Rare", Printing: "standard",
 		Identifiers: []Identifier{{"example-partner", "700125"}, {"tcgplayer", "900125"}},
 		UpdatedAt:   ms(t, "2026-08-01T09:30:00Z"),
@@ -69,12 +70,12 @@ func TestNativeExample(t *testing.T) {
 
 	equal(t, "bare card", want.cards[7:],
 		[]Card{{
-			At: At{File: "cards.jsonl", Line: 8}, Ref: "loose-1", Game: "one-piece", Name: "Paper Crown",
+			At: Location{File: "cards.jsonl", Line: 8}, Ref: "loose-1", Game: "one-piece", Name: "Paper Crown",
 			UpdatedAt: snapshot.NoTime,
 		}})
 
 	equal(t, "sealed", want.sealed[:1], []Sealed{{
-		At: At{File: "sealed.jsonl", Line: 1}, Ref: "meadow-etb", Game: "pokemon",
+		At: Location{File: "sealed.jsonl", Line: 1}, Ref: "meadow-etb", Game: "pokemon",
 		Name: "Meadow Days Elite Trainer Box (Pokémon Center)", PackageType: "elite_trainer_box", Units: 11,
 		UnitKind: "booster_pack", Edition: "pokemon_center", Identifiers: []Identifier{{"example-partner", "700900"}},
 		UpdatedAt: ms(t, "2026-08-01T09:30:00Z"),
@@ -85,19 +86,19 @@ func TestNativeExample(t *testing.T) {
 	collected := ms(t, "2026-08-20T20:00:00Z")
 	equal(t, "prices", []Price{want.prices[0], want.prices[5], want.prices[7], want.prices[8]}, []Price{
 		{
-			At: At{file, 2}, Ref: "meadow-1", Variant: "normal", Condition: "near_mint", Day: d, Cents: 25,
+			At: Location{file, 2}, Ref: "meadow-1", Variant: "normal", Condition: "near_mint", Day: d, Cents: 25,
 			SourceAsOf: ms(t, "2026-08-20T14:00:00Z"), CollectedAt: collected, Licensed: true,
 		},
 		{
-			At: At{file, 7}, Ref: "promo-7", Variant: "normal", Condition: "ungraded", Day: d, Cents: 310,
+			At: Location{file, 7}, Ref: "promo-7", Variant: "normal", Condition: "ungraded", Day: d, Cents: 310,
 			SourceAsOf: snapshot.NoTime, CollectedAt: collected, Licensed: true,
 		},
 		{
-			At: At{file, 9}, Ref: "tides-001-p1", Variant: "foil", Condition: "near_mint", Day: d, Cents: 9100,
+			At: Location{file, 9}, Ref: "tides-001-p1", Variant: "foil", Condition: "near_mint", Day: d, Cents: 9100,
 			SourceAsOf: ms(t, "2026-08-20T14:00:00Z"), CollectedAt: collected, Licensed: false,
 		},
 		{
-			At: At{file, 10}, Ref: "meadow-etb", Day: d, Cents: 7999, SourceAsOf: ms(t, "2026-08-20T14:00:00Z"),
+			At: Location{file, 10}, Ref: "meadow-etb", Day: d, Cents: 7999, SourceAsOf: ms(t, "2026-08-20T14:00:00Z"),
 			CollectedAt: collected, Licensed: true,
 		},
 	})
@@ -233,7 +234,7 @@ func TestNativeCatalogLines(t *testing.T) {
 			return
 		}
 
-		if q := rec.refused[0]; q.Reason != reason || q.Ref != ref || q.At != (At{file, 3}) || q.Value == "" {
+		if q := rec.refused[0]; q.Reason != reason || q.Ref != ref || q.At != (Location{file, 3}) || q.Value == "" {
 			t.Errorf("%s: %+v, want %s", clip(line), q, reason)
 		}
 	}
@@ -314,7 +315,7 @@ func TestNativeCatalogLines(t *testing.T) {
 		}
 
 		if q := rec.refused; len(q) != 1 || q[0].Reason != ReasonBadImage || q[0].Ref != "a" ||
-			q[0].At != (At{"cards.jsonl", 1}) || q[0].Value == "" {
+			q[0].At != (Location{"cards.jsonl", 1}) || q[0].Value == "" {
 			t.Errorf("image %s: refused %v", clip(image), rec.lines())
 		}
 	}
@@ -373,7 +374,7 @@ func TestNativePriceRows(t *testing.T) {
 			return
 		}
 
-		if q := rec.refused[0]; q.Reason != reason || q.Ref != ref || q.At != (At{"prices/2026-08-22.csv", 2}) {
+		if q := rec.refused[0]; q.Reason != reason || q.Ref != ref || q.At != (Location{"prices/2026-08-22.csv", 2}) {
 			t.Errorf("%s: %+v", clip(row), q)
 		}
 	}
@@ -409,7 +410,7 @@ func TestNativePriceRows(t *testing.T) {
 		"9007199254740991,\"a,b\",damaged,foil,2026-08-22T20:00:00.5Z,2026-08-22T20:00:00Z", Options{})
 	rec.wantReasons(t, map[string]int{})
 	equal(t, "row", rec.prices, []Price{{
-		At: At{"prices/2026-08-22.csv", 2}, Ref: "a,b", Variant: "foil", Condition: "damaged",
+		At: Location{"prices/2026-08-22.csv", 2}, Ref: "a,b", Variant: "foil", Condition: "damaged",
 		Day: day(t, "2026-08-22"), Cents: snapshot.MaxCents,
 		SourceAsOf: ms(t, "2026-08-22T20:00:00Z"), CollectedAt: ms(t, "2026-08-22T20:00:00Z") + 500,
 	}})

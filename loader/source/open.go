@@ -131,30 +131,30 @@ func historyIn(in folder) (names []string) {
 }
 
 // readHistory reads the wide history files right in a directory.
-func readHistory(ctx context.Context, in folder, form wideForm, o Options, to Sink) error {
+func readHistory(ctx context.Context, in folder, layout wideLayout, o Options, to Sink) error {
 	return eachInOrder(ctx, in, historyIn(in), func(f file, r io.Reader) error {
 		// Progress is told in bytes of the file on disk, whose size is known.
-		told := &telling{r: r, phase: "history " + f.name, size: f.size, to: to}
-		plain, err := unpacked(f.name, told)
+		progress := &progressReader{r: r, phase: "history " + f.name, size: f.size, to: to}
+		plain, err := unpacked(f.name, progress)
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", f.name, err)
 		}
 		defer plain.Close() //nolint:errcheck // only read
 
-		err = readWide(ctx, &bounded{r: plain, n: o.limits.total}, f.name, form, to)
+		err = readWide(ctx, &limitReader{r: plain, n: o.limits.total}, f.name, layout, to)
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return fmt.Errorf("the file is truncated: %w", err)
 		case err == nil:
-			to.Progress(told.phase, f.size, f.size)
+			to.Progress(progress.phase, f.size, f.size)
 		}
 
 		return err
 	})
 }
 
-// telling tells how much was read.
-type telling struct {
+// progressReader tells how much was read.
+type progressReader struct {
 	r     io.Reader
 	phase string
 	done  int64
@@ -162,7 +162,7 @@ type telling struct {
 	to    Sink
 }
 
-func (t *telling) Read(p []byte) (int, error) {
+func (t *progressReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	t.done += int64(n)
 	t.to.Progress(t.phase, t.done, t.size)

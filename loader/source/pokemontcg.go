@@ -95,7 +95,7 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 	var listed []setFile
 	dir := path.Join(s.prefix, "cards/en")
 	parse := func(data []byte) ([]record[ptcgSet], error) { return readArrayFile(data, checkPTCGSet) }
-	use := func(set *ptcgSet, at At) *fault {
+	use := func(set *ptcgSet, at Location) *recordError {
 		listed = append(listed, setFile{name: dir + "/" + set.ID + ".json", set: set.ID})
 		updated[set.ID] = parsePTCGTime(set.UpdatedAt)
 		// A total that cannot be is not known.
@@ -113,7 +113,7 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 
 	// Cards say nothing of their set: their file does.
 	cards := jsonFiles(s.in, dir, checkPTCGCard)
-	cards.use = func(card *ptcgCard, at At, set string) *fault {
+	cards.use = func(card *ptcgCard, at Location, set string) *recordError {
 		to.Card(Card{
 			At: at, Ref: card.ID, Game: pokemon, SetRef: set, Name: card.Name, Number: card.Number,
 			Rarity:    spaced(card.Rarity),
@@ -124,22 +124,22 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 	return cards.records(ctx, to, listed)
 }
 
-func checkPTCGSet(set *ptcgSet) *fault {
+func checkPTCGSet(set *ptcgSet) *recordError {
 	if strings.Contains(set.ID, "/") { // it names a file
-		return &fault{reason: ReasonBadRef, value: set.ID}
+		return &recordError{reason: ReasonBadRef, value: set.ID}
 	}
 	return checkNamed(set.ID, set.Name)
 }
 
-func checkPTCGCard(card *ptcgCard) *fault { return checkNamed(card.ID, card.Name) }
+func checkPTCGCard(card *ptcgCard) *recordError { return checkNamed(card.ID, card.Name) }
 
 // checkNamed wants what every record of these catalogs must have: an id and a name.
-func checkNamed(id, name string) *fault {
+func checkNamed(id, name string) *recordError {
 	switch {
-	case !refOK(id):
-		return &fault{reason: ReasonBadRef, value: id}
+	case !validRef(id):
+		return &recordError{reason: ReasonBadRef, value: id}
 	case strings.TrimSpace(name) == "":
-		return &fault{reason: ReasonMissingValue, ref: id, value: "name"}
+		return &recordError{reason: ReasonMissingValue, ref: id, value: "name"}
 	}
 
 	return nil
@@ -160,6 +160,6 @@ func parsePTCGTime(text string) int64 {
 
 // Prices implements Source: wide history files only.
 func (s *pokemonTCG) Prices(ctx context.Context, to Sink) error {
-	form := wideForm{key: "cardId", variant: "subTypeName", condition: s.opts.DefaultCondition, refOK: refOK}
-	return readHistory(ctx, s.in, form, s.opts, to)
+	layout := wideLayout{key: "cardId", variant: "subTypeName", condition: s.opts.DefaultCondition, refOK: validRef}
+	return readHistory(ctx, s.in, layout, s.opts, to)
 }

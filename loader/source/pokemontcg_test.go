@@ -38,26 +38,29 @@ func TestPokemonTCG(t *testing.T) {
 		rec.wantReasons(t, map[string]int{})
 		equal(t, "sets", rec.sets, []Set{
 			{
-				At: At{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden", Series: "Seasons",
-				Code: "GD", Total: 2, Release: day(t, "1999-01-09"), Aliases: []string{"gd1"},
+				At: Location{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden",
+				Series: "Seasons",
+				Code:   "GD", Total: 2, Release: day(t, "1999-01-09"), Aliases: []string{"gd1"},
 			},
 			{
-				At: At{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos", Series: "Seasons",
-				Total: 1, Release: snapshot.NoDay, Aliases: []string{"gdp"},
+				At: Location{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos",
+				Series: "Seasons",
+				Total:  1, Release: snapshot.NoDay, Aliases: []string{"gdp"},
 			},
 		})
 
 		equal(t, "cards", rec.cards, []Card{
 			{
-				At: At{File: prefix + "cards/en/gd1.json", Line: 1}, Ref: "gd1-1", Game: "pokemon", SetRef: "gd1",
+				At: Location{File: prefix + "cards/en/gd1.json", Line: 1}, Ref: "gd1-1", Game: "pokemon", SetRef: "gd1",
 				Name: "Fox δ", Number: "1", Rarity: "Rare Holo", Identifiers: id("gd1-1"), UpdatedAt: updated,
 			},
 			{
-				At: At{File: prefix + "cards/en/gd1.json", Line: 2}, Ref: "gd1-SV2", Game: "pokemon", SetRef: "gd1",
-				Name: "Hare", Number: "SV2", Identifiers: id("gd1-SV2"), UpdatedAt: updated,
+				At: Location{File: prefix + "cards/en/gd1.json", Line: 2}, Ref: "gd1-SV2", Game: "pokemon",
+				SetRef: "gd1",
+				Name:   "Hare", Number: "SV2", Identifiers: id("gd1-SV2"), UpdatedAt: updated,
 			},
 			{
-				At: At{File: prefix + "cards/en/gdp.json", Line: 1}, Ref: "gdp-1", Game: "pokemon", SetRef: "gdp",
+				At: Location{File: prefix + "cards/en/gdp.json", Line: 1}, Ref: "gdp-1", Game: "pokemon", SetRef: "gdp",
 				Name: "Erika's Owl", Number: "1", Rarity: "Double Rare", Identifiers: id("gdp-1"),
 				UpdatedAt: snapshot.NoTime,
 			},

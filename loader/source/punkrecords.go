@@ -72,7 +72,7 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 	var listed []setFile
 	packs := map[string]bool{}
 	dir := path.Join(s.prefix, "data")
-	use := func(pack *punkPack, at At) *fault {
+	use := func(pack *punkPack, at Location) *recordError {
 		listed = append(listed, setFile{name: dir + "/" + pack.ID + ".json", set: pack.ID})
 		packs[pack.ID] = true
 		to.Set(pack.set(at))
@@ -85,10 +85,10 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 
 	// Cards name their pack themselves, and may name another than their file does.
 	cards := jsonFiles(s.in, dir, checkPunkCard)
-	cards.use = func(card *punkCard, at At, _ string) *fault {
+	cards.use = func(card *punkCard, at Location, _ string) *recordError {
 		// A card of a pack that is not listed would lose its set.
 		if !packs[card.PackID] {
-			return &fault{reason: ReasonBadRef, ref: card.ID, value: "pack_id " + card.PackID}
+			return &recordError{reason: ReasonBadRef, ref: card.ID, value: "pack_id " + card.PackID}
 		}
 
 		to.Card(Card{
@@ -112,7 +112,9 @@ func readPacks(data []byte) ([]record[punkPack], error) {
 			return err
 		}
 
-		list = append(list, readElement(raw, len(list)+1, func(pack *punkPack) *fault { return checkPack(id, pack) }))
+		list = append(list, readElement(raw, len(list)+1, func(pack *punkPack) *recordError {
+			return checkPack(id, pack)
+		}))
 		return nil
 	})
 	if err != nil {
@@ -122,17 +124,17 @@ func readPacks(data []byte) ([]record[punkPack], error) {
 	return list, readEnd(dec)
 }
 
-func checkPack(id string, pack *punkPack) *fault {
-	if !refOK(id) || strings.Contains(id, "/") || pack.ID != id {
-		return &fault{reason: ReasonBadRef, ref: id, value: pack.ID}
+func checkPack(id string, pack *punkPack) *recordError {
+	if !validRef(id) || strings.Contains(id, "/") || pack.ID != id {
+		return &recordError{reason: ReasonBadRef, ref: id, value: pack.ID}
 	}
 	if pack.name() == "" {
-		return &fault{reason: ReasonMissingValue, ref: id, value: "title_parts.title"}
+		return &recordError{reason: ReasonMissingValue, ref: id, value: "title_parts.title"}
 	}
 	return nil
 }
 
-func checkPunkCard(card *punkCard) *fault { return checkNamed(card.ID, card.Name) }
+func checkPunkCard(card *punkCard) *recordError { return checkNamed(card.ID, card.Name) }
 
 // name is the title without prefix and label. A pack with a label and no prefix has a title that
 // was not told apart ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
@@ -153,7 +155,7 @@ func deref(s *string) string {
 
 // set turns a pack into a set. Its label is the code; other sources write "OP-01" as "OP01", and
 // "OP14-EB04" as "OP14", so these are aliases, and so is the whole title.
-func (p *punkPack) set(at At) Set {
+func (p *punkPack) set(at Location) Set {
 	set := Set{
 		At: at, Ref: p.ID, Game: onePiece, Name: p.name(), Series: deref(p.Parts.Prefix), Code: deref(p.Parts.Label),
 		Release: snapshot.NoDay,

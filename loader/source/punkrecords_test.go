@@ -41,7 +41,7 @@ func TestPunkRecords(t *testing.T) {
 
 		rec.wantReasons(t, map[string]int{})
 		set := func(line int, s Set) Set {
-			s.At = At{File: prefix + "packs.json", Line: line}
+			s.At = Location{File: prefix + "packs.json", Line: line}
 			s.Game = "one-piece"
 			s.Release = snapshot.NoDay
 			return s
@@ -58,7 +58,7 @@ func TestPunkRecords(t *testing.T) {
 
 		card := func(file string, line int, set, id, name, rarity, printing string) Card {
 			return Card{
-				At: At{File: prefix + "data/" + file, Line: line}, Ref: id, Game: "one-piece", SetRef: set,
+				At: Location{File: prefix + "data/" + file, Line: line}, Ref: id, Game: "one-piece", SetRef: set,
 				Name: name, Number: id, Rarity: rarity,
 				Printing: printing, Identifiers: []Identifier{{Namespace: "punk-records", Value: id}},
 				UpdatedAt: snapshot.NoTime,

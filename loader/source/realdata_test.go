@@ -243,7 +243,8 @@ func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if s, ok := src.(*tcgCSV); !ok || len(s.trees) != 3 || len(s.twice) != 1 || s.trees[2].day != day(t, "2026-04-20") {
+	if s, ok := src.(*tcgCSV); !ok || len(s.trees) != 3 || len(s.duplicateTrees) != 1 ||
+		s.trees[2].day != day(t, "2026-04-20") {
 		t.Errorf("%+v", src)
 	}
 

@@ -15,7 +15,7 @@ type setFiles[T any] struct {
 	there map[string]bool // the names of those that are in the folder
 	none  string          // what none of them being usable is called
 	read  func(io.Reader) ([]record[T], error)
-	use   func(rec *T, at At, set string) *fault
+	use   func(rec *T, at Location, set string) *recordError
 	// lost is told the sets whose files are missing, empty or of no use; nil for nobody.
 	lost func(set string)
 }
@@ -24,7 +24,7 @@ type setFiles[T any] struct {
 type setFile struct{ name, set, title string }
 
 // jsonFiles finds the files DIR/SET.json of a folder, each a JSON array.
-func jsonFiles[T any](in folder, dir string, check func(*T) *fault) setFiles[T] {
+func jsonFiles[T any](in folder, dir string, check func(*T) *recordError) setFiles[T] {
 	files := setFiles[T]{in: in, there: map[string]bool{}, none: "none of its card files is usable"}
 	for _, f := range in.files() {
 		rest, ok := strings.CutPrefix(f.name, dir+"/")
@@ -82,7 +82,7 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 			refuseFile(to, name, ReasonEmptyFile, "")
 		}
 
-		emit(to, name, list, func(rec *T, at At) *fault { return s.use(rec, at, set) })
+		emit(to, name, list, func(rec *T, at Location) *recordError { return s.use(rec, at, set) })
 		return nil
 	})
 	if err != nil {
@@ -108,10 +108,10 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 
 // emit hands every record that is not refused to use, which may refuse it too, and counts those
 // that are left.
-func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at At) *fault) (usable int) {
+func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at Location) *recordError) (usable int) {
 	for i := range list {
 		e := &list[i]
-		at := At{File: name, Line: e.line}
+		at := Location{File: name, Line: e.line}
 		bad := e.bad
 		if bad == nil {
 			bad = use(&e.rec, at)
@@ -132,7 +132,7 @@ func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at At)
 // is usable to use. thing is what the source calls a set.
 func readListing[T any](
 	ctx context.Context, in folder, name, thing string, to Sink,
-	parse func(data []byte) ([]record[T], error), use func(rec *T, at At) *fault,
+	parse func(data []byte) ([]record[T], error), use func(rec *T, at Location) *recordError,
 ) error {
 	data, err := readNamed(ctx, in, name)
 	if err != nil {

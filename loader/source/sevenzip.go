@@ -23,8 +23,8 @@ import (
 const (
 	// unpackMemory bounds the memory of that process, on Linux. A dictionary of 256 MB fits twice.
 	unpackMemory = 1 << 30
-	// unpackPatience is how long that process may take until the next bytes come out of it.
-	unpackPatience = time.Minute
+	// unpackTimeout is how long that process may take until the next bytes come out of it.
+	unpackTimeout = time.Minute
 	// cannotUnpack begins what that process says about an archive.
 	cannotUnpack = "cannot unpack the archive: "
 )
@@ -162,7 +162,7 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	if u.err != nil {
 		return 0, u.err
 	}
-	if err := u.out.SetReadDeadline(time.Now().Add(unpackPatience)); err != nil {
+	if err := u.out.SetReadDeadline(time.Now().Add(unpackTimeout)); err != nil {
 		return 0, err
 	}
 
@@ -185,7 +185,7 @@ func (u *unpacking) outcome(err error, late bool) error {
 	said := u.said.String()
 	switch {
 	case late:
-		return &unpackError{fmt.Sprintf("nothing came out of the archive for %v", unpackPatience)}
+		return &unpackError{fmt.Sprintf("nothing came out of the archive for %v", unpackTimeout)}
 	case err == nil:
 		return io.EOF
 	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"):

@@ -82,8 +82,8 @@ func (Discard) Quarantine(Quarantine) {}
 // Progress passes over progress.
 func (Discard) Progress(string, int64, int64) {}
 
-// At is where in the input a record stands, for the quarantine report.
-type At struct {
+// Location is where in the input a record stands, for the quarantine report.
+type Location struct {
 	File string // relative to the input
 	Line int    // 1-based line of a text file, 1-based element of a JSON array, 0 when neither applies
 }
@@ -97,7 +97,7 @@ type Identifier struct {
 // Set is a set as its source tells it. Text is as in the source; the loader cleans it (decision
 // 25).
 type Set struct {
-	At      At
+	At      Location
 	Ref     string // the source's own key, never a name
 	Game    string // slug, as in the table of games
 	Name    string
@@ -110,7 +110,7 @@ type Set struct {
 
 // Card is a card as its source tells it.
 type Card struct {
-	At          At
+	At          Location
 	Ref         string
 	Game        string
 	SetRef      string // "" for none
@@ -126,7 +126,7 @@ type Card struct {
 // Sealed is a sealed product. PackageType is "" when the source does not say that it is one of the
 // verified types; rules and the operator's mapping may supply it (decision 27).
 type Sealed struct {
-	At          At
+	At          Location
 	Ref         string
 	Game        string
 	SetRef      string // of the group that the feed has it in, "" for none
@@ -145,7 +145,7 @@ type Sealed struct {
 // cards: there the variant and condition of a sealed product's row are as a card's would be, and
 // mean nothing. The same holds for Series.
 type Price struct {
-	At          At
+	At          Location
 	Ref         string // an item's Ref; a TCGCSV row whose category is not known carries the product id alone
 	Variant     string // code such as reverse_holofoil; "" for sealed products
 	Condition   string // code; "" for sealed products
@@ -159,7 +159,7 @@ type Price struct {
 // Series is one row of a wide history file: the points of one lane. Missing days have no point; a
 // day whose cell is "-" has a row without a price and is in Blank.
 type Series struct {
-	At        At
+	At        Location
 	Ref       string
 	Variant   string
 	Condition string
@@ -182,8 +182,8 @@ type Missing struct {
 	Empty bool
 }
 
-// Dated is a Source that knows before it is read which day its newest prices are of.
-type Dated interface {
+// NewestDayer is a Source that knows before it is read which day its newest prices are of.
+type NewestDayer interface {
 	// Newest is the newest day, NoDay for none. The instant is that of its files where nothing but
 	// the times of the files tells the day, else zero.
 	Newest() (day snapshot.Day, fileTime time.Time)
@@ -192,7 +192,7 @@ type Dated interface {
 // Quarantine is a record that was refused, or a part of one (an image) without which the record
 // stays, with a reason from the list in reasons.go.
 type Quarantine struct {
-	At     At
+	At     Location
 	Reason string
 	Ref    string
 	Value  string // the offending value as the source has it, cut to a readable length

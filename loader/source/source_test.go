@@ -279,8 +279,8 @@ var reasons = sync.OnceValue(func() map[string]string {
 			continue
 		}
 		reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-		_, meaning, told := strings.Cut(spec.Doc.Text(), spec.Names[0].Name+" means: ")
-		if err != nil || !told || all[reason] != "" {
+		_, meaning, explained := strings.Cut(spec.Doc.Text(), spec.Names[0].Name+" means: ")
+		if err != nil || !explained || all[reason] != "" {
 			panic("reason " + reason + " is there twice, has no meaning or is no text")
 		}
 		all[reason] = meaning

@@ -22,11 +22,11 @@ import (
 // The identity of a product is (category, productId) and of a set (category, groupId) (decision
 // 25), written "3/42346". Wide files know no category, their refs are the product id alone.
 type tcgCSV struct {
-	opts    Options
-	in      folder
-	trees   []*tcgTree // ascending by day
-	twice   []*tcgTree // trees of days that trees has already
-	catalog *tcgTree   // the newest tree with a catalog, nil for none
+	opts           Options
+	in             folder
+	trees          []*tcgTree // ascending by day
+	duplicateTrees []*tcgTree // trees of days that trees has already
+	catalog        *tcgTree   // the newest tree with a catalog, nil for none
 
 	groups  map[string]*tcgGroup // of the catalog tree by "category/groupId", nil before they were read
 	listed  []*tcgGroup          // the same in the order of the files
@@ -44,11 +44,11 @@ type tcgTree struct {
 	newest    time.Time // of the files' times
 	collected int64
 	guessed   bool                 // collected is the files' time
-	leaves    map[string][]tcgLeaf // by kind: groups, products or prices
+	leaves    map[string][]tcgFile // by kind: groups, products or prices
 }
 
-// tcgLeaf is one file of a tree.
-type tcgLeaf struct {
+// tcgFile is one file of a tree.
+type tcgFile struct {
 	name     string // within the folder
 	category string
 	group    string // "" for groups
@@ -88,13 +88,13 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 			"archives of these, or wide history as .csv.zst")
 	}
 
-	csv.arrange()
+	csv.sortTrees()
 	return csv, nil
 }
 
-// arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
+// sortTrees puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
 // the newest.
-func (s *tcgCSV) arrange() {
+func (s *tcgCSV) sortTrees() {
 	// Of one day the live tree comes first, because it is the one that is kept.
 	place := func(t *tcgTree) int {
 		if t.has("groups") {
@@ -108,32 +108,32 @@ func (s *tcgCSV) arrange() {
 
 	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive
 	// day.
-	kept := s.trees[:0]
+	trees := s.trees[:0]
 	for _, t := range s.trees {
-		if n := len(kept); n > 0 && kept[n-1].day == t.day {
-			s.twice = append(s.twice, t)
+		if n := len(trees); n > 0 && trees[n-1].day == t.day {
+			s.duplicateTrees = append(s.duplicateTrees, t)
 			continue
 		}
-		kept = append(kept, t)
+		trees = append(trees, t)
 		if t.has("groups") || t.has("products") {
 			s.catalog = t
 		}
 	}
 
-	s.trees = kept
+	s.trees = trees
 }
 
-// placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or
+// parseTCGPath reads a path as one of TCGCSV's: [prefix/]{category}/groups or
 // [prefix/]{category}/{groupId}/{products,prices}.
-func placeTCG(name string) (prefix, kind string, leaf tcgLeaf, ok bool) {
+func parseTCGPath(name string) (prefix, kind string, leaf tcgFile, ok bool) {
 	parts := strings.Split(name, "/")
 	n := len(parts)
 	switch kind = parts[n-1]; {
 	case kind == "groups" && n >= 2:
-		leaf = tcgLeaf{name: name, category: parts[n-2]}
+		leaf = tcgFile{name: name, category: parts[n-2]}
 		parts = parts[:n-2]
 	case (kind == "products" || kind == "prices") && n >= 3:
-		leaf = tcgLeaf{name: name, category: parts[n-3], group: parts[n-2]}
+		leaf = tcgFile{name: name, category: parts[n-3], group: parts[n-2]}
 		parts = parts[:n-3]
 	default:
 		return "", "", leaf, false
@@ -165,14 +165,14 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 	trees := map[string]*tcgTree{}
 	first := len(s.trees)
 	for _, f := range in.files() {
-		prefix, kind, leaf, ok := placeTCG(f.name)
+		prefix, kind, leaf, ok := parseTCGPath(f.name)
 		if !ok {
 			continue
 		}
 
 		t := trees[prefix]
 		if t == nil {
-			t = &tcgTree{in: in, label: label, prefix: prefix, leaves: map[string][]tcgLeaf{}}
+			t = &tcgTree{in: in, label: label, prefix: prefix, leaves: map[string][]tcgFile{}}
 			trees[prefix] = t
 			s.trees = append(s.trees, t)
 		}
@@ -288,7 +288,7 @@ func (s *tcgCSV) Feed() Feed {
 	}
 }
 
-// Newest implements Dated.
+// Newest implements NewestDayer.
 func (s *tcgCSV) Newest() (snapshot.Day, time.Time) {
 	if len(s.trees) == 0 {
 		return snapshot.NoDay, time.Time{}
@@ -319,9 +319,9 @@ func (s *tcgCSV) asOf(t *tcgTree) int64 {
 	return at
 }
 
-// form is TCGCSV's wide history.
-func (s *tcgCSV) form() wideForm {
-	return wideForm{
+// layout is TCGCSV's wide history.
+func (s *tcgCSV) layout() wideLayout {
+	return wideLayout{
 		key: "productId", variant: "subTypeName", condition: s.opts.DefaultCondition,
 		refOK: func(ref string) bool {
 			_, ok := wholeNumber([]byte(ref))

@@ -57,7 +57,7 @@ var errFailedReply = errors.New("the reply says that it failed (success is not t
 
 // readReply reads a file of TCGCSV's: an object whose results are the records. Members it does not
 // know are passed over, because the feed adds some now and then.
-func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
+func readReply[T any](data []byte, check func(*T) *recordError) ([]record[T], error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	var list []record[T]
 	results := false
@@ -98,18 +98,18 @@ func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 
 // refuseFile sends a whole file to quarantine.
 func refuseFile(to Sink, name, reason, value string) {
-	(&fault{reason: reason, value: value}).refuse(to, At{File: name})
+	(&recordError{reason: reason, value: value}).refuse(to, Location{File: name})
 }
 
 // refuse sends a record to quarantine.
-func (f *fault) refuse(to Sink, at At) {
+func (f *recordError) refuse(to Sink, at Location) {
 	to.Quarantine(Quarantine{At: at, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
 }
 
 // refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that
 // cannot be read.
 func refuseOrFail(to Sink, name string, err error) error {
-	if _, failed := errors.AsType[unreadable](err); failed {
+	if _, failed := errors.AsType[readError](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
 	reason := ReasonBrokenFile
@@ -123,24 +123,24 @@ func refuseOrFail(to Sink, name string, err error) error {
 	return nil
 }
 
-func checkGroup(g *tcgGroup) (bad *fault) {
+func checkGroup(g *tcgGroup) (bad *recordError) {
 	g.id, bad = checkTCGID(g.GroupID, g.Name)
 	return bad
 }
 
-func checkProduct(p *tcgProduct) (bad *fault) {
+func checkProduct(p *tcgProduct) (bad *recordError) {
 	p.id, bad = checkTCGID(p.ProductID, p.Name)
 	return bad
 }
 
 // checkTCGID wants what groups and products must have: an id and a name.
-func checkTCGID(v jsontext.Value, name string) (id string, bad *fault) {
+func checkTCGID(v jsontext.Value, name string) (id string, bad *recordError) {
 	id, ok := wholeNumber(v)
 	switch {
 	case !ok:
-		return "", &fault{reason: ReasonBadRef, value: string(v)}
+		return "", &recordError{reason: ReasonBadRef, value: string(v)}
 	case strings.TrimSpace(name) == "":
-		return "", &fault{reason: ReasonMissingValue, ref: id, value: "name"}
+		return "", &recordError{reason: ReasonMissingValue, ref: id, value: "name"}
 	}
 
 	return id, nil
@@ -156,7 +156,7 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 
 	groups := map[string]*tcgGroup{}
 	var listed []*tcgGroup
-	wanted := map[string]tcgLeaf{}
+	wanted := map[string]tcgFile{}
 	complete := map[string]bool{} // by category: its groups file is there
 	for kind, leaves := range t.leaves {
 		for _, l := range leaves {
@@ -181,7 +181,7 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 			return fmt.Errorf("cannot read %q: %w", t.at(f.name), err)
 		}
 
-		usable := emit(to, t.at(f.name), list, func(g *tcgGroup, at At) *fault {
+		usable := emit(to, t.at(f.name), list, func(g *tcgGroup, at Location) *recordError {
 			g.category = wanted[f.name].category
 			listed = append(listed, g)
 			to.Set(s.setOf(t, g, at))
@@ -225,7 +225,7 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		in: t.in, label: t.label, there: map[string]bool{},
 		none: fmt.Sprintf("none of its %d groups has a usable products file", len(s.listed)),
 		read: func(r io.Reader) ([]record[tcgProduct], error) { return readReplyFile(r, checkProduct) },
-		use: func(p *tcgProduct, at At, set string) *fault {
+		use: func(p *tcgProduct, at Location, set string) *recordError {
 			s.product(to, s.groups[set], p, at)
 			return nil
 		},
@@ -250,7 +250,7 @@ func (t *tcgTree) pathOf(g *tcgGroup, kind string) string {
 }
 
 // readReplyFile reads a file that holds one of TCGCSV's replies.
-func readReplyFile[T any](r io.Reader, check func(*T) *fault) ([]record[T], error) {
+func readReplyFile[T any](r io.Reader, check func(*T) *recordError) ([]record[T], error) {
 	data, err := readWhole(r)
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func readReplyFile[T any](r io.Reader, check func(*T) *fault) ([]record[T], erro
 }
 
 // setOf turns a group into a set.
-func (s *tcgCSV) setOf(t *tcgTree, g *tcgGroup, at At) Set {
+func (s *tcgCSV) setOf(t *tcgTree, g *tcgGroup, at Location) Set {
 	set := Set{
 		At: at, Ref: g.ref(), Game: gameOfCategory(g.category), Name: g.Name,
 		Code: strings.TrimSpace(scalar(g.Abbreviation)), Release: releaseOf(scalar(g.PublishedOn), t.collected),
@@ -295,7 +295,7 @@ func releaseOf(text string, collected int64) snapshot.Day {
 }
 
 // product emits one product as what it is (decision 27).
-func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at At) {
+func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at Location) {
 	ref := g.category + "/" + p.id
 	number := p.attribute("Number")
 	rarity := p.attribute("Rarity")

@@ -112,10 +112,10 @@ var packageRules = []struct{ end, kind, unit string }{
 	{"elite trainer box plus", EliteTrainerBox, BoosterPack},
 }
 
-// packageDoubts are words that make a name mean something else in spite of its end: several
+// ambiguousWords are words that make a name mean something else in spite of its end: several
 // products in one, a part of one, or a thing with the same name (the bundles of miniature Halloween
 // packs).
-var packageDoubts = []string{
+var ambiguousWords = []string{
 	"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk",
 	"trick or trade", "code card", "deck",
 }
@@ -125,7 +125,7 @@ var packageDoubts = []string{
 func packageOf(name string) (kind, unit string) {
 	words := plainWords(outsideBrackets(name))
 	all := plainWords(name)
-	if slices.ContainsFunc(packageDoubts, func(doubt string) bool { return strings.Contains(all, " "+doubt+" ") }) {
+	if slices.ContainsFunc(ambiguousWords, func(word string) bool { return strings.Contains(all, " "+word+" ") }) {
 		return "", ""
 	}
 	for _, rule := range packageRules {

@@ -24,16 +24,16 @@ type tcgPrice struct {
 	cents       int64
 }
 
-func checkPrice(price *tcgPrice) *fault {
+func checkPrice(price *tcgPrice) *recordError {
 	id, ok := wholeNumber(price.ProductID)
 	if !ok {
-		return &fault{reason: ReasonBadRef, value: string(price.ProductID)}
+		return &recordError{reason: ReasonBadRef, value: string(price.ProductID)}
 	}
 
 	price.id = id
 	price.variant = variantCode(scalar(price.SubTypeName))
 	if price.SubTypeName.Kind() != '"' || !IsCode(price.variant) {
-		return &fault{ReasonBadVariant, id, string(price.SubTypeName)}
+		return &recordError{ReasonBadVariant, id, string(price.SubTypeName)}
 	}
 
 	switch price.MarketPrice.Kind() {
@@ -41,14 +41,14 @@ func checkPrice(price *tcgPrice) *fault {
 		price.cents = snapshot.NoCents
 		return nil
 	case 0:
-		return &fault{ReasonMissingValue, id, "marketPrice"}
+		return &recordError{ReasonMissingValue, id, "marketPrice"}
 	default:
 	}
 
 	// Text that is no number, such as a price in quotes, is no price either.
 	price.cents, ok = centsOf(string(price.MarketPrice))
 	if !ok {
-		return &fault{ReasonBadPrice, id, string(price.MarketPrice)}
+		return &recordError{ReasonBadPrice, id, string(price.MarketPrice)}
 	}
 
 	return nil
@@ -89,11 +89,11 @@ func centsOf(text string) (int64, bool) {
 
 // Prices implements Source: wide history first, then the trees by day.
 func (s *tcgCSV) Prices(ctx context.Context, to Sink) error {
-	if err := readHistory(ctx, s.in, s.form(), s.opts, to); err != nil {
+	if err := readHistory(ctx, s.in, s.layout(), s.opts, to); err != nil {
 		return err
 	}
 
-	for _, t := range s.twice {
+	for _, t := range s.duplicateTrees {
 		refuseFile(to, t.at(t.prefix), ReasonDuplicateDay, t.day.String())
 	}
 
@@ -138,7 +138,7 @@ type priceFiles struct {
 func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 	type place struct {
 		tree *tcgTree
-		leaf tcgLeaf
+		leaf tcgFile
 	}
 
 	var names []string
@@ -169,7 +169,7 @@ func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 
 // prices emits the rows of one file. A lane that the file has twice has no price that could be
 // trusted.
-func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgLeaf, list []record[tcgPrice]) {
+func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgFile, list []record[tcgPrice]) {
 	name := t.at(l.name)
 	if len(list) == 0 {
 		refuseFile(to, name, ReasonEmptyFile, "")
@@ -189,10 +189,10 @@ func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgLeaf, list []record[tcgPrice])
 
 	// All rows of a file were observed and collected at once.
 	asOf := s.asOf(t)
-	emit(to, name, list, func(row *tcgPrice, at At) *fault {
+	emit(to, name, list, func(row *tcgPrice, at Location) *recordError {
 		ref := l.category + "/" + row.id
 		if lanes[lane{row.id, row.variant}] > 1 {
-			return &fault{ReasonDuplicateLane, ref, row.variant}
+			return &recordError{ReasonDuplicateLane, ref, row.variant}
 		}
 
 		to.Price(Price{

@@ -80,7 +80,7 @@ func tcgTreeFixture() files {
 func TestTCGCSVTree(t *testing.T) {
 	want := mustRead(t, KindTCGCSV, tcgTreeFixture().dir(t), Options{})
 	want.wantReasons(t, map[string]int{})
-	at := func(file string, line int) At { return At{File: "tcgplayer/" + file, Line: line} }
+	at := func(file string, line int) Location { return Location{File: "tcgplayer/" + file, Line: line} }
 	id := func(v string) []Identifier { return []Identifier{{Namespace: "tcgplayer", Value: v}} }
 	updated := ms(t, "2026-08-20T10:00:00Z") + 500
 	equal(t, "sets", want.sets, []Set{

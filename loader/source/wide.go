@@ -11,9 +11,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// wideForm is how one kind of source keys its wide history files: the contract's
+// wideLayout is how one kind of source keys its wide history files: the contract's
 // "productId,subTypeName", "cardId,subTypeName" and "ref,variant[,condition]".
-type wideForm struct {
+type wideLayout struct {
 	key, variant string // headers of the key columns; the variant's column may be missing, for sealed products
 	condition    string // code of the lanes of a file without a condition column
 	codes        bool   // whether the variant column holds codes; else they are names to make codes of
@@ -36,13 +36,13 @@ type wideColumns struct {
 const maxDays = 7320
 
 // columns reads a header row.
-func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
+func (layout wideLayout) columns(fields [][]byte) (wideColumns, error) {
 	columns := wideColumns{variant: -1, condition: -1, first: 1}
-	if string(fields[0]) != form.key {
-		return columns, fmt.Errorf("header must start with %q", form.key)
+	if string(fields[0]) != layout.key {
+		return columns, fmt.Errorf("header must start with %q", layout.key)
 	}
 
-	if columns.first < len(fields) && string(fields[columns.first]) == form.variant {
+	if columns.first < len(fields) && string(fields[columns.first]) == layout.variant {
 		columns.variant = columns.first
 		columns.first++
 		if columns.first < len(fields) && string(fields[columns.first]) == "condition" {
@@ -84,9 +84,9 @@ func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
 
 // wideReader reads one wide history file.
 type wideReader struct {
-	form wideForm
-	cols wideColumns
-	to   Sink
+	layout wideLayout
+	cols   wideColumns
+	to     Sink
 
 	variants variantReader
 	lanes    map[string]struct{}
@@ -97,10 +97,10 @@ type wideReader struct {
 
 // readWide reads a wide history file and emits a Series for every row. Only a header that is not
 // understood and an unreadable stream are errors.
-func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to Sink) error {
-	w := &wideReader{form: form, to: to, variants: newVariantReader(!form.codes), lanes: map[string]struct{}{}}
+func readWide(ctx context.Context, r io.Reader, name string, layout wideLayout, to Sink) error {
+	w := &wideReader{layout: layout, to: to, variants: newVariantReader(!layout.codes), lanes: map[string]struct{}{}}
 	header := func(fields [][]byte) (err error) {
-		w.cols, err = form.columns(fields)
+		w.cols, err = layout.columns(fields)
 		return err
 	}
 
@@ -108,15 +108,15 @@ func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to S
 }
 
 // row reads one lane.
-func (w *wideReader) row(at At, fields [][]byte) *fault {
+func (w *wideReader) row(at Location, fields [][]byte) *recordError {
 	// The key is copied once: series and messages share the copy.
 	ref := string(fields[0])
-	if !w.form.refOK(ref) {
-		return &fault{reason: ReasonBadRef, value: ref}
+	if !w.layout.refOK(ref) {
+		return &recordError{reason: ReasonBadRef, value: ref}
 	}
 
 	s := Series{At: at, Ref: ref, Last: w.cols.last}
-	var c checks
+	var c validator
 	s.Variant, s.Condition = w.lane(&c, fields)
 	if c.bad != nil {
 		return c.done(ref)
@@ -124,7 +124,7 @@ func (w *wideReader) row(at At, fields [][]byte) *fault {
 
 	w.key = append(append(append(append(append(w.key[:0], ref...), 0), s.Variant...), 0), s.Condition...)
 	if _, twice := w.lanes[string(w.key)]; twice {
-		return &fault{ReasonDuplicateLane, ref, strings.TrimSpace(s.Variant + " " + s.Condition)}
+		return &recordError{ReasonDuplicateLane, ref, strings.TrimSpace(s.Variant + " " + s.Condition)}
 	}
 
 	// The first row of a lane stands.
@@ -137,7 +137,7 @@ func (w *wideReader) row(at At, fields [][]byte) *fault {
 }
 
 // lane reads the variant and condition of a row.
-func (w *wideReader) lane(c *checks, fields [][]byte) (variant, condition string) {
+func (w *wideReader) lane(c *validator, fields [][]byte) (variant, condition string) {
 	// A file of sealed products has neither column.
 	if w.cols.variant < 0 {
 		return "", ""
@@ -148,14 +148,14 @@ func (w *wideReader) lane(c *checks, fields [][]byte) (variant, condition string
 	case w.cols.condition >= 0:
 		condition = readCondition(c, variant, fields[w.cols.condition])
 	case variant != "":
-		condition = w.form.condition
+		condition = w.layout.condition
 	}
 
 	return variant, condition
 }
 
 // cells reads the prices of a row into points and blank. A bad cell is refused by itself.
-func (w *wideReader) cells(at At, ref string, cells [][]byte) {
+func (w *wideReader) cells(at Location, ref string, cells [][]byte) {
 	w.points = w.points[:0]
 	w.blank = w.blank[:0]
 	for _, i := range w.cols.order {
@@ -172,7 +172,7 @@ func (w *wideReader) cells(at At, ref string, cells [][]byte) {
 
 		cents, ok := parseCents(cell)
 		if !ok {
-			(&fault{ReasonBadPrice, ref, w.cols.days[i].String() + ": " + string(cell)}).refuse(w.to, at)
+			(&recordError{ReasonBadPrice, ref, w.cols.days[i].String() + ": " + string(cell)}).refuse(w.to, at)
 			continue
 		}
 

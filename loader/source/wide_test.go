@@ -12,26 +12,26 @@ import (
 	"ninepocket/snapshot"
 )
 
-func readWideText(t *testing.T, form wideForm, text string) (*recorder, error) {
+func readWideText(t *testing.T, layout wideLayout, text string) (*recorder, error) {
 	t.Helper()
 	rec := &recorder{}
-	err := readWide(context.Background(), strings.NewReader(text), "h.csv", form, rec)
+	err := readWide(context.Background(), strings.NewReader(text), "h.csv", layout, rec)
 	return rec, err
 }
 
-func tcgForm() wideForm { return (&tcgCSV{opts: Options{DefaultCondition: "ungraded"}}).form() }
+func tcgLayout() wideLayout { return (&tcgCSV{opts: Options{DefaultCondition: "ungraded"}}).layout() }
 
-func nativeForm() wideForm {
-	return wideForm{key: "ref", variant: "variant", condition: "ungraded", codes: true, refOK: refOK}
+func nativeLayout() wideLayout {
+	return wideLayout{key: "ref", variant: "variant", condition: "ungraded", codes: true, refOK: validRef}
 }
 
 func TestWideHistory(t *testing.T) {
 	d1 := day(t, "2026-04-19")
 	d2 := day(t, "2026-04-20")
 	d3 := day(t, "2026-07-25")
-	f := func(form wideForm, text string, want ...Series) {
+	f := func(layout wideLayout, text string, want ...Series) {
 		t.Helper()
-		rec, err := readWideText(t, form, text)
+		rec, err := readWideText(t, layout, text)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -54,47 +54,47 @@ func TestWideHistory(t *testing.T) {
 	}
 
 	days := "2026-04-19,2026-04-20,2026-07-25\n"
-	f(tcgForm(), "productId,subTypeName,"+days+
+	f(tcgLayout(), "productId,subTypeName,"+days+
 		"42346,1st Edition Holofoil,-,,5338\n42346,Holofoil,1,0,9007199254740991",
 		Series{
-			At: At{Line: 2}, Ref: "42346", Variant: "1st_edition_holofoil", Condition: "ungraded",
+			At: Location{Line: 2}, Ref: "42346", Variant: "1st_edition_holofoil", Condition: "ungraded",
 			Points: []snapshot.Point{{Day: d3, Cents: 5338}}, Blank: []snapshot.Day{d1},
 		},
 		Series{
-			At: At{Line: 3}, Ref: "42346", Variant: "holofoil", Condition: "ungraded",
+			At: Location{Line: 3}, Ref: "42346", Variant: "holofoil", Condition: "ungraded",
 			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d2, Cents: 0}, {Day: d3, Cents: snapshot.MaxCents}},
 		})
 
 	// Sealed products have no subTypeName column; CRLF, a byte order mark and empty lines are
 	// taken.
-	f(tcgForm(), "\xef\xbb\xbfproductId,"+strings.TrimSpace(days)+"\r\n\r\n129888,39901,40211,\r\n",
+	f(tcgLayout(), "\xef\xbb\xbfproductId,"+strings.TrimSpace(days)+"\r\n\r\n129888,39901,40211,\r\n",
 		Series{
-			At: At{Line: 3}, Ref: "129888",
+			At: Location{Line: 3}, Ref: "129888",
 			Points: []snapshot.Point{{Day: d1, Cents: 39901}, {Day: d2, Cents: 40211}},
 		})
 
 	// Days in any order come out ascending; references may be quoted.
-	f(nativeForm(), "ref,variant,condition,2026-07-25,2026-04-19,2026-04-20\n\"a,\"\"b\"\"\",normal,near_mint,3,"+
+	f(nativeLayout(), "ref,variant,condition,2026-07-25,2026-04-19,2026-04-20\n\"a,\"\"b\"\"\",normal,near_mint,3,"+
 		"1,-\nbox,,,7,,\n",
 		Series{
-			At: At{Line: 2}, Ref: `a,"b"`, Variant: "normal", Condition: "near_mint",
+			At: Location{Line: 2}, Ref: `a,"b"`, Variant: "normal", Condition: "near_mint",
 			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d3, Cents: 3}}, Blank: []snapshot.Day{d2},
 		},
-		Series{At: At{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d3, Cents: 7}}})
+		Series{At: Location{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d3, Cents: 7}}})
 
 	// Without a condition column everything with a variant is ungraded.
-	f(nativeForm(), "ref,variant,"+days+"a,foil,1,,\nbox,,2,,\n",
+	f(nativeLayout(), "ref,variant,"+days+"a,foil,1,,\nbox,,2,,\n",
 		Series{
-			At: At{Line: 2}, Ref: "a", Variant: "foil", Condition: "ungraded",
+			At: Location{Line: 2}, Ref: "a", Variant: "foil", Condition: "ungraded",
 			Points: []snapshot.Point{{Day: d1, Cents: 1}},
 		},
-		Series{At: At{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d1, Cents: 2}}})
+		Series{At: Location{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d1, Cents: 2}}})
 }
 
 func TestWideHeadersThatAreErrors(t *testing.T) {
 	f := func(header string, words ...string) {
 		t.Helper()
-		_, err := readWideText(t, tcgForm(), header)
+		_, err := readWideText(t, tcgLayout(), header)
 		wantError(t, err, append(words, "h.csv")...)
 	}
 
@@ -113,9 +113,9 @@ func TestWideHeadersThatAreErrors(t *testing.T) {
 
 func TestWideRefusesCellsAndRowsOneByOne(t *testing.T) {
 	head := "productId,subTypeName,2026-04-19,2026-04-20\n"
-	f := func(form wideForm, text, reason string, line, rows, points int) {
+	f := func(layout wideLayout, text, reason string, line, rows, points int) {
 		t.Helper()
-		rec, err := readWideText(t, form, text)
+		rec, err := readWideText(t, layout, text)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -138,32 +138,32 @@ func TestWideRefusesCellsAndRowsOneByOne(t *testing.T) {
 		"1.5", "-1", "+1", " 1", "1e3", "NaN", "--", "9007199254740992",
 		"99999999999999999999", "0x1", "１",
 	} {
-		f(tcgForm(), head+"1,Normal,"+cell+",7\n2,Normal,8,9\n", ReasonBadPrice, 2, 2, 3)
+		f(tcgLayout(), head+"1,Normal,"+cell+",7\n2,Normal,8,9\n", ReasonBadPrice, 2, 2, 3)
 	}
 
-	f(tcgForm(), head+"1,Normal,7\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
-	f(tcgForm(), head+"1,Normal,7,8,9\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
-	f(tcgForm(), head+"1,\"Normal,7,8\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
-	f(tcgForm(), head+"1,Nor\"mal,7,8\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
+	f(tcgLayout(), head+"1,Normal,7\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
+	f(tcgLayout(), head+"1,Normal,7,8,9\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
+	f(tcgLayout(), head+"1,\"Normal,7,8\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
+	f(tcgLayout(), head+"1,Nor\"mal,7,8\n2,Normal,8,9\n", ReasonBadRow, 2, 1, 2)
 	for _, ref := range []string{"", "x", "-1", "01", "1.0", " 1", "1234567890123456789", "3/1"} {
-		f(tcgForm(), head+ref+",Normal,7,8\n2,Normal,8,9\n", ReasonBadRef, 2, 1, 2)
+		f(tcgLayout(), head+ref+",Normal,7,8\n2,Normal,8,9\n", ReasonBadRef, 2, 1, 2)
 	}
 
-	f(tcgForm(), head+"1,,7,8\n2,Normal,8,9\n", ReasonBadVariant, 2, 1, 2)
-	f(tcgForm(), head+"1,***,7,8\n2,Normal,8,9\n", ReasonBadVariant, 2, 1, 2)
-	f(tcgForm(), head+"1,"+strings.Repeat("x", 101)+",7,8\n2,Normal,8,9\n", ReasonBadVariant, 2, 1, 2)
-	f(tcgForm(), head+"1,Normal,7,8\n1,Normal,8,9\n", ReasonDuplicateLane, 3, 1, 2)
-	f(tcgForm(), head+strings.Repeat("9", maxLine+1)+"\n2,Normal,8,9\n", ReasonTooLong, 2, 1, 2)
-	f(tcgForm(), head+"2,Normal,8,9\n"+strings.Repeat("9", maxLine+1), ReasonTooLong, 3, 1, 2)
+	f(tcgLayout(), head+"1,,7,8\n2,Normal,8,9\n", ReasonBadVariant, 2, 1, 2)
+	f(tcgLayout(), head+"1,***,7,8\n2,Normal,8,9\n", ReasonBadVariant, 2, 1, 2)
+	f(tcgLayout(), head+"1,"+strings.Repeat("x", 101)+",7,8\n2,Normal,8,9\n", ReasonBadVariant, 2, 1, 2)
+	f(tcgLayout(), head+"1,Normal,7,8\n1,Normal,8,9\n", ReasonDuplicateLane, 3, 1, 2)
+	f(tcgLayout(), head+strings.Repeat("9", maxLine+1)+"\n2,Normal,8,9\n", ReasonTooLong, 2, 1, 2)
+	f(tcgLayout(), head+"2,Normal,8,9\n"+strings.Repeat("9", maxLine+1), ReasonTooLong, 3, 1, 2)
 	native := "ref,variant,condition,2026-04-19,2026-04-20\n"
-	f(nativeForm(), native+"a,Normal,near_mint,1,2\n", ReasonBadVariant, 2, 0, 0)
-	f(nativeForm(), native+"a,normal,mint,1,2\n", ReasonBadCondition, 2, 0, 0)
-	f(nativeForm(), native+"a,normal,factory_sealed,1,2\n", ReasonBadCondition, 2, 0, 0)
-	f(nativeForm(), native+"a,normal,,1,2\n", ReasonBadCondition, 2, 0, 0)
-	f(nativeForm(), native+"a,,near_mint,1,2\n", ReasonBadCondition, 2, 0, 0)
-	f(nativeForm(), native+"a\tb,normal,near_mint,1,2\n", ReasonBadRef, 2, 0, 0)
-	f(nativeForm(), native+"a\xff,normal,near_mint,1,2\n", ReasonBadRef, 2, 0, 0)
-	f(nativeForm(), native+strings.Repeat("é", 201)+",normal,near_mint,1,2\n", ReasonBadRef, 2, 0, 0)
+	f(nativeLayout(), native+"a,Normal,near_mint,1,2\n", ReasonBadVariant, 2, 0, 0)
+	f(nativeLayout(), native+"a,normal,mint,1,2\n", ReasonBadCondition, 2, 0, 0)
+	f(nativeLayout(), native+"a,normal,factory_sealed,1,2\n", ReasonBadCondition, 2, 0, 0)
+	f(nativeLayout(), native+"a,normal,,1,2\n", ReasonBadCondition, 2, 0, 0)
+	f(nativeLayout(), native+"a,,near_mint,1,2\n", ReasonBadCondition, 2, 0, 0)
+	f(nativeLayout(), native+"a\tb,normal,near_mint,1,2\n", ReasonBadRef, 2, 0, 0)
+	f(nativeLayout(), native+"a\xff,normal,near_mint,1,2\n", ReasonBadRef, 2, 0, 0)
+	f(nativeLayout(), native+strings.Repeat("é", 201)+",normal,near_mint,1,2\n", ReasonBadRef, 2, 0, 0)
 }
 
 func TestWideFilesOfBothKinds(t *testing.T) {
@@ -245,7 +245,7 @@ func BenchmarkReadWide(b *testing.B) {
 	b.ReportAllocs()
 
 	for b.Loop() {
-		if err := readWide(context.Background(), bytes.NewReader(text), "h.csv", tcgForm(), Discard{}); err != nil {
+		if err := readWide(context.Background(), bytes.NewReader(text), "h.csv", tcgLayout(), Discard{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -138,10 +138,10 @@ func changes(a, b named) Changes {
 		switch {
 		case !known:
 			changes.Added++
-			changes.Examples.Added = keep(changes.Examples.Added, b.thing(i))
+			changes.Examples.Added = addUnique(changes.Examples.Added, b.thing(i))
 		case a.name.At(old) != b.name.At(i):
 			changes.Renamed++
-			changes.Examples.Renamed = keep(changes.Examples.Renamed,
+			changes.Examples.Renamed = addUnique(changes.Examples.Renamed,
 				Renamed{b.prefix + b.id.At(i), a.name.At(old), b.name.At(i)})
 		}
 	}
@@ -149,15 +149,15 @@ func changes(a, b named) Changes {
 	for i := range a.id.Len() {
 		if _, stays := after[a.id.At(i)]; !stays {
 			changes.Removed++
-			changes.Examples.Removed = keep(changes.Examples.Removed, a.thing(i))
+			changes.Examples.Removed = addUnique(changes.Examples.Removed, a.thing(i))
 		}
 	}
 
 	return changes
 }
 
-// keep appends an example while there is room for more.
-func keep[T any](list []T, one T) []T {
+// addUnique appends an example while there is room for more.
+func addUnique[T any](list []T, one T) []T {
 	if len(list) < MaxExamples {
 		list = append(list, one)
 	}

@@ -77,8 +77,8 @@ func (p *Pairs) item(itemA, itemB int, yield func(Pair) bool) bool {
 	}
 
 	// An item has a handful of lanes.
-	var few [16]bool
-	matched := append(few[:0], make([]bool, toA-fromA)...)
+	var buffer [16]bool
+	matched := append(buffer[:0], make([]bool, toA-fromA)...)
 	for lane := fromB; lane < toB; lane++ {
 		pair := Pair{itemA, itemB, -1, lane, snapshot.NoCents, p.b.Lanes.Cents[lane]}
 		for other := fromA; other < toA; other++ {

@@ -14,17 +14,17 @@ import (
 // Records below these numbers are not judged by their share: the catalogs of a shelf, a test or a
 // new game move in jumps.
 const (
-	fewCards  = 5  // cards gone, new or changed
-	fewPrices = 5  // prices gone or moved
-	fewNew    = 50 // cards that are new
-	fewLines  = 20 // quarantined lines
-	fewSame   = 20 // prices compared, before equal ones mean a repeated feed
+	minCards  = 5  // cards gone, new or changed
+	minPrices = 5  // prices gone or moved
+	minNew    = 50 // cards that are new
+	minLines  = 20 // quarantined lines
+	minSame   = 20 // prices compared, before equal ones mean a repeated feed
 	smallSet  = 5  // cards or prices of a set, before losing them empties it
 )
 
-// day is one snapshot beside the one it is to replace, with what the guards measure.
-type day struct {
-	current, next *snapshot.Stored // current may be nil
+// comparison is one snapshot beside the one it is to replace, with what the guards measure.
+type comparison struct {
+	current, next *snapshot.StoredSnapshot // current may be nil
 	duplicates    []string
 	now           time.Time
 	limit         float64 // of the guard that is asked, which may raise it
@@ -36,8 +36,8 @@ type day struct {
 	both, changed int
 }
 
-func newDay(current, next *snapshot.Stored, o Options) *day {
-	d := &day{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
+func newDay(current, next *snapshot.StoredSnapshot, o Options) *comparison {
+	d := &comparison{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
 	if current != nil {
 		d.diff = diff.Compare(current.Catalog, next.Catalog, "")
 		d.compareCards()
@@ -46,7 +46,7 @@ func newDay(current, next *snapshot.Stored, o Options) *day {
 }
 
 // compareCards counts the cards that are in both and are not what they were.
-func (d *day) compareCards() {
+func (d *comparison) compareCards() {
 	a := d.current.Catalog
 	b := d.next.Catalog
 	rows := diff.Rows(&a.Cards.ID)
@@ -67,11 +67,11 @@ func (d *day) compareCards() {
 // setOf is the id of a card's set, "" without one.
 func setOf(c *snapshot.Catalog, card int) string { return c.OfSet(&c.Sets.ID, card) }
 
-// holding is what a set has.
-type holding struct{ cards, priced int }
+// setCounts is what a set has.
+type setCounts struct{ cards, priced int }
 
-func holdings(c *snapshot.Catalog) map[string]holding {
-	m := make(map[string]holding, c.Sets.ID.Len())
+func holdings(c *snapshot.Catalog) map[string]setCounts {
+	m := make(map[string]setCounts, c.Sets.ID.Len())
 	for i := range c.Cards.ID.Len() {
 		id := setOf(c, i)
 		h := m[id]
@@ -87,21 +87,21 @@ func holdings(c *snapshot.Catalog) map[string]holding {
 
 // raised is a limit that a factor raises for the time between two days. It stays below a bound that a
 // wrong unit exceeds, unless the operator's own limit is above that.
-func raised(limit, factor, most float64) float64 {
-	if limit < most {
-		return min(limit*factor, most)
+func raised(limit, factor, ceiling float64) float64 {
+	if limit < ceiling {
+		return min(limit*factor, ceiling)
 	}
 	return limit * factor
 }
 
 // days is how many days lie between the snapshots.
-func (d *day) days() float64 {
+func (d *comparison) days() float64 {
 	return math.Abs(d.next.Manifest.SnapshotAt.Sub(d.current.Manifest.SnapshotAt).Hours()) / 24
 }
 
 // share is the finding that so many of a whole are affected. A few are no share of anything, and
 // not judged. The format takes both numbers, the share and the limit.
-func (d *day) share(part, whole, few int, format string) finding {
+func (d *comparison) share(part, whole, floor int, format string) finding {
 	figure := 0.0
 	if whole > 0 {
 		figure = float64(part) / float64(whole)
@@ -109,17 +109,17 @@ func (d *day) share(part, whole, few int, format string) finding {
 
 	percent := func(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
 	return finding{
-		figure: figure, judged: part == 0 || part >= few,
+		figure: figure, judged: part == 0 || part >= floor,
 		text: fmt.Sprintf(format, part, whole, percent(figure), percent(d.limit)),
 	}
 }
 
-func (d *day) minimumCards() finding {
+func (d *comparison) minimumCards() finding {
 	n := d.next.Manifest.Counts.Cards
 	return judged(float64(n), "the snapshot has %d cards, at least %.0f are wanted", n, d.limit)
 }
 
-func (d *day) minimumPrices() finding {
+func (d *comparison) minimumPrices() finding {
 	n := 0
 	for _, cents := range d.next.Catalog.Lanes.Cents {
 		if cents != snapshot.NoCents {
@@ -129,7 +129,7 @@ func (d *day) minimumPrices() finding {
 	return judged(float64(n), "the snapshot has %d current prices, at least %.0f are wanted", n, d.limit)
 }
 
-func (d *day) older() finding {
+func (d *comparison) older() finding {
 	at := d.next.Manifest.SnapshotAt
 	was := d.current.Manifest.SnapshotAt
 	return judged(max(0, was.Sub(at).Seconds()), "the snapshot describes %s, the current one %s",
@@ -138,14 +138,14 @@ func (d *day) older() finding {
 
 // future is how far ahead of the clock the snapshot is, further than the current one is: a mistyped
 // date would make every right day after it look old.
-func (d *day) future() finding {
+func (d *comparison) future() finding {
 	at := d.next.Manifest.SnapshotAt
 	ahead := max(0, at.Sub(d.now)) - max(0, d.current.Manifest.SnapshotAt.Sub(d.now))
 	return judged(max(0, ahead.Seconds()), "the snapshot describes %s, the clock says %s",
 		at.Format(time.RFC3339), d.now.UTC().Format(time.RFC3339))
 }
 
-func (d *day) repeatedFeed() finding {
+func (d *comparison) repeatedFeed() finding {
 	if !d.repeated() {
 		return judged(0, "prices or cards have changed since the current snapshot")
 	}
@@ -153,27 +153,27 @@ func (d *day) repeatedFeed() finding {
 		"this is the feed of %s again", d.current.Manifest.SnapshotAt.Format(time.DateOnly))
 }
 
-func (d *day) cardsRemoved() finding {
+func (d *comparison) cardsRemoved() finding {
 	changes := d.diff.Cards
-	return d.share(changes.Removed, changes.Before, fewCards, "%d of %d cards are gone (%s, at most %s may)")
+	return d.share(changes.Removed, changes.Before, minCards, "%d of %d cards are gone (%s, at most %s may)")
 }
 
-func (d *day) cardsAdded() finding {
+func (d *comparison) cardsAdded() finding {
 	changes := d.diff.Cards
 	// Beside nothing, all are new.
 	if changes.Before == 0 {
 		return finding{}
 	}
-	return d.share(changes.Added, changes.Before, fewNew, "%d cards are new beside %d (%s, at most %s may be)")
+	return d.share(changes.Added, changes.Before, minNew, "%d cards are new beside %d (%s, at most %s may be)")
 }
 
-func (d *day) cardsChanged() finding {
-	return d.share(d.changed, d.both, fewCards,
+func (d *comparison) cardsChanged() finding {
+	return d.share(d.changed, d.both, minCards,
 		"%d of %d cards have another name, number or set (%s, at most %s may)")
 }
 
 // setsEmptied finds the sets that lost most of their cards or all of their prices.
-func (d *day) setsEmptied() finding {
+func (d *comparison) setsEmptied() finding {
 	a := d.current.Catalog
 	before := holdings(a)
 	after := holdings(d.next.Catalog)
@@ -200,20 +200,20 @@ func (d *day) setsEmptied() finding {
 	return judged(0, "no set lost most of its cards or all of its prices")
 }
 
-func (d *day) pricesLost() finding {
+func (d *comparison) pricesLost() finding {
 	prices := d.diff.Prices
-	return d.share(prices.Disappeared, prices.Compared+prices.Disappeared, fewPrices,
+	return d.share(prices.Disappeared, prices.Compared+prices.Disappeared, minPrices,
 		"%d of %d prices are gone (%s, at most %s may)")
 }
 
-// mostMoved is how far the days between two snapshots can raise the limit of prices_moved: over
+// maxMoved is how far the days between two snapshots can raise the limit of prices_moved: over
 // months a third of all prices may move by so much, a wrong unit moves nearly all.
-const mostMoved = 0.5
+const maxMoved = 0.5
 
 // movedLimit is the limit of prices_moved over some days: more moves within more time.
-func movedLimit(limit, days float64) float64 { return raised(limit, max(1, days/7), mostMoved) }
+func movedLimit(limit, days float64) float64 { return raised(limit, max(1, days/7), maxMoved) }
 
-func (d *day) pricesMoved() finding {
+func (d *comparison) pricesMoved() finding {
 	prices := d.diff.Prices
 	median := "0"
 	if prices.MedianPercent != nil {
@@ -221,7 +221,7 @@ func (d *day) pricesMoved() finding {
 	}
 
 	d.limit = movedLimit(d.limit, d.days())
-	return d.share(prices.Moved, prices.Compared, fewPrices,
+	return d.share(prices.Moved, prices.Compared, minPrices,
 		"%d of %d prices moved by more than 60 %% (%s, at most %s may; the median change is "+median+" %%)")
 }
 
@@ -238,7 +238,7 @@ func missingSets(c *snapshot.Catalog) map[string]bool {
 
 // groupsMissing is the share of the sets whose prices a feed lacks on the snapshot's date. One group
 // may always be lost: its prices stand for a while.
-func (d *day) groupsMissing() finding {
+func (d *comparison) groupsMissing() finding {
 	c := d.next.Catalog
 	n := 0
 	var names []string
@@ -260,13 +260,13 @@ func (d *day) groupsMissing() finding {
 		}
 	}
 
-	const few = 2
-	return d.share(n, c.Sets.ID.Len(), few,
+	const floor = 2
+	return d.share(n, c.Sets.ID.Len(), floor,
 		"the feed has no prices of %d of %d sets (%s, at most %s may): "+strings.ReplaceAll(join(names), "%", "%%"))
 }
 
 // unpriced judges a first snapshot, which has none to be compared with.
-func (d *day) unpriced() finding {
+func (d *comparison) unpriced() finding {
 	c := d.next.Catalog
 	without := 0
 	for _, lane := range c.Cards.Display {
@@ -275,23 +275,23 @@ func (d *day) unpriced() finding {
 		}
 	}
 	// A catalog without any price feed is as it was meant.
-	if len(c.Lanes.Cents) == 0 && d.next.Manifest.Counts.Quarantined < fewLines {
+	if len(c.Lanes.Cents) == 0 && d.next.Manifest.Counts.Quarantined < minLines {
 		return finding{}
 	}
-	return d.share(without, len(c.Cards.Display), fewPrices,
+	return d.share(without, len(c.Cards.Display), minPrices,
 		"%d of %d cards have no price (%s, at most %s may)")
 }
 
-func (d *day) quarantined() finding {
+func (d *comparison) quarantined() finding {
 	now := d.next.Manifest.Counts
 	if d.current == nil {
 		// Without a measure, refused lines are a share of all that were read.
-		return d.share(now.Quarantined, now.Cards+now.Lanes+now.Quarantined, fewLines,
+		return d.share(now.Quarantined, now.Cards+now.Lanes+now.Quarantined, minLines,
 			"%d of %d cards, prices and refused lines were quarantined (%s, at most %s may)")
 	}
 
 	was := d.current.Manifest.Counts
-	return d.share(max(0, now.Quarantined-was.Quarantined), was.Cards+was.Lanes, fewLines,
+	return d.share(max(0, now.Quarantined-was.Quarantined), was.Cards+was.Lanes, minLines,
 		"%[1]d more lines were quarantined than for the current snapshot "+
 			"(%[3]s of its %[2]d cards and lanes, at most %[4]s may)")
 }

@@ -26,12 +26,12 @@ type guard struct {
 	name  string
 	limit float64
 	kind  kind
-	judge func(*day) finding
+	judge func(*comparison) finding
 	help  string
 	todo  string // what to do when it refuses; CURRENT and NEXT stand for the snapshots' ids
 }
 
-func row(name string, limit float64, kind kind, judge func(*day) finding, help, todo string) guard {
+func row(name string, limit float64, kind kind, judge func(*comparison) finding, help, todo string) guard {
 	return guard{name, limit, kind, judge, help, todo}
 }
 
@@ -69,55 +69,55 @@ const compareHint = "ninepocket snapshot diff CURRENT NEXT --store STORE"
 
 // guards are judged and shown in this order.
 var guards = []guard{
-	row("schema", 0, atMost, (*day).schema,
+	row("schema", 0, atMost, (*comparison).schema,
 		"Records that break a bound of the published formats.", "this is a mistake of the program: report it"),
-	row("minimum_cards", 1, atLeast, (*day).minimumCards,
+	row("minimum_cards", 1, atLeast, (*comparison).minimumCards,
 		"Cards in the snapshot.", "look at the sources and the quarantine report of the build"),
-	row("minimum_prices", 0, atLeast, (*day).minimumPrices,
+	row("minimum_prices", 0, atLeast, (*comparison).minimumPrices,
 		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"),
-	row("older", 0, compared, (*day).older,
+	row("older", 0, compared, (*comparison).older,
 		"Seconds by which the snapshot describes an earlier time than the current one.",
 		"pull today's feed and build again; to go back on purpose run: "+
 			"ninepocket snapshot rollback NEXT --store STORE"),
-	row("future", 86_400, compared, (*day).future,
+	row("future", 86_400, compared, (*comparison).future,
 		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.",
 		"look at the dates of the feed's files, or set the clock"),
-	row(repeatedFeedName, 0, compared, (*day).repeatedFeed,
+	row(repeatedFeedName, 0, compared, (*comparison).repeatedFeed,
 		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
 		"pull today's feed and build again"),
-	row("duplicate_keys", 0, compared, (*day).duplicateKeys,
+	row("duplicate_keys", 0, compared, (*comparison).duplicateKeys,
 		"Identities that two records claim, beyond those of the current snapshot.",
 		"give the records identities of their own, or an alias, and build again; "+
 			"the quarantine report names the lines"),
-	row("cards_removed", 0.05, compared, (*day).cardsRemoved,
+	row("cards_removed", 0.05, compared, (*comparison).cardsRemoved,
 		"Share of the current snapshot's cards that are gone.",
 		"look for missing files in the catalog feed: "+compareHint),
-	row("cards_added", 0.5, compared, (*day).cardsAdded,
+	row("cards_added", 0.5, compared, (*comparison).cardsAdded,
 		"Cards that are new, as a share of the current snapshot's.",
 		"were identities lost, or a game added on purpose? Look at: "+compareHint),
-	row("cards_changed", 0.1, compared, (*day).cardsChanged,
+	row("cards_changed", 0.1, compared, (*comparison).cardsChanged,
 		"Share of the cards in both snapshots whose name, number or set is another.",
 		"look whether columns of the feed were swapped: "+compareHint),
-	row("sets_emptied", 0, compared, (*day).setsEmptied,
+	row("sets_emptied", 0, compared, (*comparison).setsEmptied,
 		"Sets that lost most of their cards or all of their prices.",
 		"pull the files of these sets again and build again"),
-	row("prices_lost", 0.1, compared, (*day).pricesLost,
+	row("prices_lost", 0.1, compared, (*comparison).pricesLost,
 		"Share of the current snapshot's prices that are gone.",
 		"look for missing or empty price files and at the quarantine report of the build"),
-	row(pricesMovedName, 0.05, compared, (*day).pricesMoved,
+	row(pricesMovedName, 0.05, compared, (*comparison).pricesMoved,
 		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.",
 		"were cents read as dollars, or columns swapped? Look at: "+compareHint),
-	row(setsRepricedName, 10, compared, (*day).setsRepriced,
+	row(setsRepricedName, 10, compared, (*comparison).setsRepriced,
 		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
 		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
 			compareHint),
-	row("groups_missing", 0.05, atMost, (*day).groupsMissing,
+	row("groups_missing", 0.05, atMost, (*comparison).groupsMissing,
 		"Share of the sets whose prices the feed lacks on the snapshot's day, when it is more than one.",
 		"pull the feed again and build again"),
-	row("unpriced", 0.5, first, (*day).unpriced,
+	row("unpriced", 0.5, first, (*comparison).unpriced,
 		"Share of the cards without a price, of a first snapshot that has price feeds.",
 		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"),
-	row("quarantined", 0.05, atMost, (*day).quarantined,
+	row("quarantined", 0.05, atMost, (*comparison).quarantined,
 		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
 		"look at the reasons: ninepocket snapshot inspect NEXT --store STORE"),
 }
@@ -196,7 +196,7 @@ type Options struct {
 }
 
 // Judge has every guard judge the next snapshot against the current one, which may be nil.
-func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
+func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.Verdict {
 	d := newDay(current, next, o)
 	ids := []string{"NEXT", next.Manifest.ID}
 	if o.Store != "" {

@@ -52,9 +52,9 @@ func later(w *fixture.World, days int) *fixture.World {
 	return n
 }
 
-func stored(w *fixture.World) *snapshot.Stored {
+func stored(w *fixture.World) *snapshot.StoredSnapshot {
 	c := w.Catalog()
-	return &snapshot.Stored{Catalog: c, Manifest: &snapshot.Manifest{
+	return &snapshot.StoredSnapshot{Catalog: c, Manifest: &snapshot.Manifest{
 		ID: c.ID, SnapshotAt: time.UnixMilli(w.At).UTC(),
 		Counts: snapshot.Counts{Cards: len(w.Cards), Lanes: len(w.Cards)},
 	}}
@@ -255,8 +255,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFew: one card of three is not a third of a catalog.
-func TestFew(t *testing.T) {
+// TestSmallCounts: one card of three is not a third of a catalog.
+func TestSmallCounts(t *testing.T) {
 	base := shelf(12)
 	day := later(base, 1)
 	day.Cards = day.Cards[4:]
@@ -315,15 +315,15 @@ func TestLimits(t *testing.T) {
 // TestDaysBetween: what may move grows with the days between two snapshots, up to half of all
 // prices.
 func TestDaysBetween(t *testing.T) {
-	for days, most := range map[int]int{1: 50, 7: 50, 14: 100, 28: 200, 365: 500} {
-		for _, k := range []int{most, most + 1} {
+	for days, limit := range map[int]int{1: 50, 7: 50, 14: 100, 28: 200, 365: 500} {
+		for _, k := range []int{limit, limit + 1} {
 			base := shelf(1000)
 			day := later(base, days)
 			for i := range k {
 				day.Cards[i].Lanes[0].Cents *= 2
 			}
 			got := refusals(guard.Judge(stored(base), stored(day), guard.Options{Now: time.UnixMilli(day.At)}))
-			if (len(got) > 0) != (k > most) {
+			if (len(got) > 0) != (k > limit) {
 				t.Errorf("%d prices moved in %d days: refused by %v", k, days, got)
 			}
 		}

@@ -25,7 +25,7 @@ func join(names []string) string {
 // duplicateKeys counts identities that two records claim: cards that nothing tells apart, and what
 // the build quarantined because another record has its key. What the current snapshot has of them
 // is known and stays.
-func (d *day) duplicateKeys() finding {
+func (d *comparison) duplicateKeys() finding {
 	twins := d.newTwins()
 	n := len(twins)
 	var found []string
@@ -54,7 +54,7 @@ type identity struct{ set, name, number, printing string }
 
 // newTwins names the cards that share their identity with another one, where the current snapshot
 // has fewer of them.
-func (d *day) newTwins() []string {
+func (d *comparison) newTwins() []string {
 	before := identities(d.current.Catalog)
 	after := identities(d.next.Catalog)
 	var names []string
@@ -85,9 +85,9 @@ func identities(c *snapshot.Catalog) map[identity][]string {
 
 // repeated reports whether a later snapshot shows nothing new at all: no card, set or product, and
 // of the prices that can be compared not one is another.
-func (d *day) repeated() bool {
+func (d *comparison) repeated() bool {
 	prices := d.diff.Prices
-	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && prices.Compared >= fewSame &&
+	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && prices.Compared >= minSame &&
 		prices.Changed+prices.Appeared+prices.Disappeared == 0 && d.changed == 0 &&
 		!d.diff.Cards.Any() && !d.diff.Sets.Any() && !d.diff.Sealed.Any()
 }
@@ -101,7 +101,7 @@ var (
 )
 
 // schema counts records that break a bound of the published formats.
-func (d *day) schema() finding {
+func (d *comparison) schema() finding {
 	c := d.next.Catalog
 	var broken []string
 	check := func(ok bool, what, id string) {
@@ -114,24 +114,24 @@ func (d *day) schema() finding {
 		id := c.Sets.ID.At(i)
 		check(setID.MatchString(id), "id", id)
 		check(slug.MatchString(c.Sets.Slug.At(i)), "slug", id)
-		check(spelt(c.Sets.Name.At(i), snapshot.MaxName), "name", id)
+		check(validText(c.Sets.Name.At(i), snapshot.MaxName), "name", id)
 	}
 
 	for i := range c.Cards.ID.Len() {
 		id := c.Cards.ID.At(i)
 		check(cardID.MatchString(id), "id", id)
 		check(slug.MatchString(c.Cards.Slug.At(i)), "slug", id)
-		check(spelt(c.Cards.Name.At(i), snapshot.MaxName), "name", id)
-		check(c.Cards.Number.At(i) == "" || spelt(c.Cards.Number.At(i), snapshot.MaxNumber), "number", id)
+		check(validText(c.Cards.Name.At(i), snapshot.MaxName), "name", id)
+		check(c.Cards.Number.At(i) == "" || validText(c.Cards.Number.At(i), snapshot.MaxNumber), "number", id)
 		check(c.Cards.Product[i] == 0 || c.Cards.Set[i] != snapshot.NoSet && c.Cards.Number.At(i) != "" &&
-			spelt(c.Cards.Printing.At(i), snapshot.MaxPrinting),
+			validText(c.Cards.Printing.At(i), snapshot.MaxPrinting),
 			"product identity", id)
 	}
 
 	for i := range c.Sealed.Tail.Len() {
 		id := c.Sealed.Tail.At(i)
 		check(tail.MatchString(id), "id", id)
-		check(spelt(c.Sealed.Name.At(i), snapshot.MaxName), "name", id)
+		check(validText(c.Sealed.Name.At(i), snapshot.MaxName), "name", id)
 		check(c.Sealed.Units[i] >= 1, "units", id)
 	}
 
@@ -149,8 +149,8 @@ func (d *day) schema() finding {
 	return judged(0, "every record keeps the bounds")
 }
 
-// spelt reports whether text is 1 to most code points without control characters.
-func spelt(s string, most int) bool {
+// validText reports whether text is 1 to most code points without control characters.
+func validText(s string, limit int) bool {
 	n := utf8.RuneCountInString(s)
-	return n >= 1 && n <= most && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return n >= 1 && n <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -39,9 +39,9 @@ func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int3
 	others := countMoves(slices.DeleteFunc(changes, func(change Change) bool { return wrong[change.Set] != "" }))
 	limit = movedLimit(l.of(pricesMovedName), days) * float64(others.of)
 	switch {
-	case len(wrong)*2 > len(factors), others.moved >= fewPrices && float64(others.moved) > limit:
+	case len(wrong)*2 > len(factors), others.moved >= minPrices && float64(others.moved) > limit:
 		why = fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of)
-	case all.same >= fewSame && all.same == all.of && l.of(repeatedFeedName) < 1:
+	case all.same >= minSame && all.same == all.of && l.of(repeatedFeedName) < 1:
 		why = fmt.Sprintf("not one of %d prices differs from the day before: yesterday's feed again", all.of)
 	}
 	return why, wrong

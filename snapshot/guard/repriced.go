@@ -10,13 +10,13 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// fewInSet is how many prices a set must have in both snapshots before its middle one is judged: of
+// minInSet is how many prices a set must have in both snapshots before its middle one is judged: of
 // fewer, a handful of thin listings is the middle.
-const fewInSet = 10
+const minInSet = 10
 
-// mostRepriced is how far the days between two snapshots can raise the limit of sets_repriced: no
+// maxRepriced is how far the days between two snapshots can raise the limit of sets_repriced: no
 // real set went as far in half a year, and a wrong unit goes twice as far.
-const mostRepriced = 50
+const maxRepriced = 50
 
 // nothing stands for a price of zero, in cents, where a factor is wanted: cheap cards whose cents
 // are read as a hundredth of what they are come out as zero.
@@ -25,7 +25,7 @@ const nothing = 0.1
 // repricedLimit is the limit of sets_repriced over some days. Prices wander: over n days they go about
 // √n times as far.
 func repricedLimit(limit, days float64) float64 {
-	return raised(limit, math.Sqrt(max(1, days)), mostRepriced)
+	return raised(limit, math.Sqrt(max(1, days)), maxRepriced)
 }
 
 // factorOf is by how much a price went up or down, 1 and more.
@@ -37,7 +37,7 @@ func factorOf(from, to int64) float64 {
 
 // middleFactor is the factor that more than half of a set's prices reach, false of too few.
 func middleFactor(factors []float64) (middle float64, judged bool) {
-	if len(factors) < fewInSet {
+	if len(factors) < minInSet {
 		return 0, false
 	}
 	slices.Sort(factors)
@@ -47,7 +47,7 @@ func middleFactor(factors []float64) (middle float64, judged bool) {
 // setsRepriced finds sets more than half of whose prices went up or down by a large factor. A set
 // that is read in a wrong unit hides among many: it is far below the share of all prices that may
 // move. Its own prices all go one way by a hundred, and those of no real set do.
-func (d *day) setsRepriced() finding {
+func (d *comparison) setsRepriced() finding {
 	d.limit = repricedLimit(d.limit, d.days())
 	sets := repricings(d.current.Catalog, d.next.Catalog)
 	if len(sets) == 0 {
@@ -63,12 +63,12 @@ func (d *day) setsRepriced() finding {
 		}
 	}
 
-	most := sets[0]
+	worst := sets[0]
 	if n := len(far); n > 0 {
-		return judged(most.factor, "the prices of %d sets moved by more than %.1f times: %s", n, d.limit, join(far))
+		return judged(worst.factor, "the prices of %d sets moved by more than %.1f times: %s", n, d.limit, join(far))
 	}
-	return judged(most.factor, "in no set did more than half of the prices move by more than %.1f times; "+
-		"in %q they did by %.1f times, at most", d.limit, most.name, most.factor)
+	return judged(worst.factor, "in no set did more than half of the prices move by more than %.1f times; "+
+		"in %q they did by %.1f times, at most", d.limit, worst.name, worst.factor)
 }
 
 // repricing is how far the prices of a set moved.

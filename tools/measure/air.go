@@ -13,7 +13,7 @@ import (
 
 const (
 	maxColumns = 120 // columns
-	topCount    = 5   // how many of the largest are named
+	topCount   = 5   // how many of the largest are named
 )
 
 // air is what was counted in function bodies: the lines strictly between the braces of top-level

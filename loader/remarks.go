@@ -9,30 +9,31 @@ import (
 	"ninepocket/snapshot"
 )
 
-// mostNotes bounds how many kept days, groups and runs of missing days are named.
-const mostNotes = 10
+// maxRemarks bounds how many kept days, groups and runs of missing days are named.
+const maxRemarks = 10
 
-// notes are findings in sentences.
-type notes []string
+// remarks are findings in sentences.
+type remarks []string
 
-func (n *notes) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
+func (n *remarks) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
 
-// Notes say what an operator should know of a build that went well: which prices were too old, which
-// days were filled, left out or are missing, which groups lack their prices, which rows of the mapping
-// met nothing, and whether anything new was read. What is not newer than the base, nil for none, was told
-// before and is told in short. again spells the command that builds the same with more prices.
-func (r *Report) Notes(base *snapshot.Catalog, again func(prices []string) string) []string {
+// Remarks say what an operator should know of a build that went well: which prices were too old,
+// which days were filled, left out or are missing, which groups lack their prices, which rows of
+// the mapping met nothing, and whether anything new was read. What is not newer than the base, nil
+// for none, was told before and is told in short. again spells the command that builds the same
+// with more prices.
+func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) string) []string {
 	after := ""
 	if base != nil {
 		after = base.Date().String()
 	}
 	// An empty list is [] for scripts, and never null.
-	n := notes{}
+	n := remarks{}
 	n.prices(r)
 	n.leftOut(r.Refused, after)
 	n.groups(r.Groups)
-	n = append(append(n, r.MappingNotes...), r.AliasNotes...)
-	if more := r.AliasesUnmatched - len(r.AliasNotes); more > 0 {
+	n = append(append(n, r.MappingRemarks...), r.AliasRemarks...)
+	if more := r.AliasesUnmatched - len(r.AliasRemarks); more > 0 {
 		n.add("%d more search aliases stand for no card", more)
 	}
 
@@ -53,7 +54,7 @@ func (r *Report) Notes(base *snapshot.Catalog, again func(prices []string) strin
 }
 
 // prices tells of days that were too old, guessed or filled.
-func (n *notes) prices(r *Report) {
+func (n *remarks) prices(r *Report) {
 	for i := range r.Prices {
 		// One example is enough to find the file.
 		if old := r.Prices[i].TooOld; old != nil {
@@ -74,15 +75,15 @@ func (n *notes) prices(r *Report) {
 }
 
 // leftOut says which kept days are not used and why, and of those that were told before which they are.
-func (n *notes) leftOut(refused []RefusedDay, after string) {
+func (n *remarks) leftOut(refused []RefusedDay, after string) {
 	var before []string
 	for i, day := range newestFirst(refused, func(day RefusedDay) string { return day.Day }) {
 		switch {
 		case day.Day <= after:
 			before = append(before, day.Day)
-		case i < mostNotes:
+		case i < maxRemarks:
 			n.add("%s", &day)
-		case i == mostNotes:
+		case i == maxRemarks:
 			n.add("more are left out; --json names all")
 		}
 	}
@@ -108,24 +109,24 @@ func (day *RefusedDay) String() string {
 }
 
 // groups says which groups lack the prices of a day.
-func (n *notes) groups(groups []HeldGroup) {
-	for _, group := range groups[:min(len(groups), mostNotes)] {
-		held := ""
+func (n *remarks) groups(groups []CarriedGroup) {
+	for _, group := range groups[:min(len(groups), maxRemarks)] {
+		carried := ""
 		if group.Of != "" {
-			held = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
+			carried = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
 		}
-		n.add("no prices of %s group %s (%s) for %s%s", group.Feed, group.Group, group.Name, group.Day, held)
+		n.add("no prices of %s group %s (%s) for %s%s", group.Feed, group.Group, group.Name, group.Day, carried)
 	}
-	if more := len(groups) - mostNotes; more > 0 {
+	if more := len(groups) - maxRemarks; more > 0 {
 		n.add("%d more groups are missing", more)
 	}
 }
 
 // missing says which days no feed has prices of, with the command that adds those that came after the
 // base.
-func (n *notes) missing(gaps []DayGap, after string, again func(prices []string) string) {
-	told := ""
-	var before notes
+func (n *remarks) missing(gaps []DayGap, after string, again func(prices []string) string) {
+	list := ""
+	var before remarks
 	for i, gap := range newestFirst(gaps, func(gap DayGap) string { return gap.To }) {
 		if gap.To <= after {
 			if !slices.Contains(before, gap.of()) {
@@ -133,15 +134,15 @@ func (n *notes) missing(gaps []DayGap, after string, again func(prices []string)
 			}
 			continue
 		}
-		if i == mostNotes {
+		if i == maxRemarks {
 			n.add("%d more runs of days are missing; --json names all", len(gaps)-i)
 			break
 		}
 
 		// Games mostly miss the same days, which one command adds.
 		cure := "; the same command adds them"
-		if command := again(gap.prices()); told != command {
-			told = command
+		if command := again(gap.prices()); list != command {
+			list = command
 			cure = "; to add them run: " + command
 		}
 		n.add("%s%s%s", gap.of(), span(gap.From, gap.To), cure)
@@ -156,10 +157,10 @@ func (n *notes) missing(gaps []DayGap, after string, again func(prices []string)
 			}
 		}
 		more := ""
-		if len(old) > mostNotes {
-			more = fmt.Sprintf(", and %d more; --json names all", len(old)-mostNotes)
+		if len(old) > maxRemarks {
+			more = fmt.Sprintf(", and %d more; --json names all", len(old)-maxRemarks)
 		}
-		n.add("%s%s%s", of, strings.Join(old[:min(len(old), mostNotes)], ", "), more)
+		n.add("%s%s%s", of, strings.Join(old[:min(len(old), maxRemarks)], ", "), more)
 	}
 }
 
@@ -168,7 +169,7 @@ func (gap *DayGap) of() string { return fmt.Sprintf("no prices of %s, %s, for ",
 
 // prices are the inputs that would have the first days of the gap.
 func (gap *DayGap) prices() (inputs []string) {
-	for day := gap.From; day <= gap.To && len(inputs) < mostNotes; day = dayAfter(day) {
+	for day := gap.From; day <= gap.To && len(inputs) < maxRemarks; day = dayAfter(day) {
 		inputs = append(inputs, "tcgcsv:"+day+".tar.zst")
 	}
 	return inputs

@@ -15,21 +15,21 @@ func (a *assembly) chooseLanes() {
 	t := b.lanes
 	a.lanes = make([][]int32, b.merged.numItems())
 
-	kept := make([]int32, 0, len(t.all))
+	chosen := make([]int32, 0, len(t.all))
 	usedVariant := make([]bool, len(b.variants.names))
 	for item := range a.lanes {
-		from := len(kept)
+		from := len(chosen)
 		for lane := t.head[item]; lane >= 0; lane = t.all[lane].next {
 			if t.all[lane].day < a.w.From {
 				b.report.LanesExpired++
 				continue
 			}
-			kept = append(kept, lane)
+			chosen = append(chosen, lane)
 			usedVariant[t.all[lane].variant] = true
 		}
 
 		// The lanes of all items share one array; the third index keeps them apart.
-		a.lanes[item] = kept[from:len(kept):len(kept)]
+		a.lanes[item] = chosen[from:len(chosen):len(chosen)]
 	}
 
 	var table []string
@@ -67,7 +67,7 @@ func (a *assembly) firstFeeds(lanes []int32) []int32 {
 func (a *assembly) cents(lane int32) int64 {
 	it := a.b.merged.item(int(a.b.lanes.all[lane].item))
 	cents := a.b.lanes.current(lane, a.b.newest, it.game)
-	if cents == snapshot.NoCents && a.holds(lane, it) {
+	if cents == snapshot.NoCents && a.carriesPrice(lane, it) {
 		return a.b.lanes.all[lane].cents
 	}
 	return cents
@@ -136,7 +136,7 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 		row := len(lanes.Variant)
 		// A new variant begins: the one before has its display lane.
 		if k == 0 || all[lane].variant != all[a.lanes[item][k-1]].variant {
-			a.show(shown, isCard)
+			a.markDisplayLane(shown, isCard)
 			shown = -1
 		}
 
@@ -157,13 +157,14 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 		}
 	}
 
-	a.show(shown, isCard)
+	a.markDisplayLane(shown, isCard)
 	lanes.Of.Append(len(lanes.Variant))
 	return display
 }
 
-// show marks a variant's display lane (decision 19) and, for cards, writes its statistics.
-func (a *assembly) show(row int, isCard bool) {
+// markDisplayLane marks a variant's display lane (decision 19) and, for cards, writes its
+// statistics.
+func (a *assembly) markDisplayLane(row int, isCard bool) {
 	if row < 0 {
 		return
 	}
@@ -174,8 +175,8 @@ func (a *assembly) show(row int, isCard bool) {
 	}
 
 	// The longest window holds the shorter ones.
-	longest := snapshot.StatWindows[len(snapshot.StatWindows)-1]
-	a.points = a.c.History.AppendPoints(a.points[:0], row, snapshot.WindowStart(a.date, longest), a.date)
+	last := snapshot.StatWindows[len(snapshot.StatWindows)-1]
+	a.points = a.c.History.AppendPoints(a.points[:0], row, snapshot.WindowStart(a.date, last), a.date)
 	if len(a.points) > 0 {
 		a.c.Stats.Append(row, a.date, a.points)
 	}
@@ -212,13 +213,13 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	lanes.Cents = append(lanes.Cents, cents)
 	lanes.SourceAsOf = append(lanes.SourceAsOf, asOf)
 	lanes.CollectedAt = append(lanes.CollectedAt, collected)
-	lanes.Base7 = append(lanes.Base7, a.w.Base(7))
+	lanes.Price7DaysAgo = append(lanes.Price7DaysAgo, a.w.Base(7))
 	lanes.Base30 = append(lanes.Base30, a.w.Base(30))
-	lanes.Seen = append(lanes.Seen, from.day)
+	lanes.LastSeen = append(lanes.LastSeen, from.day)
 }
 
-// tell fills in what the report says of the whole catalog.
-func (a *assembly) tell() {
+// text fills in what the report says of the whole catalog.
+func (a *assembly) fillReport() {
 	catalog := a.c
 	r := &a.b.report
 	r.Games = make([]GameReport, catalog.Games.Slug.Len())

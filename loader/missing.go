@@ -10,9 +10,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// heldDays is for how many days the prices of a group stand that its feed lacks: a feed that loses a
-// file has it again within days, and what is older is no price of today (decision 1903).
-const heldDays = 7
+// carryDays is for how many days the prices of a group stand that its feed lacks: a feed that loses
+// a file has it again within days, and what is older is no price of today (decision 1903).
+const carryDays = 7
 
 // gapKey is a group of a feed on a day, or the whole day of a game where there is no group.
 type gapKey struct {
@@ -35,7 +35,7 @@ type feedGame struct{ feed, game uint8 }
 // has.
 func (a *assembly) findGroups() {
 	b := a.b
-	a.takeGapsOfBase()
+	a.carryGaps()
 	// An input may have the rows that another one lacks.
 	for key := range b.priced {
 		delete(b.missing, key)
@@ -61,8 +61,8 @@ func (a *assembly) findGroups() {
 	maps.DeleteFunc(b.missing, func(key gapKey, g gap) bool { return g.empty && !had[key.group] })
 }
 
-// takeGapsOfBase carries over which groups the base lacks of which days.
-func (a *assembly) takeGapsOfBase() {
+// carryGaps carries over which groups the base lacks of which days.
+func (a *assembly) carryGaps() {
 	base := a.b.o.Base
 	gaps := &base.Gaps
 	for i, day := range gaps.Day {
@@ -81,18 +81,18 @@ func (a *assembly) takeGapsOfBase() {
 		if set := gaps.Set[i]; set != snapshot.NoSet {
 			name = base.Sets.Name.At(int(set))
 		}
-		if _, told := a.b.missing[key]; !told {
+		if _, known := a.b.missing[key]; !known {
 			a.b.missing[key] = gap{name: name}
 		}
 	}
 }
 
-// holds reports whether a lane keeps the price of an earlier day: its group lacks the newest one,
-// and it was current when the group was seen last.
-func (a *assembly) holds(lane int32, it *item) bool {
+// carriesPrice reports whether a lane keeps the price of an earlier day: its group lacks the newest
+// one, and it was current when the group was seen last.
+func (a *assembly) carriesPrice(lane int32, it *item) bool {
 	last, lacks := a.groups[it.group]
 	l := &a.b.lanes.all[lane]
-	return lacks && l.day == last && l.day+heldDays >= a.b.newest[l.feed][it.game]
+	return lacks && l.day == last && l.day+carryDays >= a.b.newest[l.feed][it.game]
 }
 
 // seeDays notes of which days a daily feed has prices.
@@ -158,7 +158,7 @@ func (a *assembly) writeGaps() {
 		gaps.Day = append(gaps.Day, key.day)
 		gaps.Group.Append(group)
 		gaps.Set = append(gaps.Set, set)
-		a.tellGap(key, set)
+		a.reportGap(key, set)
 	}
 }
 
@@ -173,8 +173,8 @@ func (a *assembly) setRows() map[string]int32 {
 	return rows
 }
 
-// tellGap reports a gap: days in runs, and groups of the newest day or of one that was filled.
-func (a *assembly) tellGap(key gapKey, set int32) {
+// reportGap reports a gap: days in runs, and groups of the newest day or of one that was filled.
+func (a *assembly) reportGap(key gapKey, set int32) {
 	r := &a.b.report
 	feed := a.b.feeds[key.feed].namespace
 	game := snapshot.Games[key.game].Slug
@@ -195,20 +195,20 @@ func (a *assembly) tellGap(key gapKey, set int32) {
 		return
 	}
 	_, group := splitRef(key.group)
-	held := HeldGroup{Feed: feed, Game: game, Group: group, Name: a.b.missing[key].name, Day: key.day.String()}
+	carried := CarriedGroup{Feed: feed, Game: game, Group: group, Name: a.b.missing[key].name, Day: key.day.String()}
 	if set != snapshot.NoSet {
-		held.Name = a.c.Sets.Name.At(int(set))
+		carried.Name = a.c.Sets.Name.At(int(set))
 	}
-	if last := a.groups[key.group]; today && last != snapshot.NoDay && last+heldDays >= key.day {
-		held.Of = last.String()
-		held.Until = (last + heldDays).String()
-		held.Lanes = a.heldLanes(key.group)
+	if last := a.groups[key.group]; today && last != snapshot.NoDay && last+carryDays >= key.day {
+		carried.Of = last.String()
+		carried.Until = (last + carryDays).String()
+		carried.Lanes = a.carriedLanes(key.group)
 	}
-	r.Groups = append(r.Groups, held)
+	r.Groups = append(r.Groups, carried)
 }
 
-// heldLanes is how many lanes of a group keep a price.
-func (a *assembly) heldLanes(group string) (n int) {
+// carriedLanes is how many lanes of a group keep a price.
+func (a *assembly) carriedLanes(group string) (n int) {
 	for item := range a.lanes {
 		if a.b.merged.item(item).group != group {
 			continue

@@ -21,8 +21,8 @@ const (
 // (decision 27).
 const codeCard = "Code Card - "
 
-// gatherer is the sink of one source's catalog.
-type gatherer struct {
+// catalogSink is the sink of one source's catalog.
+type catalogSink struct {
 	sink
 	feed   source.Feed
 	report *SourceReport
@@ -37,7 +37,7 @@ type gatherer struct {
 	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
 }
 
-func (g *gatherer) cleaner(at source.At, ref string) clean.Record {
+func (g *catalogSink) cleaner(at source.Location, ref string) clean.Record {
 	return clean.Record{Into: &g.b.quarantine, At: at, Ref: ref, Pool: &g.b.pool}
 }
 
@@ -51,7 +51,7 @@ func game(record *clean.Record, slug string) (uint8, bool) {
 }
 
 // Set takes a set.
-func (g *gatherer) Set(given source.Set) {
+func (g *catalogSink) Set(given source.Set) {
 	cleaner := g.cleaner(given.At, given.Ref)
 	if !cleaner.Key(given.Ref) {
 		return
@@ -87,7 +87,7 @@ func (g *gatherer) Set(given source.Set) {
 }
 
 // Card takes a card.
-func (g *gatherer) Card(given source.Card) {
+func (g *catalogSink) Card(given source.Card) {
 	cleaner := g.cleaner(given.At, given.Ref)
 	it, ok := g.item(&cleaner, given.Ref, given.Game, given.Name, given.Identifiers, given.UpdatedAt)
 	if !ok {
@@ -121,7 +121,7 @@ func rarity(s string) string {
 }
 
 // Sealed takes a sealed product.
-func (g *gatherer) Sealed(given source.Sealed) {
+func (g *catalogSink) Sealed(given source.Sealed) {
 	cleaner := g.cleaner(given.At, given.Ref)
 	it, ok := g.item(&cleaner, given.Ref, given.Game, given.Name, given.Identifiers, given.UpdatedAt)
 	if !ok {
@@ -144,7 +144,7 @@ func (g *gatherer) Sealed(given source.Sealed) {
 // has it, and a later item with it is quarantined (decision 26). A product id is an identifier in
 // the source's own namespace, and TCGplayer's in TCGCSV. Identifiers in other namespaces may repeat
 // (decision 51); what repeats joins nothing, so it is counted.
-func (g *gatherer) item(
+func (g *catalogSink) item(
 	cleaner *clean.Record, ref, slug, name string, ids []source.Identifier, updatedAt int64,
 ) (item, bool) {
 	if !cleaner.Key(ref) {
@@ -202,7 +202,7 @@ func (g *gatherer) item(
 // lookups of a partner's id return every candidate, and artists and barcodes are of many cards.
 // Both items are kept, so nothing is quarantined. Hashes are compared: a million items have several
 // times as many identifiers, and one too many in 2⁶⁴ does no harm.
-func (g *gatherer) shared(ref string, id source.Identifier) {
+func (g *catalogSink) shared(ref string, id source.Identifier) {
 	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
 	switch {
 	case !g.others[hash]:
@@ -219,7 +219,7 @@ func (g *gatherer) shared(ref string, id source.Identifier) {
 
 // twice is why a second record of a reference is refused: where a reference is a product id, it
 // stands for two cards.
-func (g *gatherer) twice() string {
+func (g *catalogSink) twice() string {
 	if g.feed.ProductRefs {
 		return source.ReasonProductOnTwoCards
 	}
@@ -228,7 +228,7 @@ func (g *gatherer) twice() string {
 
 // finish resolves the sets of cards. A card of another game's set, or of a set that the source does
 // not have, stays without one.
-func (g *gatherer) finish() *merged {
+func (g *catalogSink) finish() *merged {
 	for i, ref := range g.setRefs {
 		// A reference into another game is as wrong as one that leads nowhere.
 		if s, ok := g.setOf[ref]; ok && g.out.sets[s].game == g.out.cards[i].game {
@@ -242,14 +242,14 @@ func (g *gatherer) finish() *merged {
 }
 
 // Missing notes a set whose products the source lacks.
-func (g *gatherer) Missing(missing source.Missing) {
+func (g *catalogSink) Missing(missing source.Missing) {
 	if !missing.Prices {
 		g.lost[missing.SetRef] = true
 	}
 }
 
 // group is the full reference of a group, one text for all its items.
-func (g *gatherer) group(setRef string) string {
+func (g *catalogSink) group(setRef string) string {
 	if setRef == "" {
 		return ""
 	}
@@ -259,7 +259,7 @@ func (g *gatherer) group(setRef string) string {
 // carryLost takes from the base what was in the groups whose products the source lacks: they are
 // still there, for all that is known. Of sealed products the base does not know the group, so that
 // all of the game's that no other group has stay.
-func (g *gatherer) carryLost() {
+func (g *catalogSink) carryLost() {
 	base := g.b.o.Base
 	if len(g.lost) == 0 {
 		return
@@ -298,7 +298,7 @@ func (g *gatherer) carryLost() {
 }
 
 // lostSet is the source's reference of a set of the base whose products it lacks, "" for others.
-func (g *gatherer) lostSet(refs []string) string {
+func (g *catalogSink) lostSet(refs []string) string {
 	for _, full := range refs {
 		namespace, ref := splitRef(full)
 		if _, listed := g.setOf[ref]; listed && namespace == g.feed.Namespace && g.lost[ref] {
@@ -310,7 +310,7 @@ func (g *gatherer) lostSet(refs []string) string {
 
 // carries makes an item of the base one of the source's, unless the source has it elsewhere or never
 // had it.
-func (g *gatherer) carries(it *item, setRef string) bool {
+func (g *catalogSink) carries(it *item, setRef string) bool {
 	prefix := fullRef(g.feed.Namespace, "")
 	at := slices.IndexFunc(it.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
 	if at < 0 || g.seen[it.refs[at][len(prefix):]] {

@@ -152,7 +152,7 @@ func (m *merged) identify(registry *registry) error {
 			claims[i], _ = of(i)
 		}
 
-		tails, err := registry.assign(claims, known)
+		tails, err := registry.assignIDs(claims, known)
 		for i := range tails {
 			_, tail := of(i)
 			*tail = tails[i]

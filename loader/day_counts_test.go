@@ -15,7 +15,7 @@ import (
 func TestTooOldPricesAreCounted(t *testing.T) {
 	const oldest = today - snapshot.HistoryDays + 1
 	at := func(p source.Price, file string, line int) source.Price {
-		p.At = source.At{File: file, Line: line}
+		p.At = source.Location{File: file, Line: line}
 		return p
 	}
 	f := func(what string, want *TooOld, prices []source.Price, series ...source.Series) *Result {
@@ -54,10 +54,10 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 		Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv",
 		Line: 3,
 	}, []source.Price{now}, source.Series{
-		At: source.At{File: "h.csv", Line: 2}, Ref: "1", Variant: "normal", Condition: "near_mint", Last: today,
+		At: source.Location{File: "h.csv", Line: 2}, Ref: "1", Variant: "normal", Condition: "near_mint", Last: today,
 		Points: []snapshot.Point{{Day: oldest - 300, Cents: 5}, {Day: oldest - 1, Cents: 5}, {Day: oldest, Cents: 6}},
 	}, source.Series{
-		At: source.At{File: "h.csv", Line: 3}, Ref: "2", Variant: "normal", Condition: "near_mint", Last: today,
+		At: source.Location{File: "h.csv", Line: 3}, Ref: "2", Variant: "normal", Condition: "near_mint", Last: today,
 		Points: []snapshot.Point{{Day: 9, Cents: 5}, {Day: today, Cents: 6}},
 	})
 
@@ -80,7 +80,7 @@ func TestSharedIdentifiers(t *testing.T) {
 			ref := string(rune('a' + i))
 			in.card(ref, "s", "Card "+ref, ref)
 			in.cards[i].Identifiers = of
-			in.cards[i].At = source.At{File: "cards.jsonl", Line: i + 1}
+			in.cards[i].At = source.Location{File: "cards.jsonl", Line: i + 1}
 		}
 
 		in.feed.Namespace = namespace

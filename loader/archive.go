@@ -13,53 +13,53 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// openKept opens the kept day files of the days that the base lacks. One that is damaged holds up no
-// other day.
-func (b *builder) openKept(sources []opened) (kept []opened) {
-	if len(b.o.Kept) == 0 {
+// openArchived opens the kept day files of the days that the base lacks. One that is damaged holds
+// up no other day.
+func (b *builder) openArchived(sources []opened) (archived []opened) {
+	if len(b.o.ArchivedDays) == 0 {
 		return nil
 	}
 
 	newest := snapshot.NoDay
 	for _, opened := range sources {
-		if dated, ok := opened.Source.(source.Dated); ok && opened.Feed().Namespace == source.KindTCGCSV {
+		if dated, ok := opened.Source.(source.NewestDayer); ok && opened.Feed().Namespace == source.KindTCGCSV {
 			day, _ := dated.Newest()
 			newest = max(newest, day)
 		}
 	}
 
 	has := b.daysOfBase()
-	for _, day := range slices.Sorted(maps.Keys(b.o.Kept)) {
+	for _, day := range slices.Sorted(maps.Keys(b.o.ArchivedDays)) {
 		// The tree has its own newest day, and what is older than the history would be dropped again.
 		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
 			continue
 		}
 
-		in := b.o.Kept[day]
+		in := b.o.ArchivedDays[day]
 		opened, err := b.openAll([]Input{in})
 		if err == nil {
-			err = holdsDay(opened[0], day)
+			err = checkFileDay(opened[0], day)
 		}
 		if err != nil {
 			b.leaveDayOut(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
 			continue
 		}
-		kept = append(kept, opened...)
+		archived = append(archived, opened...)
 		if has[day] == lacking {
 			b.report.Filled = append(b.report.Filled, day.String())
 		}
 	}
-	return kept
+	return archived
 }
 
-// holdsDay wants a kept day file to be of the day that it is named after.
-func holdsDay(in opened, day snapshot.Day) error {
-	dated, is := in.Source.(source.Dated)
+// checkFileDay wants a kept day file to be of the day that it is named after.
+func checkFileDay(in opened, day snapshot.Day) error {
+	dated, is := in.Source.(source.NewestDayer)
 	if !is {
 		return errors.New("it is no day file")
 	}
-	if holds, _ := dated.Newest(); holds != day {
-		return fmt.Errorf("it holds the prices of %s", holds)
+	if newest, _ := dated.Newest(); newest != day {
+		return fmt.Errorf("it holds the prices of %s", newest)
 	}
 	return nil
 }
@@ -116,8 +116,8 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 	return has
 }
 
-// keptDay holds a kept day's prices against those of the base.
-type keptDay struct {
+// archiveCheck holds a kept day's prices against those of the base.
+type archiveCheck struct {
 	source.Discard
 	base      *snapshot.Catalog
 	items     map[string]int32 // of the base, by reference and by product
@@ -130,13 +130,14 @@ type keptDay struct {
 	apart   snapshot.Day       // days between the day and what its prices are compared with, at most
 }
 
-// judgeKept says what of a kept day is not to be believed: all of it, or some files, each with the
-// reason. A kept day may be one that was refused when it was new: the guards judge it as they did then,
-// for those of a publication see current prices alone. Without a base all is believed that can be read.
-func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int32) (
+// checkArchived says what of a kept day is not to be believed: all of it, or some files, each with
+// the reason. A kept day may be one that was refused when it was new: the guards judge it as they
+// did then, for those of a publication see current prices alone. Without a base all is believed
+// that can be read.
+func (b *builder) checkArchived(ctx context.Context, in opened, items map[string]int32) (
 	why string, files map[string]string, err error,
 ) {
-	k := &keptDay{base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[int32][]string{}}
+	k := &archiveCheck{base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[int32][]string{}}
 	if err := in.Prices(ctx, k); err != nil {
 		return "", nil, err
 	}
@@ -156,7 +157,7 @@ func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int
 }
 
 // Price compares a row with the newest price of its lane before it, or the first after it.
-func (k *keptDay) Price(price source.Price) {
+func (k *archiveCheck) Price(price source.Price) {
 	k.rows++
 	item, known := k.items[price.Ref]
 	if !known || price.Cents < 0 {
@@ -183,7 +184,7 @@ func (k *keptDay) Price(price source.Price) {
 }
 
 // compare notes a price of an item beside an earlier or later one.
-func (k *keptDay) compare(item int32, price source.Price, was int64) {
+func (k *archiveCheck) compare(item int32, price source.Price, was int64) {
 	set := snapshot.NoSet
 	if int(item) < k.base.Cards.ID.Len() {
 		set = k.base.Cards.Set[item]
@@ -195,7 +196,7 @@ func (k *keptDay) compare(item int32, price source.Price, was int64) {
 }
 
 // before is the newest price of a lane of the base up to a day, else its first; NoCents without any.
-func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.Day) {
+func (k *archiveCheck) before(lane int, day snapshot.Day) (cents int64, of snapshot.Day) {
 	k.points = k.base.History.AppendPoints(k.points[:0], lane, 0, k.base.Date())
 	if len(k.points) == 0 {
 		return snapshot.NoCents, 0
@@ -230,19 +231,19 @@ func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 	return items
 }
 
-// believed leaves out the kept days, and the files of them, that no day of the base can be followed
-// by or follow.
-func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error) {
-	if len(kept) == 0 {
+// acceptArchived leaves out the kept days, and the files of them, that no day of the base can be
+// followed by or follow.
+func (b *builder) acceptArchived(ctx context.Context, archived []opened) ([]opened, error) {
+	if len(archived) == 0 {
 		return nil, nil
 	}
 
-	items := b.itemsOfRefs(kept[0].Feed().Namespace)
+	items := b.itemsOfRefs(archived[0].Feed().Namespace)
 	var out []opened
-	for _, in := range kept {
-		day, _ := in.Source.(source.Dated).Newest() //nolint:errcheck // openKept opened these alone
+	for _, in := range archived {
+		day, _ := in.Source.(source.NewestDayer).Newest() //nolint:errcheck // openArchived opened these alone
 		left := RefusedDay{Day: day.String(), Input: in.Input}
-		why, files, err := b.judgeKept(ctx, in, items)
+		why, files, err := b.checkArchived(ctx, in, items)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
