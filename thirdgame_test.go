@@ -127,7 +127,7 @@ func newReef(t *testing.T) *reef {
 	}
 
 	now := time.Now()
-	urls := wire.Site{URL: reefURL, ProductPrefix: "prd"}
+	urls := wire.URLs{URL: reefURL, ProductPrefix: "prd"}
 	store := snapshot.OpenStore(filepath.Join(t.TempDir(), "store"))
 	stored, _, err := store.Write(built.Catalog, snapshot.WriteOptions{})
 	if err != nil {

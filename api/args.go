@@ -18,18 +18,18 @@ const maxUnknown = 10
 
 // arg is a query parameter that the operation knows.
 type arg struct {
-	name  string
-	value string
-	given int    // how often
-	bad   string // what is wrong with it, "" for nothing
+	name   string
+	value  string
+	count  int    // how often
+	reason string // what is wrong with it, "" for nothing
 }
 
 // Args are a request's query parameters. Values alias the query and die with the request.
 type Args struct {
-	known   []arg
-	unknown []string // percent-encoded, each once
-	strange int      // how many are unknown, those that are not named included
-	bad     bool     // some name or unknown value is not valid
+	known        []arg
+	unknown      []string // percent-encoded, each once
+	unknownCount int      // how many are unknown, those that are not named included
+	bad          bool     // some name or unknown value is not valid
 }
 
 func (a *Args) reset() Args { return Args{known: a.known[:0]} }
@@ -61,18 +61,18 @@ func (a *Args) take(pair string) {
 	}
 
 	if known := a.find(decoded); err == nil && known != nil {
-		known.given++
+		known.count++
 		known.value, err = url.QueryUnescape(value)
 		if err != nil {
-			known.bad = "has an invalid percent escape: spell a percent sign %25"
+			known.reason = "has an invalid percent escape: spell a percent sign %25"
 		} else {
-			known.bad = textProblem(known.value)
+			known.reason = textProblem(known.value)
 		}
 		return
 	}
 
 	// Names are told in a header, so they are few, short, and each once.
-	a.strange++
+	a.unknownCount++
 	a.bad = a.bad || err != nil || !utf8.ValidString(decoded)
 	if shown := encodeName(decoded); shown != "" && len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, shown) {
 		a.unknown = append(a.unknown, shown)
@@ -89,7 +89,7 @@ func (a *Args) find(name string) *arg {
 // Given returns a parameter's value when it is there and sound.
 func (a *Args) Given(name string) (string, bool) {
 	known := a.find(name)
-	if known == nil || known.given == 0 || known.bad != "" {
+	if known == nil || known.count == 0 || known.reason != "" {
 		return "", false
 	}
 	return known.value, true
@@ -102,7 +102,7 @@ func (a *Args) Unknown() []string { return a.unknown }
 func (a *Args) mistyped(name string) string {
 	for _, unknown := range a.unknown {
 		if strings.EqualFold(unknown, name) {
-			return " (got " + Quote(unknown) + ", and names are in lower case)"
+			return " (got " + QuoteInput(unknown) + ", and names are in lower case)"
 		}
 	}
 	return ""
@@ -124,8 +124,8 @@ func textProblem(s string) string {
 
 // encodeName percent-encodes a parameter's name for a header, cut to a readable length.
 func encodeName(name string) string {
-	const longest = 64
-	return string(wire.AppendEscaped(nil, name[:min(len(name), longest)]))
+	const maxBytes = 64
+	return string(wire.AppendEscaped(nil, name[:min(len(name), maxBytes)]))
 }
 
 // ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown
@@ -136,27 +136,27 @@ func (r *Request) ReadQuery(raw []byte) {
 
 	for i := range a.known {
 		known := &a.known[i]
-		if known.given > 1 {
-			r.problem("%s is given %d times: give it once", known.name, known.given)
+		if known.count > 1 {
+			r.problem("%s is given %d times: give it once", known.name, known.count)
 		}
-		if known.bad != "" {
-			r.problem("%s %s", known.name, known.bad)
+		if known.reason != "" {
+			r.problem("%s %s", known.name, known.reason)
 		}
 	}
 
 	// What is unknown is an error or ignored, but no surface takes bytes that mean nothing.
-	if r.Strict && a.strange > 0 {
-		r.strangeQuery()
+	if r.Strict && a.unknownCount > 0 {
+		r.reportUnknownParams()
 	} else if a.bad {
 		r.problem("the query string is not valid percent-encoded UTF-8")
 	}
 }
 
-// strangeQuery notes the parameters that the operation does not know.
-func (r *Request) strangeQuery() {
+// reportUnknownParams notes the parameters that the operation does not know.
+func (r *Request) reportUnknownParams() {
 	named := make([]string, 0, maxUnknown)
 	for _, name := range r.Args.unknown {
-		named = append(named, Quote(name))
+		named = append(named, QuoteInput(name))
 	}
 
 	format := "the query has the unknown parameters %s: leave them out (this operation takes %s)"
@@ -215,7 +215,7 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	n, ok := ParseDecimal(v)
 	switch {
 	case !ok:
-		r.problem("%s must be a whole number between %d and %d (got %s)", name, bounds.Min, bounds.Max, Quote(v))
+		r.problem("%s must be a whole number between %d and %d (got %s)", name, bounds.Min, bounds.Max, QuoteInput(v))
 		return absent
 	case !bounds.Has(n):
 		r.problem("%s must be between %d and %d (got %d)", name, bounds.Min, bounds.Max, n)
@@ -243,7 +243,7 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 	if i := slices.Index(values, v); i >= 0 {
 		return values[i]
 	}
-	r.problem("%s must be one of %s (got %s)", name, strings.Join(values, ", "), Quote(v))
+	r.problem("%s must be one of %s (got %s)", name, strings.Join(values, ", "), QuoteInput(v))
 	return absent
 }
 
@@ -256,7 +256,7 @@ func (r *Request) dayArg(name string) snapshot.Day {
 
 	day, err := snapshot.ParseDay(v)
 	if err != nil {
-		r.problem("%s must be a date YYYY-MM-DD, such as 2026-11-20 (got %s)", name, Quote(v))
+		r.problem("%s must be a date YYYY-MM-DD, such as 2026-11-20 (got %s)", name, QuoteInput(v))
 		return snapshot.NoDay
 	}
 	return day
@@ -276,9 +276,9 @@ func (r *Request) instantArg(name string) int64 {
 
 	// In a query a plus sign that is not escaped is a space.
 	if _, err := parseInstant(strings.ReplaceAll(v, " ", "+")); err == nil {
-		r.problem("%s has a space where its offset begins (got %s): spell a plus sign %%2B", name, Quote(v))
+		r.problem("%s has a space where its offset begins (got %s): spell a plus sign %%2B", name, QuoteInput(v))
 	} else {
-		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, Quote(v))
+		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, QuoteInput(v))
 	}
 	return snapshot.NoTime
 }
@@ -295,7 +295,7 @@ func (r *Request) identifierArg() string {
 
 	namespace, value, _ := strings.Cut(v, ":")
 	if namespace == "" || value == "" || !wire.IdentifierText.Has(int64(utf8.RuneCountInString(v))) {
-		r.problem("identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", Quote(v))
+		r.problem("identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", QuoteInput(v))
 		return ""
 	}
 	return v

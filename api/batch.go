@@ -38,7 +38,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(value
 				n++
 			}
 		case r.Strict:
-			unknown = append(unknown, Quote(name.Text()))
+			unknown = append(unknown, QuoteInput(name.Text()))
 		}
 	}
 
@@ -91,7 +91,7 @@ func (r *Request) object() jsonwalk.Value {
 	case errors.Is(err, jsonwalk.ErrTrailing):
 		what = "the body goes on after its JSON value"
 	case errors.Is(err, jsontext.ErrDuplicateName) && isSyntax:
-		r.problem("the body has the member %s twice: send it once", Quote(syntax.JSONPointer.LastToken()))
+		r.problem("the body has the member %s twice: send it once", QuoteInput(syntax.JSONPointer.LastToken()))
 		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		what = "the body ends before its JSON does"
@@ -104,12 +104,12 @@ func (r *Request) object() jsonwalk.Value {
 	return nil
 }
 
-// longestShown is how many bytes of what a client sent an answer shows.
-const longestShown = 40
+// maxShown is how many bytes of what a client sent an answer shows.
+const maxShown = 40
 
-// hideKey cuts text where a key begins: one that was sent in the wrong place is not to stand in an
-// answer, which clients log.
-func hideKey(text string) string {
+// redactKey cuts text where a key begins: one that was sent in the wrong place is not to stand in
+// an answer, which clients log.
+func redactKey(text string) string {
 	const begin = "npk_"
 	before, _, found := strings.Cut(text, begin)
 	if found {
@@ -118,11 +118,11 @@ func hideKey(text string) string {
 	return text
 }
 
-// Quote shows what a client sent without letting it grow or hide anything.
-func Quote(text string) string {
-	text = hideKey(text)
-	if len(text) > longestShown {
-		text = strings.ToValidUTF8(text[:longestShown], "") + "…"
+// QuoteInput shows what a client sent without letting it grow or hide anything.
+func QuoteInput(text string) string {
+	text = redactKey(text)
+	if len(text) > maxShown {
+		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}
 	return string(wire.AppendString(nil, text))
 }
@@ -162,9 +162,9 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	}
 
 	// The two are counted together, and each is named with what is wrong with it.
-	total := r.decodeRefs("ids", body.Member("ids"), 0, bounds)
+	total := r.decodeReferences("ids", body.Member("ids"), 0, bounds)
 	ids = len(r.ids)
-	total = r.decodeRefs("identifiers", body.Member("identifiers"), total, bounds)
+	total = r.decodeReferences("identifiers", body.Member("identifiers"), total, bounds)
 
 	switch {
 	case total < 0:
@@ -195,7 +195,7 @@ func (r *Request) gotMembers(body jsonwalk.Value) string {
 			got = append(got, "…")
 			break
 		}
-		got = append(got, Quote(name.Text()))
+		got = append(got, QuoteInput(name.Text()))
 	}
 	if len(got) == 0 {
 		return ""
@@ -206,10 +206,10 @@ func (r *Request) gotMembers(body jsonwalk.Value) string {
 // sampleRefs are what a list of references holds, by its name.
 var sampleRefs = map[string]string{"ids": "card_…", "identifiers": "tcgplayer:42382"}
 
-// decodeRefs appends the strings of a member to the request's, no more than bounds allow, and adds
-// its elements to the total before it. What is wrong with it is noted; without a list there is no
-// total, -1.
-func (r *Request) decodeRefs(name string, list jsonwalk.Value, before int, bounds wire.Range) (total int) {
+// decodeReferences appends the strings of a member to the request's, no more than bounds allow, and
+// adds its elements to the total before it. What is wrong with it is noted; without a list there is
+// no total, -1.
+func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int, bounds wire.Range) (total int) {
 	if list == nil {
 		return before
 	}
@@ -246,7 +246,7 @@ func (r *Request) decodeRefs(name string, list jsonwalk.Value, before int, bound
 // batch answers a live batch: the entries of what is found, ids first, each in request order, and
 // what is not found. Identical strings of one list collapse to one (decision 24). bounds are
 // everybody's, limit the plan's.
-func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.Fault {
+func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.APIError {
 	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
@@ -257,7 +257,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 			r.Plan.Name, limit, len(refs))
 	}
 
-	var seen doubles
+	var seen duplicateSet
 	missing := r.cards[:0] // numbers of refs
 
 	// Twice the same string is one entry; an id and a slug of one card are two.
@@ -265,7 +265,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 	for i, ref := range refs {
 		isID := i < ids
 		same := func(k int) bool { return refs[k] == ref && (k < ids) == isID }
-		if _, again := seen.enter(maphash.String(doublesSeed, ref), i, same); again {
+		if _, again := seen.add(maphash.String(duplicateSeed, ref), i, same); again {
 			continue
 		}
 
@@ -276,7 +276,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 		}
 		switch {
 		case found:
-			out.Body = append(wire.Comma(out.Body), entry(card)...)
+			out.Body = append(wire.AppendComma(out.Body), entry(card)...)
 		case isID || !r.appendCalled(out, ref, entry):
 			missing = append(missing, uint32(i))
 		}
@@ -285,7 +285,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 	// What is not there is named, so that a client need not compare the lists.
 	out.Body = append(out.Body, `],"not_found":[`...)
 	for _, i := range missing {
-		out.Body = wire.AppendString(wire.Comma(out.Body), refs[i])
+		out.Body = wire.AppendString(wire.AppendComma(out.Body), refs[i])
 	}
 	r.cards = missing
 	out.Body = append(out.Body, ']', '}')
@@ -298,7 +298,7 @@ func (r *Request) appendCalled(out *Reply, identifier string, entry func(card in
 	cards := r.View.Index.ForBatch(identifier)
 	for _, card := range cards {
 		object := entry(int(card))
-		out.Body = append(wire.Comma(out.Body), object[:len(object)-1]...)
+		out.Body = append(wire.AppendComma(out.Body), object[:len(object)-1]...)
 		out.Body = append(wire.AppendText(out.Body, `,"ref":`, identifier), '}')
 	}
 	return len(cards) > 0

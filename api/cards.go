@@ -8,7 +8,7 @@ import (
 )
 
 // searchCards answers GET /v1/cards.
-func searchCards(r *Request, out *Reply) *wire.Fault {
+func searchCards(r *Request, out *Reply) *wire.APIError {
 	q := r.cardQuery()
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 
@@ -21,13 +21,13 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 		return f
 	}
 
-	page := r.View.CardsTold(r.cards[:0], q, after, limit)
+	page := r.View.CardsInterpreted(r.cards[:0], q, after, limit)
 	r.cards = page.Cards
 	if after == nil {
-		r.tell(out, &q, &page)
+		r.interpret(out, &q, &page)
 	}
 	if len(page.Cards) == 0 {
-		out.noteUnknownCards(r.View.Index, &q.Filter)
+		out.reportUnknownCards(r.View.Index, &q.Filter)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
@@ -71,25 +71,25 @@ func (r *Request) cardQuery() index.Query {
 }
 
 // getCard answers GET /v1/cards/{id}.
-func getCard(r *Request, out *Reply) *wire.Fault {
+func getCard(r *Request, out *Reply) *wire.APIError {
 	card, f := r.card()
 	if f != nil {
 		return f
 	}
 
 	// Spelt when the View was made.
-	out.Stored = r.View.Detail(card)
+	out.Shared = r.View.Detail(card)
 	out.Tag = r.View.DetailTag(card)
-	out.Tagged = true
+	out.HasETag = true
 	return nil
 }
 
 // batchCards answers POST /v1/cards/batch.
-func batchCards(r *Request, out *Reply) *wire.Fault {
+func batchCards(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.CardIDs, r.Plan.MaxCards, r.View.Detail)
 }
 
 // batchPrices answers POST /v1/prices/batch of the live surface.
-func batchPrices(r *Request, out *Reply) *wire.Fault {
-	return r.batch(out, wire.PriceIDs, r.Plan.MaxPrices, r.View.Entry)
+func batchPrices(r *Request, out *Reply) *wire.APIError {
+	return r.batch(out, wire.PriceIDs, r.Plan.MaxPrices, r.View.PriceEntry)
 }

@@ -30,8 +30,8 @@ func FuzzArgs(f *testing.F) {
 		if string(raw) != before {
 			t.Fatal("the query was changed")
 		}
-		if len(a.unknown) > maxUnknown || len(a.unknown) > a.strange || len(a.known) != len(known) {
-			t.Fatalf("%d named of %d unknown, %d known", len(a.unknown), a.strange, len(a.known))
+		if len(a.unknown) > maxUnknown || len(a.unknown) > a.unknownCount || len(a.known) != len(known) {
+			t.Fatalf("%d named of %d unknown, %d known", len(a.unknown), a.unknownCount, len(a.known))
 		}
 
 		for _, name := range a.unknown {
@@ -41,7 +41,7 @@ func FuzzArgs(f *testing.F) {
 		}
 
 		for i := range a.known {
-			if v := a.known[i]; v.given > 0 && v.bad == "" && textProblem(v.value) != "" {
+			if v := a.known[i]; v.count > 0 && v.reason == "" && textProblem(v.value) != "" {
 				t.Fatalf("%s=%q passed", v.name, v.value)
 			}
 		}
@@ -56,8 +56,8 @@ func FuzzArgs(f *testing.F) {
 		for i := range a.known {
 			v := a.known[i]
 			theirs := values[a.known[i].name]
-			if v.given != len(theirs) || v.given > 0 && v.value != theirs[len(theirs)-1] {
-				t.Fatalf("%s given %d times, last %q; net/url has %q", v.name, v.given, v.value, theirs)
+			if v.count != len(theirs) || v.count > 0 && v.value != theirs[len(theirs)-1] {
+				t.Fatalf("%s given %d times, last %q; net/url has %q", v.name, v.count, v.value, theirs)
 			}
 		}
 	})
@@ -88,7 +88,7 @@ func FuzzReadIDs(f *testing.F) {
 		if usual.scanIDs("ids", five) {
 			r.decodeIDs(five)
 			if !slices.Equal(usual.ids, r.ids) || r.problems.count > 0 || string(body) != before {
-				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, r.ids, r.problems.named)
+				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, r.ids, r.problems.listed)
 			}
 		}
 

@@ -33,8 +33,8 @@ type Operation struct {
 	// Identity, where set, says that the operation is idempotent (decision 30): it reads the
 	// request and returns the hash of its normalised body. The pipeline claims the caller's key
 	// before Run and keeps the reply after it. The answer of such an operation begins with
-	// {"data": and has a meta; see Reply.Keep.
-	Identity func(*Request) (access.BodyHash, *wire.Fault)
+	// {"data": and has a meta; see Reply.Store.
+	RequestHash func(*Request) (access.BodyHash, *wire.APIError)
 	// ShowsUsage asks for Request.Usage.
 	ShowsUsage bool
 	// Meta says that the answer is closed with a meta member, which tells what was charged.
@@ -47,7 +47,7 @@ type Operation struct {
 }
 
 // runner is how an operation runs.
-type runner = func(*Request, *Reply) *wire.Fault
+type runner = func(*Request, *Reply) *wire.APIError
 
 // Service is what operations need besides the View: it is one for all requests.
 type Service struct {
@@ -55,8 +55,9 @@ type Service struct {
 	// Retained finds the View that a cursor began in, nil when it is gone; see
 	// engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
-	// MayCome reports whether a snapshot that is not here will be soon; see engine.Engine.MayCome.
-	MayCome func(hash uint64, issued time.Time) bool
+	// IsPending reports whether a snapshot that is not here will be soon; see
+	// engine.Engine.IsPending.
+	IsPending func(hash uint64, issued time.Time) bool
 	// BaseURL is what clients reach the service by, without a slash at the end.
 	BaseURL string
 	// Tools answers MCP.
@@ -119,17 +120,18 @@ type Reply struct {
 	// Body is the answer, appended to; Stored takes its place when the View already has the answer,
 	// and is never written to.
 	Body   []byte
-	Stored []byte
-	// Tail is where Body's end begins, if that differs from answer to answer by a cursor or a request
-	// id; else 0.
-	Tail int
+	Shared []byte
+	// VaryingFrom is where Body's end begins, if that differs from answer to answer by a cursor or
+	// a request id; else 0.
+	VaryingFrom int
 	// Tag is the answer's validator, valid with Tagged. Without one it follows from the content.
-	Tag    uint64
-	Tagged bool
+	Tag     uint64
+	HasETag bool
 	// Link is the Link header of a page that has a next one.
 	Link []byte
-	// Told is what was done to a query (X-Search-Interpretation), empty when it was taken as it is.
-	Told []byte
+	// Interpretation is what was done to a query (X-Search-Interpretation), empty when it was taken
+	// as it is.
+	Interpretation []byte
 	// Unknown are the filters' values that nothing has (X-Unknown-Values), empty for none.
 	Unknown []byte
 	// SnapshotAt is the instant that the answer describes, in ms, for its meta.
@@ -138,22 +140,25 @@ type Reply struct {
 	Replay bool
 }
 
-// keepBuffer is the largest answer buffer that is used again; larger ones are left to the
+// maxPooledBuffer is the largest answer buffer that is used again; larger ones are left to the
 // collector.
-const keepBuffer = 256 << 10
+const maxPooledBuffer = 256 << 10
 
 // Reset begins a reply anew in the same memory.
 func (out *Reply) Reset() {
-	if cap(out.Body) > keepBuffer {
+	if cap(out.Body) > maxPooledBuffer {
 		out.Body = nil
 	}
-	*out = Reply{Body: out.Body[:0], Link: out.Link[:0], Told: out.Told[:0], Unknown: out.Unknown[:0]}
+	*out = Reply{
+		Body: out.Body[:0], Link: out.Link[:0], Interpretation: out.Interpretation[:0],
+		Unknown: out.Unknown[:0],
+	}
 }
 
 // Content is the answer's body.
 func (out *Reply) Content() []byte {
-	if out.Stored != nil {
-		return out.Stored
+	if out.Shared != nil {
+		return out.Shared
 	}
 	return out.Body
 }
@@ -162,31 +167,31 @@ func (out *Reply) Content() []byte {
 // takes as many bytes, and then the data.
 const dataStart = `{"data":`
 
-// Keep hands an answer that is not closed yet to whoever keeps it for repetitions, and which keeps no part of
-// the memory that it is given.
-func (out *Reply) Keep(keep func(kept []byte) error) error {
+// Store hands an answer that is not closed yet to whoever keeps it for repetitions, and which keeps
+// no part of the memory that it is given.
+func (out *Reply) Store(write func(stored []byte) error) error {
 	binary.BigEndian.PutUint64(out.Body, uint64(out.SnapshotAt))
-	err := keep(out.Body)
+	err := write(out.Body)
 	copy(out.Body, dataStart)
 	return err
 }
 
 // Restore makes the reply what Keep kept: the data and the instant of the first answer. It is false for what
 // is no kept answer.
-func (out *Reply) Restore(kept []byte) bool {
-	if len(kept) < len(dataStart) {
+func (out *Reply) Restore(stored []byte) bool {
+	if len(stored) < len(dataStart) {
 		return false
 	}
 	out.Replay = true
-	out.SnapshotAt = int64(binary.BigEndian.Uint64(kept))
-	out.Body = append(append(out.Body, dataStart...), kept[len(dataStart):]...)
+	out.SnapshotAt = int64(binary.BigEndian.Uint64(stored))
+	out.Body = append(append(out.Body, dataStart...), stored[len(dataStart):]...)
 	return true
 }
 
 // Close closes an answer with its meta: what was charged is known only once the operation is done.
 func (out *Reply) Close(requestID []byte, units int64) {
-	if out.Tail == 0 {
-		out.Tail = len(out.Body)
+	if out.VaryingFrom == 0 {
+		out.VaryingFrom = len(out.Body)
 	}
 	out.Body = append(out.Body, `,"meta":`...)
 	out.Body = wire.AppendMeta(out.Body, wire.Meta{

@@ -23,7 +23,7 @@ import (
 func testView(tb testing.TB) *engine.View {
 	tb.Helper()
 	world := fixture.Random(7, fixture.Small)
-	view, err := engine.NewView(world.Catalog(), wire.Site{URL: "https://cards.test", ProductPrefix: "prd"})
+	view, err := engine.NewView(world.Catalog(), wire.URLs{URL: "https://cards.test", ProductPrefix: "prd"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,7 +56,7 @@ type ask struct {
 }
 
 // run takes an operation through the steps that the pipeline has for it, without a connection and without a meter.
-func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wire.Fault) {
+func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wire.APIError) {
 	plan := keys.Plan{MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
 		Service: service, Op: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
@@ -67,8 +67,8 @@ func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wi
 	r.ReadQuery([]byte(a.query))
 
 	out := &Reply{}
-	if op.Identity != nil {
-		if _, f := op.Identity(r); f != nil {
+	if op.RequestHash != nil {
+		if _, f := op.RequestHash(r); f != nil {
 			return nil, f
 		}
 	}
@@ -81,10 +81,11 @@ func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wi
 	return out, nil
 }
 
-// goodAsks are requests that succeed, and what their answers hold, by surface and name of the operation.
+// goodAsks are requests that succeed, and what their answers contain, by surface and name of the
+// operation.
 func goodAsks(view *engine.View) map[string]struct {
 	ask
-	holds string
+	contains string
 } {
 	c := view.Catalog
 	card := c.Cards.ID.At(0)
@@ -94,7 +95,7 @@ func goodAsks(view *engine.View) map[string]struct {
 
 	type good = struct {
 		ask
-		holds string
+		contains string
 	}
 	return map[string]good{
 		"live games_list":       {ask{}, `"slug":"pokemon"`},
@@ -137,7 +138,7 @@ func productView(tb testing.TB) *engine.View {
 	tb.Helper()
 	for seed := range uint64(50) {
 		view, err := engine.NewView(fixture.Random(seed, fixture.Small).Catalog(),
-			wire.Site{URL: "https://cards.test", ProductPrefix: "prd"})
+			wire.URLs{URL: "https://cards.test", ProductPrefix: "prd"})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -170,15 +171,15 @@ func TestOperations(t *testing.T) {
 		}
 
 		content := out.Content()
-		if !json.Valid(content) || !bytes.Contains(content, []byte(good.holds)) {
-			t.Errorf("%s: want %s in %.300s", name, good.holds, content)
+		if !json.Valid(content) || !bytes.Contains(content, []byte(good.contains)) {
+			t.Errorf("%s: want %s in %.300s", name, good.contains, content)
 		}
 		keepable := op.Meta && bytes.HasPrefix(content, []byte(`{"data":`))
-		if op.Identity != nil && !keepable {
+		if op.RequestHash != nil && !keepable {
 			t.Errorf("%s is idempotent, and its answer has no data and meta: %.100s", name, content)
 		}
-		if out.Tail > len(content) {
-			t.Errorf("%s: the tail begins at %d of %d bytes", name, out.Tail, len(content))
+		if out.VaryingFrom > len(content) {
+			t.Errorf("%s: the tail begins at %d of %d bytes", name, out.VaryingFrom, len(content))
 		}
 		delete(asks, name)
 	}
@@ -330,7 +331,7 @@ func TestInstants(t *testing.T) {
 		r := &Request{Op: searchOperation()}
 		r.ReadQuery([]byte("updated_since=" + query))
 		if got := r.cardQuery().UpdatedSince; got != want || (r.problems.count > 0) == (want != snapshot.NoTime) {
-			t.Errorf("%s is read as %d, %q; want %d", query, got, r.problems.named, want)
+			t.Errorf("%s is read as %d, %q; want %d", query, got, r.problems.listed, want)
 		}
 	}
 }

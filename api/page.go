@@ -19,8 +19,8 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	}
 
 	// Else the walk goes on by sort key in the present snapshot (decision 29).
-	if kept := r.Service.Retained(page.Snapshot); kept != nil {
-		r.View = kept
+	if view := r.Service.Retained(page.Snapshot); view != nil {
+		r.View = view
 	}
 
 	// Signed by this service, so only a newer or an older program writes what cannot be read.
@@ -55,7 +55,7 @@ var errOtherQuery = errors.New("cursor was issued for other parameters")
 func (r *Request) badCursor(token string, err error) {
 	if errors.Is(err, cursor.ErrMalformed) {
 		r.problem("%s (got %s): leave it out to start again from the first page, "+
-			"then send next_cursor as it came", err, Quote(token))
+			"then send next_cursor as it came", err, QuoteInput(token))
 		return
 	}
 	if errors.Is(err, cursor.ErrOther) && r.Op.Surface == keys.Live { // its cursors are for every tenant
@@ -74,7 +74,7 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, last func(d
 		return
 	}
 
-	out.Tail = len(out.Body)
+	out.VaryingFrom = len(out.Body)
 	out.Body = append(out.Body, `,"next_cursor":"`...)
 	from := len(out.Body)
 	r.text = last(r.text[:0])
@@ -94,7 +94,7 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 
 	// Unknown parameters are ignored, and do not travel along.
 	for i := range r.Args.known {
-		if a := &r.Args.known[i]; a.given > 0 && a.name != "cursor" {
+		if a := &r.Args.known[i]; a.count > 0 && a.name != "cursor" {
 			link = append(append(link, a.name...), '=')
 			link = append(wire.AppendEscaped(link, a.value), '&')
 		}
@@ -114,7 +114,7 @@ func (r *Request) tagPage(out *Reply, more bool) {
 	// How often a parameter was given tells an empty value from none.
 	for i := range r.Args.known {
 		a := &r.Args.known[i]
-		text = append(text, byte(len(a.value)), byte(len(a.value)>>8), byte(a.given))
+		text = append(text, byte(len(a.value)), byte(len(a.value)>>8), byte(a.count))
 		text = append(text, a.value...)
 	}
 	if more {
@@ -123,5 +123,5 @@ func (r *Request) tagPage(out *Reply, more bool) {
 
 	r.text = text
 	out.Tag = cursor.Hash(string(text))
-	out.Tagged = true
+	out.HasETag = true
 }

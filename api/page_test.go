@@ -31,9 +31,9 @@ func TestTagsTurn(t *testing.T) {
 	}
 }
 
-// TestCursorsAreToldBesideOtherProblems sends cursors that are good, foreign and broken, alone and
-// beside a limit that is wrong: what is surely wrong with a cursor is named with the rest.
-func TestCursorsAreToldBesideOtherProblems(t *testing.T) {
+// TestCursorsAreReportedBesideOtherProblems sends cursors that are good, foreign and broken, alone
+// and beside a limit that is wrong: what is surely wrong with a cursor is named with the rest.
+func TestCursorsAreReportedBesideOtherProblems(t *testing.T) {
 	view := testView(t)
 	service := testService(t, view)
 	out, fault := run(service, view, searchOperation(), ask{query: "sort=price_asc&limit=2"})

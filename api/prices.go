@@ -11,7 +11,7 @@ import (
 )
 
 // getHistory answers GET /v1/cards/{id}/prices.
-func getHistory(r *Request, out *Reply) *wire.Fault {
+func getHistory(r *Request, out *Reply) *wire.APIError {
 	days := int(r.intArg("days", wire.HistoryDays, wire.DefaultDays))
 	variant, _ := r.textArg("variant", wire.VariantText)
 	card, f := r.card()
@@ -30,7 +30,7 @@ var statWindows = []string{"7d", "30d", "90d"}
 const defaultWindow = 1
 
 // getStats answers GET /v1/cards/{id}/price-stats.
-func getStats(r *Request, out *Reply) *wire.Fault {
+func getStats(r *Request, out *Reply) *wire.APIError {
 	name := r.oneOf("window", "", statWindows...)
 	variant, _ := r.textArg("variant", wire.VariantText)
 	if f := r.invalid(); f != nil {
@@ -47,11 +47,11 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 	// Without a window it is 30 days, or the plan's longest where that is shorter (decision 2010).
 	window := slices.Index(statWindows, name)
 	if window < 0 {
-		window = min(defaultWindow, longestWindow(r.Plan))
+		window = min(defaultWindow, maxWindow(r.Plan))
 	}
 	if snapshot.StatWindows[window] > r.Plan.StatsWindow {
 		return refuse(wire.PlanLimit, "the plan %q has statistics of at most %d days (got window %s): send window=%s",
-			r.Plan.Name, r.Plan.StatsWindow, name, statWindows[longestWindow(r.Plan)])
+			r.Plan.Name, r.Plan.StatsWindow, name, statWindows[maxWindow(r.Plan)])
 	}
 
 	card, f := r.card()
@@ -64,19 +64,19 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 	return nil
 }
 
-// longestWindow is where statWindows has the longest that a plan with statistics has.
-func longestWindow(plan *keys.Plan) int {
-	longest := len(snapshot.StatWindows) - 1
-	for longest > 0 && snapshot.StatWindows[longest] > plan.StatsWindow {
-		longest--
+// maxWindow is where statWindows has the longest that a plan with statistics has.
+func maxWindow(plan *keys.Plan) int {
+	last := len(snapshot.StatWindows) - 1
+	for last > 0 && snapshot.StatWindows[last] > plan.StatsWindow {
+		last--
 	}
-	return longest
+	return last
 }
 
 // listMovers answers GET /v1/market/movers.
-func listMovers(r *Request, out *Reply) *wire.Fault {
+func listMovers(r *Request, out *Reply) *wire.APIError {
 	direction := r.oneOf("direction", "", "up", "down")
-	if r.Args.find("direction").given == 0 {
+	if r.Args.find("direction").count == 0 {
 		r.problem("direction is required%s: send direction=up or direction=down", r.Args.mistyped("direction"))
 	}
 	r.oneOf("period", "7", "1", "7", "30") // only the 7-day change is stored: every period returns it
@@ -92,9 +92,9 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 
 	r.cards = r.View.Index.Movers(r.cards[:0], direction == "down", filter, limit)
 	if len(r.cards) == 0 {
-		out.noteUnknownCards(r.View.Index, &filter)
+		out.reportUnknownCards(r.View.Index, &filter)
 	}
-	out.tellSets(r.View, filter.Set, r.View.Index.SetNames().ResolveFuzzy)
+	out.interpretSets(r.View, filter.Set, r.View.Index.SetNames().ResolveFuzzy)
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)
 	out.Body = append(out.Body, `],"direction":"`...)

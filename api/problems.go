@@ -13,13 +13,13 @@ const maxProblems = 20
 
 // problems gathers what is wrong with a request; all of it is named in one detail (decision 5).
 type problems struct {
-	named []string
-	count int // with those beyond maxProblems
+	listed []string
+	count  int // with those beyond maxProblems
 }
 
 func (p *problems) reset() problems {
-	clear(p.named)
-	return problems{named: p.named[:0]}
+	clear(p.listed)
+	return problems{listed: p.listed[:0]}
 }
 
 // problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf
@@ -27,31 +27,31 @@ func (p *problems) reset() problems {
 func (r *Request) problem(format string, args ...any) {
 	p := &r.problems
 	p.count++
-	if len(p.named) < maxProblems {
-		p.named = append(p.named, fmt.Sprintf(format, args...))
+	if len(p.listed) < maxProblems {
+		p.listed = append(p.listed, fmt.Sprintf(format, args...))
 	}
 }
 
-// itemProblem notes what is wrong with the n-th element of a body's list.
-func (r *Request) itemProblem(n int, format string, args ...any) {
+// addItemError notes what is wrong with the n-th element of a body's list.
+func (r *Request) addItemError(n int, format string, args ...any) {
 	r.problem("items[%d]"+format, append([]any{n}, args...)...)
 }
 
 // invalid is the fault that names every problem noted, nil without one.
-func (r *Request) invalid() *wire.Fault {
+func (r *Request) invalid() *wire.APIError {
 	p := &r.problems
 	if p.count == 0 {
 		return nil
 	}
 
-	detail := strings.Join(p.named, "; ")
-	if more := p.count - len(p.named); more > 0 {
+	detail := strings.Join(p.listed, "; ")
+	if more := p.count - len(p.listed); more > 0 {
 		detail += fmt.Sprintf("; and %d more", more)
 	}
 	return refuse(wire.InvalidRequest, "%s", detail)
 }
 
 // refuse is a fault that no retry mends.
-func refuse(code wire.Code, format string, args ...any) *wire.Fault {
-	return &wire.Fault{Code: code, Detail: fmt.Sprintf(format, args...)}
+func refuse(code wire.Code, format string, args ...any) *wire.APIError {
+	return &wire.APIError{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // listProducts answers GET /v1/products.
-func listProducts(r *Request, out *Reply) *wire.Fault {
+func listProducts(r *Request, out *Reply) *wire.APIError {
 	var filter index.ProductFilter
 	if _, given := r.Args.Given("game"); given {
 		game, _ := snapshot.GameByPreview(r.oneOf("game", "", previewGames()...))
@@ -22,7 +22,7 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 
 	partner, ok := r.Args.Given("partner_id")
 	if ok && !allDigits(partner) {
-		r.problem("partner_id must be digits, such as 42382 (got %s)", Quote(partner))
+		r.problem("partner_id must be digits, such as 42382 (got %s)", QuoteInput(partner))
 	}
 	filter.Partner = partner
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
@@ -30,9 +30,9 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 	// The preview contract binds the tenant and the limit too.
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("products", r.Tenant, string(r.text), wire.Decimal(int64(limit)))
-	after, coming := r.openProducts(bound)
+	after, coming := r.openProductCursor(bound)
 	if coming {
-		return &wire.Fault{Code: wire.TemporarilyUnavailable, Detail: notHereYet, RetryAfter: 1}
+		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	}
 	if f := r.invalid(); f != nil {
 		return f
@@ -44,7 +44,7 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendProducts(out.Body, rows)
 
-	out.Tail = len(out.Body)
+	out.VaryingFrom = len(out.Body)
 	out.Body = append(out.Body, `],"pagination":{"next_cursor":`...)
 	if more {
 		r.appendProductCursor(out, bound, int(rows[len(rows)-1]))
@@ -79,13 +79,13 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	out.Body = append(out.Body, '"')
 }
 
-// notHereYet is said of a cursor that another server issued a moment ago (decision 2308).
-const notHereYet = "the catalog of this cursor is on its way to this server: send the same request again in a second"
+// pendingView is said of a cursor that another server issued a moment ago (decision 2308).
+const pendingView = "the catalog of this cursor is on its way to this server: send the same request again in a second"
 
-// openProducts reads the cursor and turns the request to the catalog that the walk began in: the
-// View while it is kept, else the current one when its products are the same (decision 29). It
+// openProductCursor reads the cursor and turns the request to the catalog that the walk began in:
+// the View while it is kept, else the current one when its products are the same (decision 29). It
 // returns the last tail shown. coming says that another server has that catalog and this one will.
-func (r *Request) openProducts(bound uint64) (after string, coming bool) {
+func (r *Request) openProductCursor(bound uint64) (after string, coming bool) {
 	token, page, ok := r.readCursor(cursor.Products, bound, wire.PreviewCursorText)
 	if !ok {
 		return "", false
@@ -96,11 +96,11 @@ func (r *Request) openProducts(bound uint64) (after string, coming bool) {
 	}
 
 	// A walk must not mix two catalogs, but a publication may leave all products as they are.
-	switch kept := r.Service.Retained(page.Snapshot); {
-	case kept != nil:
-		r.View = kept
+	switch view := r.Service.Retained(page.Snapshot); {
+	case view != nil:
+		r.View = view
 	case r.View.ProductsHash == binary.BigEndian.Uint64(page.Position):
-	case r.Service.MayCome(page.Snapshot, page.Issued):
+	case r.Service.IsPending(page.Snapshot, page.Issued):
 		return "", true
 	default:
 		r.problem("the catalog of this cursor has been replaced: leave it out to start again from the first page")
@@ -127,12 +127,12 @@ func (r *Request) validProductID(id string) bool {
 
 // badProductID says of a product id, wherever it was sent, what is wrong with it.
 func (r *Request) badProductID(id string) string {
-	return " must be " + r.View.Site().ProductPrefix + "_ and 3 to 64 of a-z, 0-9, _ (got " + Quote(id) +
+	return " must be " + r.View.Site().ProductPrefix + "_ and 3 to 64 of a-z, 0-9, _ (got " + QuoteInput(id) +
 		"): find it with GET /v1/products"
 }
 
 // getProduct answers GET /v1/products/{product_id}.
-func getProduct(r *Request, out *Reply) *wire.Fault {
+func getProduct(r *Request, out *Reply) *wire.APIError {
 	id, ok := r.PathID()
 	if !ok || !r.validProductID(id) {
 		r.problem("the product_id in the path%s", r.badProductID(r.asked()))

@@ -24,7 +24,7 @@ func (r *Request) Card() (int, bool) { return r.named(r.View.Index.Card) }
 // Set finds the set that the path names.
 func (r *Request) Set() (int, bool) { return r.named(r.View.Index.Set) }
 
-// named finds what the path names.
+// listed finds what the path names.
 func (r *Request) named(find func(ref string) (int, bool)) (int, bool) {
 	ref, ok := r.PathID()
 	if !ok {
@@ -34,7 +34,7 @@ func (r *Request) named(find func(ref string) (int, bool)) (int, bool) {
 }
 
 // card is the card that the path of a request names, unless something is wrong with the request.
-func (r *Request) card() (int, *wire.Fault) {
+func (r *Request) card() (int, *wire.APIError) {
 	if f := r.invalid(); f != nil {
 		return 0, f
 	}
@@ -48,7 +48,7 @@ func (r *Request) card() (int, *wire.Fault) {
 	if strings.Contains(ref, ":") {
 		advice = "look an identifier up with GET /v1/cards?identifier="
 	}
-	return 0, refuse(wire.NotFound, "no card has the id or slug %s: %s", Quote(ref), advice)
+	return 0, refuse(wire.NotFound, "no card has the id or slug %s: %s", QuoteInput(ref), advice)
 }
 
 // asked is the path's {id} as an answer shows it.

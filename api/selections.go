@@ -17,13 +17,13 @@ import (
 // readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct
 // selections. The identity is the hash of the selections in order, whatever the order of their
 // members (decision 30).
-func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
+func readSelections(r *Request) (access.BodyHash, *wire.APIError) {
 	switch {
 	case len(r.Key) == 0:
 		r.problem(`the header Idempotency-Key is required: send 1 to 64 letters, digits, "_" or "-", ` +
 			"new for each request and the same for a retry")
 	case !validIdempotencyKey(r.Key):
-		r.problem(`the header Idempotency-Key must be 1 to 64 letters, digits, "_" or "-" (got %s)`, Quote(r.Key))
+		r.problem(`the header Idempotency-Key must be 1 to 64 letters, digits, "_" or "-" (got %s)`, QuoteInput(r.Key))
 	}
 	r.readSelections()
 	if f := r.invalid(); f != nil {
@@ -49,11 +49,11 @@ func validIdempotencyKey(key string) bool {
 }
 
 // priceSelections answers POST /v1/prices/batch of the preview contract.
-func priceSelections(r *Request, out *Reply) *wire.Fault {
+func priceSelections(r *Request, out *Reply) *wire.APIError {
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	out.Body = append(out.Body, `{"data":[`...)
 	for i := range r.selections {
-		out.Body = r.View.AppendPrice(wire.Comma(out.Body), &r.selections[i])
+		out.Body = r.View.AppendPrice(wire.AppendComma(out.Body), &r.selections[i])
 	}
 	out.Body = append(out.Body, ']')
 	return nil
@@ -151,7 +151,7 @@ func (r *Request) decodeSelections() {
 // decodeSelection reads one selection; what is wrong with it is noted.
 func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection) {
 	if item.Kind() != '{' {
-		r.itemProblem(n, " must be an object with kind and product_id (got %s)", jsonwalk.KindName(item.Kind()))
+		r.addItemError(n, " must be an object with kind and product_id (got %s)", jsonwalk.KindName(item.Kind()))
 		return s
 	}
 
@@ -160,10 +160,10 @@ func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection)
 		member, bit := selectionMember(&s, name.Text())
 		switch {
 		case member == nil:
-			r.itemProblem(n, " has the unknown member %s (it takes %s)", Quote(name.Text()),
+			r.addItemError(n, " has the unknown member %s (it takes %s)", QuoteInput(name.Text()),
 				list(memberNames[:]))
 		case value.Kind() != '"':
-			r.itemProblem(n, ".%s must be a string (got %s)", name.Text(), jsonwalk.KindName(value.Kind()))
+			r.addItemError(n, ".%s must be a string (got %s)", name.Text(), jsonwalk.KindName(value.Kind()))
 		default:
 			*member = value.Text()
 			given |= bit
@@ -178,7 +178,7 @@ func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection)
 // type were noted.
 func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
-		r.itemProblem(n, ".product_id%s", r.badProductID(s.ProductID))
+		r.addItemError(n, ".product_id%s", r.badProductID(s.ProductID))
 	}
 
 	// The kind says which members belong to the selection.
@@ -189,7 +189,7 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	case s.Kind == "sealed":
 		r.itemProblems(n, given&(hasVariant|hasCondition), "does not belong to a sealed selection: leave it out")
 	default:
-		r.itemProblem(n, ".kind must be one of card, sealed (got %s)", Quote(s.Kind))
+		r.addItemError(n, ".kind must be one of card, sealed (got %s)", QuoteInput(s.Kind))
 	}
 	r.itemProblems(n, hasKind&^given, "is required: one of card, sealed")
 	r.itemProblems(n, hasProductID&^given, "is required: GET /v1/products lists them")
@@ -199,7 +199,7 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 func (r *Request) itemProblems(n int, of members, wrong string) {
 	for bit, name := range memberNames {
 		if of>>bit&1 != 0 {
-			r.itemProblem(n, ".%s %s", name, wrong)
+			r.addItemError(n, ".%s %s", name, wrong)
 		}
 	}
 }
@@ -215,17 +215,17 @@ func (r *Request) checkLane(s *wire.Selection, n int, given members) {
 
 	length := int64(utf8.RuneCountInString(s.Variant))
 	if given&hasVariant != 0 && (!wire.PriceVariantText.Has(length) || textProblem(s.Variant) != "") {
-		r.itemProblem(n, ".variant must have between %d and %d characters (got %d)",
+		r.addItemError(n, ".variant must have between %d and %d characters (got %d)",
 			wire.PriceVariantText.Min, wire.PriceVariantText.Max, length)
 	}
 	if _, ok := snapshot.ParseCondition(s.Condition); given&hasCondition != 0 && !ok {
-		r.itemProblem(n, ".condition must be "+conditions+" (got %s)", Quote(s.Condition))
+		r.addItemError(n, ".condition must be "+conditions+" (got %s)", QuoteInput(s.Condition))
 	}
 }
 
 // checkRepeats notes exact duplicates, in whatever order their members were.
 func (r *Request) checkRepeats() {
-	var seen doubles
+	var seen duplicateSet
 	for i := range r.selections {
 		s := &r.selections[i]
 		if *s == (wire.Selection{}) {
@@ -233,10 +233,10 @@ func (r *Request) checkRepeats() {
 		}
 
 		// Selections of one product are few.
-		hash := maphash.String(doublesSeed, s.ProductID)
+		hash := maphash.String(duplicateSeed, s.ProductID)
 		same := func(k int) bool { return r.selections[k] == *s }
-		if first, again := seen.enter(hash, i, same); again {
-			r.itemProblem(i, " repeats items[%d]: ask for each selection once", first)
+		if first, again := seen.add(hash, i, same); again {
+			r.addItemError(i, " repeats items[%d]: ask for each selection once", first)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // listSets answers GET /v1/sets.
-func listSets(r *Request, out *Reply) *wire.Fault {
+func listSets(r *Request, out *Reply) *wire.APIError {
 	var filter index.SetFilter
 	filter.Series, _ = r.textArg("series", wire.SeriesText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
@@ -27,11 +27,11 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
 	r.cards = sets
 	if from == 0 {
-		out.tellSets(r.View, filter.Query, r.View.Index.SetNames().Search)
+		out.interpretSets(r.View, filter.Query, r.View.Index.SetNames().Search)
 	}
 	if len(sets) == 0 {
-		out.noteValue(r.View.Index, "game", index.GameKind, filter.Game)
-		out.noteValue(r.View.Index, "series", index.SeriesKind, filter.Series)
+		out.reportValue(r.View.Index, "game", index.GameKind, filter.Game)
+		out.reportValue(r.View.Index, "series", index.SeriesKind, filter.Series)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSets(out.Body, sets)
@@ -47,15 +47,15 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 }
 
 // getSet answers GET /v1/sets/{id}.
-func getSet(r *Request, out *Reply) *wire.Fault {
+func getSet(r *Request, out *Reply) *wire.APIError {
 	if f := r.invalid(); f != nil {
 		return f
 	}
 	set, ok := r.Set()
 	if !ok {
-		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", Quote(r.asked()))
+		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", QuoteInput(r.asked()))
 	}
 
-	out.Stored = r.View.SetPage(set)
+	out.Shared = r.View.SetDetail(set)
 	return nil
 }

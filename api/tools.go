@@ -15,7 +15,7 @@ func Tools(endpoint *mcp.Endpoint) []*Operation {
 	for number, name := range names {
 		all[number] = &Operation{
 			Name: access.MCPOperation(name), Method: post, Surface: keys.Live,
-			Run: func(r *Request, out *Reply) *wire.Fault {
+			Run: func(r *Request, out *Reply) *wire.APIError {
 				out.Body = r.Service.Tools.Call(out.Body, r.Message, number, mcp.Caller{
 					View: r.View, Now: r.Now,
 					Limits: mcp.Limits{HistoryDays: r.Plan.HistoryDays, Cards: r.Plan.MaxPrices},

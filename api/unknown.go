@@ -7,14 +7,14 @@ import (
 	"ninepocket/wire"
 )
 
-// noteUnknownCards notes the values of a filter that nothing in the catalog has, for X-Unknown-Values:
-// a misspelt value looks like a catalog without such cards (decision 2006). It is asked where a page
-// is empty.
-func (out *Reply) noteUnknownCards(ix *index.Index, filter *index.Filter) {
-	out.noteValue(ix, "game", index.GameKind, filter.Game)
-	out.noteValue(ix, "set", index.SetKind, filter.Set)
-	out.noteValue(ix, "rarity", index.RarityKind, filter.Rarity)
-	out.noteValue(ix, "variant", index.VariantKind, filter.Variant)
+// reportUnknownCards notes the values of a filter that nothing in the catalog has, for
+// X-Unknown-Values: a misspelt value looks like a catalog without such cards (decision 2006). It is
+// asked where a page is empty.
+func (out *Reply) reportUnknownCards(ix *index.Index, filter *index.Filter) {
+	out.reportValue(ix, "game", index.GameKind, filter.Game)
+	out.reportValue(ix, "set", index.SetKind, filter.Set)
+	out.reportValue(ix, "rarity", index.RarityKind, filter.Rarity)
+	out.reportValue(ix, "variant", index.VariantKind, filter.Variant)
 
 	// Of an identifier only the namespace can be misspelt; its value is known or not.
 	if filter.Identifier == "" || len(ix.ByIdentifier(filter.Identifier)) > 0 {
@@ -25,28 +25,28 @@ func (out *Reply) noteUnknownCards(ix *index.Index, filter *index.Filter) {
 	if nearest != "" {
 		nearest += ":" + value
 	}
-	out.noteUnknown("identifier", filter.Identifier, nearest)
+	out.reportUnknown("identifier", filter.Identifier, nearest)
 }
 
-func (out *Reply) noteValue(ix *index.Index, name string, kind index.Kind, value string) {
+func (out *Reply) reportValue(ix *index.Index, name string, kind index.Kind, value string) {
 	if value == "" {
 		return
 	}
 	if nearest, known := ix.HasValue(kind, value); !known {
-		out.noteUnknown(name, value, nearest)
+		out.reportUnknown(name, value, nearest)
 	}
 }
 
-// noteUnknown appends a value to the list of unknown ones, percent-encoded as unknown parameters are.
-// No operation has as many filters as the list may have members.
-func (out *Reply) noteUnknown(name, value, nearest string) {
+// reportUnknown appends a value to the list of unknown ones, percent-encoded as unknown parameters
+// are. No operation has as many filters as the list may have members.
+func (out *Reply) reportUnknown(name, value, nearest string) {
 	if len(out.Unknown) > 0 {
 		out.Unknown = append(out.Unknown, ", "...)
 	}
 	out.Unknown = append(append(out.Unknown, name...), '=')
-	out.Unknown = append(out.Unknown, encodeName(hideKey(value))...)
+	out.Unknown = append(out.Unknown, encodeName(redactKey(value))...)
 	if nearest != "" {
 		out.Unknown = append(out.Unknown, " ("...)
-		out.Unknown = append(wire.AppendEscaped(out.Unknown, hideKey(nearest)), ')')
+		out.Unknown = append(wire.AppendEscaped(out.Unknown, redactKey(nearest)), ')')
 	}
 }

@@ -13,15 +13,15 @@ import (
 )
 
 // createValuation answers POST /v1/valuations: what each item means and costs. Nothing is kept of it.
-func createValuation(r *Request, out *Reply) *wire.Fault {
+func createValuation(r *Request, out *Reply) *wire.APIError {
 	items := itemReader{r}.read()
 	if f := r.invalid(); f != nil {
 		return f
 	}
-	if most := r.Plan.MaxPrices; len(items) > most {
+	if limit := r.Plan.MaxPrices; len(items) > limit {
 		return refuse(wire.PlanLimit,
 			"the plan %q allows %d items in a valuation (got %d): send them in several requests",
-			r.Plan.Name, most, len(items))
+			r.Plan.Name, limit, len(items))
 	}
 
 	if r.appraiser == nil {
@@ -49,7 +49,7 @@ type valued struct {
 
 // Line appends an item: what became of it, and what of it is open.
 func (v valued) Line(line *valuation.Line) {
-	dst := wire.AppendInt(wire.Comma(v.out.Body), `{"index":`, int64(line.N))
+	dst := wire.AppendInt(wire.AppendComma(v.out.Body), `{"index":`, int64(line.N))
 	dst = wire.AppendText(dst, `,"status":`, valuation.StatusNames[line.Status])
 	dst = append(dst, `,"card":`...)
 	candidates := line.Candidates
@@ -127,7 +127,8 @@ var itemTexts = []struct {
 // item reads one item. Members that it does not know are ignored (decision 7).
 func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 	if value.Kind() != '{' {
-		in.r.itemProblem(n, " must be an object with a line, a name or an id (got %s)", jsonwalk.KindName(value.Kind()))
+		in.r.addItemError(n, " must be an object with a line, a name or an id (got %s)",
+			jsonwalk.KindName(value.Kind()))
 		return item
 	}
 
@@ -146,19 +147,19 @@ func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
 
 	// A member that is wrong may be the one that names the card.
 	if in.r.problems.count == wrong {
-		in.check(&item, "items[%d]", n)
+		in.validate(&item, "items[%d]", n)
 	}
 	return item
 }
 
 func (in itemReader) text(value jsonwalk.Value, n int, name string) string {
 	if value.Kind() != '"' {
-		in.r.itemProblem(n, ".%s must be a string (got %s): leave it out when there is none", name,
+		in.r.addItemError(n, ".%s must be a string (got %s): leave it out when there is none", name,
 			jsonwalk.KindName(value.Kind()))
 		return ""
 	}
 	if value.Text() == "" {
-		in.r.itemProblem(n, ".%s is empty: leave it out when there is none", name)
+		in.r.addItemError(n, ".%s is empty: leave it out when there is none", name)
 	}
 	return value.Text()
 }
@@ -166,15 +167,15 @@ func (in itemReader) text(value jsonwalk.Value, n int, name string) string {
 func (in itemReader) quantity(value jsonwalk.Value, n int) int64 {
 	count, ok := value.Integer()
 	if !ok || !wire.Copies.Has(count) {
-		in.r.itemProblem(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
-			wire.Copies.Max, Quote(string(value)))
+		in.r.addItemError(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
+			wire.Copies.Max, QuoteInput(string(value)))
 		return 0
 	}
 	return count
 }
 
-// check notes what is wrong with an item, which a format and a number name.
-func (in itemReader) check(item *valuation.Item, format string, n int) {
+// validate notes what is wrong with an item, which a format and a number name.
+func (in itemReader) validate(item *valuation.Item, format string, n int) {
 	for i := range itemTexts {
 		t := &itemTexts[i]
 		text := *t.of(item)
@@ -193,7 +194,7 @@ func (in itemReader) check(item *valuation.Item, format string, n int) {
 	if namespace, value, _ := strings.Cut(item.Identifier, ":"); item.Identifier != "" &&
 		(namespace == "" || value == "") {
 		in.r.problem(format+".identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", n,
-			Quote(item.Identifier))
+			QuoteInput(item.Identifier))
 	}
 	if item.ID+item.Identifier+item.Line+item.Name == "" && (item.Set == "" || item.Number == "") {
 		in.r.problem(format+" names no card: give a line, a name, an id, an identifier, or a set and a number", n)
@@ -218,7 +219,7 @@ func (in itemReader) export() []valuation.Item {
 			wire.ValueItems.Max, rows)
 	}
 	for i := range items {
-		in.check(&items[i], "row %d", i+1)
+		in.validate(&items[i], "row %d", i+1)
 	}
 	return items
 }

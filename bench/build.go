@@ -107,7 +107,7 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 // publish. No guard is asked, because measurements go back and forth between two days.
 func publish(store *snapshot.Store, id string) error {
 	_, err := store.Publish(id, snapshot.PublishOptions{Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
-		_, err := engine.NewView(catalog, wire.Site{})
+		_, err := engine.NewView(catalog, wire.URLs{})
 		return err
 	}})
 	return err
@@ -183,7 +183,7 @@ func (t *Task) load() (LoadFigures, error) {
 		if err != nil {
 			return err
 		}
-		view, err = engine.NewView(catalog, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
+		view, err = engine.NewView(catalog, wire.URLs{URL: "http://localhost", ProductPrefix: "prd"})
 		return err
 	})
 	if err != nil {
@@ -270,7 +270,7 @@ func (f *LoadFigures) ask(view *engine.View) {
 		}
 	}
 	f.Cards200 = minTime(gather(ids, view.Detail))
-	f.Prices100 = minTime(gather(ids[:100], view.Entry))
+	f.Prices100 = minTime(gather(ids[:100], view.PriceEntry))
 	f.CardOf = minTime(gather(ids, func(int) []byte { return nil })) / 200
 	f.HistoryYear = minTime(func() { body = view.AppendHistory(body[:0], n/3, 365, "") })
 }

@@ -57,7 +57,7 @@ func mustWorld(cards, days int) *world {
 }
 
 // localSite is where the catalogs of the worlds say that they are.
-var localSite = wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
+var localSite = wire.URLs{URL: "http://localhost", ProductPrefix: "prd"}
 
 // smallCatalog is that of two worlds, which differ in what their engines remember: each has a view of its own
 // over it. Larger catalogs are not kept, since a benchmark wants their memory back.

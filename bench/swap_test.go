@@ -66,7 +66,7 @@ func swapCost(t *testing.T, cards int) {
 	}
 	empty := live()
 	eng := engine.New(store, engine.Options{
-		Site:          wire.Site{URL: "http://localhost", ProductPrefix: "prd"},
+		Site:          wire.URLs{URL: "http://localhost", ProductPrefix: "prd"},
 		RetiredBudget: 1 << 40,
 	})
 	publish(ids[0])
@@ -102,7 +102,7 @@ func swapCost(t *testing.T, cards int) {
 	// A collector that runs all the time shows what loading cannot do without.
 	load("swap, GOGC=5", 5)
 
-	eng = engine.New(store, engine.Options{Site: wire.Site{URL: "http://localhost", ProductPrefix: "prd"}})
+	eng = engine.New(store, engine.Options{Site: wire.URLs{URL: "http://localhost", ProductPrefix: "prd"}})
 	publish(ids[0])
 	if err := eng.Open(time.Now()); err != nil {
 		t.Fatal(err)

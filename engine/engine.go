@@ -25,7 +25,7 @@ type Source interface {
 	// microseconds or so, and step may rest; with a nil step it loads as fast as it can. When the
 	// context ends, Load returns soon, with the context's error.
 	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
-	// Published returns the ids of the snapshots that were published, each once, the latest
+	// RemoteStatus returns the ids of the snapshots that were published, each once, the latest
 	// publication first. It answers also while Current cannot. A snapshot that was only built, or
 	// that was refused, is not among them; one that was removed since may be.
 	Published() ([]string, error)
@@ -33,9 +33,9 @@ type Source interface {
 
 // Options of an Engine; zero values mean the defaults.
 type Options struct {
-	Site wire.Site
+	Site wire.URLs
 	// Images lists the card images that there are, once for each View. It is nil when the Site has
-	// no images, or needs no list (see wire.Site.HasImage).
+	// no images, or needs no list (see wire.URLs.HasImage).
 	Images func() (has func(file string) bool, err error)
 	// Poll is how often the source is asked for its current snapshot; default 250 ms.
 	Poll time.Duration
@@ -48,47 +48,47 @@ type Options struct {
 	// load, when something is served already: see fits. When it is nil, or the limit is 0 or less,
 	// nobody knows, and every load is tried.
 	Memory func() (used, limit int64)
-	// Aside runs a load while another snapshot is served (decision 97). The load rests now and
+	// RunLoad runs a load while another snapshot is served (decision 97). The load rests now and
 	// then, so that requests come first. Nil calls it directly.
-	Aside func(work func())
-	// Published tells what the store of many servers said last. It is nil on one machine.
-	Published func() Published
-	Log       *slog.Logger
+	RunLoad func(work func())
+	// RemoteStatus tells what the store of many servers said last. It is nil on one machine.
+	RemoteStatus func() RemoteStatus
+	Log          *slog.Logger
 }
 
 func (o *Options) setDefaults() {
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	o.RetiredBudget = cmp.Or(o.RetiredBudget, 2<<30)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	if o.Aside == nil {
-		o.Aside = func(work func()) { work() }
+	if o.RunLoad == nil {
+		o.RunLoad = func(work func()) { work() }
 	}
 }
 
 // Engine holds the current View.
 type Engine struct {
 	current  atomic.Pointer[View]
-	prepared atomic.Pointer[prepared] // nil without one
-	retired  atomic.Pointer[[]retiree]
+	prepared atomic.Pointer[scheduledView] // nil without one
+	retired  atomic.Pointer[[]retiredView]
 
 	o        Options
 	source   Source
-	searches *searches       // nil without a cache
+	searches *searchCache    // nil without a cache
 	mu       sync.Mutex      // held while swapping
 	woken    chan<- struct{} // tells Follow that something is prepared; guarded by mu
 
 	following sync.Mutex  // held while the source is asked; guards the next three
 	published publication // the one that is served, or prepared
 	refused   publication // one that cannot be served: only Recheck tries it again
-	trouble   trouble     // the failure that may pass: it is tried again
+	backoff   loadBackoff // the failure that may pass: it is tried again
 
-	book book // has a lock of its own
+	recorder statsRecorder // has a lock of its own
 
 	Degraded atomic.Bool // set by a fallback of Open, until what is published is served
 }
 
-// retiree is a View that was swapped out at a time.
-type retiree struct {
+// retiredView is a View that was swapped out at a time.
+type retiredView struct {
 	view *View
 	at   time.Time
 }
@@ -98,7 +98,7 @@ type retiree struct {
 func New(source Source, o Options) *Engine {
 	o.setDefaults()
 	e := &Engine{source: source, o: o}
-	e.retired.Store(&[]retiree{})
+	e.retired.Store(&[]retiredView{})
 	if o.SearchCache > 0 {
 		e.searches = newSearches(o.SearchCache)
 	}
@@ -145,7 +145,7 @@ func (e *Engine) Retained(hash uint64) *View {
 
 // site is where the URLs of the next View lead. When the images cannot be listed, the View has
 // none: prices matter more than images.
-func (e *Engine) site() wire.Site {
+func (e *Engine) site() wire.URLs {
 	site := e.o.Site
 	if e.o.Images == nil {
 		return site
@@ -174,12 +174,12 @@ func (e *Engine) swap(v *View, now time.Time, from origin) {
 // swapLocked is swap for a caller that holds mu. What was prepared for later is let go of.
 func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 	old := e.current.Load()
-	live := e.live(now)
+	live := e.unexpired(now)
 	if old != nil {
-		live = append([]retiree{{old, now}}, live...)
+		live = append([]retiredView{{old, now}}, live...)
 	}
 
-	kept := e.affordable(live, v)
+	retained := e.withinBudget(live, v)
 
 	// A View that was served before may have readers. It has the cache already: do not write it.
 	if v.searches != e.searches {
@@ -190,36 +190,37 @@ func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 	// at every moment, even when a retired snapshot becomes current again.
 	e.retired.Store(&live)
 	e.current.Store(v)
-	e.retired.Store(&kept)
+	e.retired.Store(&retained)
 	e.prepared.Store(nil)
-	e.book.swapped(old, v, now, from)
+	e.recorder.swapped(old, v, now, from)
 	if from.cur.Epoch != 0 {
 		e.Degraded.Store(false)
 	}
 }
 
-// live are the retired Views that a cursor may still lead to (decision 35), the last retired first.
-func (e *Engine) live(now time.Time) []retiree {
-	return slices.DeleteFunc(slices.Clone(*e.retired.Load()), func(retired retiree) bool {
+// unexpired are the retired Views that a cursor may still lead to (decision 35), the last retired
+// first.
+func (e *Engine) unexpired(now time.Time) []retiredView {
+	return slices.DeleteFunc(slices.Clone(*e.retired.Load()), func(retired retiredView) bool {
 		return now.Sub(retired.at) >= cursor.Lifetime
 	})
 }
 
-// affordable keeps the Views that fit into the budget; the oldest go first. It also drops Views of
-// the snapshot that becomes current: Retained finds that one as the current View.
-func (e *Engine) affordable(all []retiree, current *View) []retiree {
-	kept := slices.DeleteFunc(slices.Clone(all), func(retired retiree) bool {
+// withinBudget keeps the Views that fit into the budget; the oldest go first. It also drops Views
+// of the snapshot that becomes current: Retained finds that one as the current View.
+func (e *Engine) withinBudget(all []retiredView, current *View) []retiredView {
+	retained := slices.DeleteFunc(slices.Clone(all), func(retired retiredView) bool {
 		return retired.view.Hash == current.Hash
 	})
 
 	var size int64
-	for i, retired := range kept {
+	for i, retired := range retained {
 		size += retired.view.Size()
 		if size > e.o.RetiredBudget {
-			return slices.Clone(kept[:i])
+			return slices.Clone(retained[:i])
 		}
 	}
-	return kept
+	return retained
 }
 
 // expire lets go of the retired Views that no cursor leads to any more.
@@ -227,13 +228,13 @@ func (e *Engine) expire(now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	if kept := e.live(now); len(kept) != len(*e.retired.Load()) {
-		e.retired.Store(&kept)
+	if retained := e.unexpired(now); len(retained) != len(*e.retired.Load()) {
+		e.retired.Store(&retained)
 	}
 }
 
-// kept counts the retired Views and their bytes.
-func (e *Engine) kept() (n int, bytes int64) {
+// retiredStats counts the retired Views and their bytes.
+func (e *Engine) retiredStats() (n int, bytes int64) {
 	all := *e.retired.Load()
 	for _, retired := range all {
 		bytes += retired.view.Size()

@@ -156,10 +156,10 @@ func TestCheck(t *testing.T) {
 	}
 
 	// Unless the operator says that it was mended in place.
-	wantErr(t, "recheck", e.Recheck(start), snapshot.ErrDamaged)
+	wantErr(t, "recheck", e.Retry(start), snapshot.ErrDamaged)
 	s.fail(c, nil)
 	check(nil, a)
-	wantErr(t, "recheck", e.Recheck(start), nil)
+	wantErr(t, "recheck", e.Retry(start), nil)
 	check(nil, c)
 	s.fail(c, errDamage)
 	s.publish(b)
@@ -275,8 +275,8 @@ func TestRetiredBudget(t *testing.T) {
 		}
 
 		for n := range 5 {
-			if kept := e.Retained(cursor.Hash(idOf(n))) != nil; kept != (n >= 4-want) {
-				t.Errorf("%s: view %d of 5 is retained: %t", what, n, kept)
+			if retained := e.Retained(cursor.Hash(idOf(n))) != nil; retained != (n >= 4-want) {
+				t.Errorf("%s: view %d of 5 is retained: %t", what, n, retained)
 			}
 		}
 	}
@@ -404,7 +404,7 @@ func TestFollowInTrouble(t *testing.T) {
 	}
 
 	f := e.Stats().Failures
-	if f[engine.NoSource] == 0 || f[engine.Damaged]+f[engine.NewerFormat]+f[engine.Unfit]+f[engine.NoMemory] != 0 {
+	if f[engine.NoSource] == 0 || f[engine.Damaged]+f[engine.NewerFormat]+f[engine.Unservable]+f[engine.NoMemory] != 0 {
 		t.Errorf("failures are counted as %v", f)
 	}
 }

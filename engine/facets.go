@@ -38,11 +38,11 @@ func (t facetTally) add(game int, value string, cards int) {
 // sorted are the facets, those with the most cards first. Each has its commonest spelling; of two
 // equally common ones it has the first in byte order.
 func (t facetTally) sorted() (facets []wire.Facet) {
-	for of, spelt := range t {
+	for of, counts := range t {
 		facet := wire.Facet{Game: of.game}
-		for value, cards := range spelt {
+		for value, cards := range counts {
 			facet.Cards += cards
-			if most := spelt[facet.Value]; facet.Value == "" || cards > most || cards == most && value < facet.Value {
+			if best := counts[facet.Value]; facet.Value == "" || cards > best || cards == best && value < facet.Value {
 				facet.Value = value
 			}
 		}

@@ -11,10 +11,10 @@ import (
 	"ninepocket/snapshot"
 )
 
-// longestWait is the longest time between two tries (decision 94). A load of a real catalog takes
+// maxRetryWait is the longest time between two tries (decision 94). A load of a real catalog takes
 // about a second. So a publication is served within three seconds after the store can be read
 // again.
-const longestWait = 2 * time.Second
+const maxRetryWait = 2 * time.Second
 
 // publication tells one move of a store's pointer from another. The epoch alone is not enough: when
 // another store is put in the place of the first, it may have reached the same epoch.
@@ -23,30 +23,30 @@ type publication struct {
 	id    string
 }
 
-// trouble is a failure that may pass (decision 94): the source cannot be asked, or the snapshot
+// loadBackoff is a failure that may pass (decision 94): the source cannot be asked, or the snapshot
 // cannot be read, or it does not fit into memory. The engine tries again for ever. The wait doubles
-// up to longestWait.
-type trouble struct {
+// up to maxRetryWait.
+type loadBackoff struct {
 	err   error
 	epoch uint64 // of the publication that failed; 0 when the source could not be asked
 	wait  time.Duration
 	until time.Time // not tried again before
 }
 
-// ongoing reports whether there is trouble with this publication and it is too early to try again.
-func (t *trouble) ongoing(epoch uint64, now time.Time) bool {
+// active reports whether there is trouble with this publication and it is too early to try again.
+func (t *loadBackoff) active(epoch uint64, now time.Time) bool {
 	return t.err != nil && t.epoch == epoch && now.Before(t.until)
 }
 
-// note records a failure. The wait doubles while the same publication fails.
-func (t *trouble) note(err error, epoch uint64, poll time.Duration, now time.Time) {
+// record records a failure. The wait doubles while the same publication fails.
+func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now time.Time) {
 	if t.err == nil || t.epoch != epoch {
 		t.wait = poll / 2 // it is doubled below
 	}
 
 	t.err = err
 	t.epoch = epoch
-	t.wait = max(poll, min(2*t.wait, longestWait))
+	t.wait = max(poll, min(2*t.wait, maxRetryWait))
 	t.until = now.Add(t.wait)
 }
 
@@ -60,15 +60,15 @@ func (e *Engine) Open(now time.Time) error {
 
 	cur, err := e.source.Current()
 	if err == nil {
-		e.book.asked(now)
-		if e.openBefore(ctx, cur, now) {
+		e.recorder.asked(now)
+		if e.openPrevious(ctx, cur, now) {
 			// Follow prepares what comes after it.
 			return nil
 		}
 		err = e.load(ctx, cur, now)
 		if err == nil {
 			e.published = publication{cur.Epoch, cur.ID}
-			e.retainBefore(ctx, cur, now)
+			e.loadPrevious(ctx, cur, now)
 			return nil
 		}
 		e.failed(cur, err, now)
@@ -79,12 +79,13 @@ func (e *Engine) Open(now time.Time) error {
 		return err
 	}
 
-	return e.fallBack(ctx, cur, err, now)
+	return e.openFallback(ctx, cur, err, now)
 }
 
-// fallBack serves the latest other publication that can be served: an older catalog is better than
-// none. cause is why cur cannot be served; fallBack returns it when no other can be served either.
-func (e *Engine) fallBack(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
+// openFallback serves the latest other publication that can be served: an older catalog is better
+// than none. cause is why cur cannot be served; openFallback returns it when no other can be served
+// either.
+func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
 	published, err := e.source.Published()
 	if err != nil {
 		return errors.Join(cause, err)
@@ -102,7 +103,7 @@ func (e *Engine) fallBack(ctx context.Context, cur snapshot.Current, cause error
 			continue
 		}
 		if err != nil {
-			e.book.failed(other, ReasonOf(err), err, now)
+			e.recorder.failed(other, ReasonOf(err), err, now)
 			continue
 		}
 
@@ -116,22 +117,22 @@ func (e *Engine) fallBack(ctx context.Context, cur snapshot.Current, cause error
 	return cause
 }
 
-// errUnfit says that a snapshot is whole but that no View can be made of it.
-var errUnfit = errors.New("cannot be served")
+// errUnservable says that a snapshot is whole but that no View can be made of it.
+var errUnservable = errors.New("cannot be served")
 
 // failed records why a publication is not served. When trying again would fail in the same way, it
 // is refused for good; else it is tried again after a while.
 func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
-	e.book.failed(cur, reason, err, now)
+	e.recorder.failed(cur, reason, err, now)
 
 	if reason.permanent() && cur.Epoch != 0 {
 		e.refused = publication{cur.Epoch, cur.ID}
-		e.trouble = trouble{}
+		e.backoff = loadBackoff{}
 		return
 	}
 
-	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
+	e.backoff.record(err, cur.Epoch, e.o.Poll, now)
 }
 
 // load makes a stored snapshot the current View, or prepares it when its time has not come. It
@@ -142,7 +143,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	if err != nil {
 		return err
 	}
-	if err := e.fits(m); err != nil {
+	if err := e.checkMemory(m); err != nil {
 		return err
 	}
 
@@ -152,7 +153,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 		// Nobody is served yet: the load need not rest.
 		v, took, err = e.make(ctx, cur.ID, nil)
 	} else {
-		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, throttle.New().Step) })
+		e.o.RunLoad(func() { v, took, err = e.make(ctx, cur.ID, throttle.New().Step) })
 	}
 
 	if err != nil {
@@ -165,25 +166,25 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 		// How late it is counts from when it could begin.
 		now = now.Add(took.Total)
 	}
-	if e.View() != nil && early(cur, now) {
+	if e.View() != nil && notYetActive(cur, now) {
 		e.prepare(v, from)
 		return nil
 	}
 
 	e.swap(v, now, from)
-	e.tellLive(v, from)
+	e.reportLive(v, from)
 	return nil
 }
 
-// tellLive logs a swap. After one people first ask what it cost, in time and in memory.
-func (e *Engine) tellLive(v *View, from origin) {
-	kept, bytes := e.kept()
+// reportLive logs a swap. After one people first ask what it cost, in time and in memory.
+func (e *Engine) reportLive(v *View, from origin) {
+	count, bytes := e.retiredStats()
 	took := &from.took
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", v.ID), slog.Uint64("epoch", from.cur.Epoch),
 		slog.Int("cards", v.Catalog.Cards.ID.Len()), slog.Duration("read", took.Read),
 		slog.Duration("index", took.Index), slog.Duration("fragments", took.Fragments),
 		slog.Duration("total", took.Total),
-		slog.Int64("bytes", v.Size()), slog.Int("retired", kept), slog.Int64("retired_bytes", bytes))
+		slog.Int64("bytes", v.Size()), slog.Int("retired", count), slog.Int64("retired_bytes", bytes))
 }
 
 // make reads a snapshot and makes its View. It calls step often, and step may rest.
@@ -197,7 +198,7 @@ func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phase
 	took := Phases{Read: time.Since(start)}
 	v, err := newView(ctx, c, e.site(), step, &took)
 	if err != nil {
-		return nil, took, fmt.Errorf("%w: %w", errUnfit, err)
+		return nil, took, fmt.Errorf("%w: %w", errUnservable, err)
 	}
 
 	return v, took, nil
@@ -211,7 +212,7 @@ func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phase
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
-	defer e.besides(ctx)()
+	defer e.runActivations(ctx)()
 
 	// What was logged last: trouble that goes on is not logged at every poll.
 	reported := ""
@@ -241,15 +242,15 @@ func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
 
-	if e.trouble.ongoing(0, now) {
-		return e.trouble.err
+	if e.backoff.active(0, now) {
+		return e.backoff.err
 	}
 	return e.check(ctx, now, true)
 }
 
-// Recheck is Check for an operator who has mended something: it also tries what was refused for
+// Retry is Check for an operator who has mended something: it also tries what was refused for
 // good.
-func (e *Engine) Recheck(now time.Time) error {
+func (e *Engine) Retry(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
 
@@ -267,15 +268,15 @@ func (e *Engine) Check(now time.Time) error {
 
 // check asks the source what is published, and serves that. When it is patient and the same load
 // failed a moment ago, it returns that failure instead. The caller holds following.
-func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
+func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
 	e.expire(now)
 	e.activate(now)
 	cur, err := e.source.Current()
 	if err != nil {
 		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
 			// Nothing is published yet, so there is nothing to follow.
-			e.book.asked(now)
-			e.trouble = trouble{}
+			e.recorder.asked(now)
+			e.backoff = loadBackoff{}
 			return nil
 		}
 
@@ -285,21 +286,21 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 		return err
 	}
 
-	e.book.asked(now)
+	e.recorder.asked(now)
 	if now := (publication{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
-		e.trouble = trouble{}
+		e.backoff = loadBackoff{}
 		return nil
 	}
 
-	if patient && e.trouble.ongoing(cur.Epoch, now) {
-		return e.trouble.err
+	if retries && e.backoff.active(cur.Epoch, now) {
+		return e.backoff.err
 	}
 
-	if e.inTurn(cur) {
+	if e.mustWait(cur) {
 		return nil
 	}
 
-	if !e.takeUp(cur) {
+	if !e.adopt(cur) {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 
@@ -313,6 +314,6 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 
 	e.published = publication{cur.Epoch, cur.ID}
 	e.refused = publication{}
-	e.trouble = trouble{}
+	e.backoff = loadBackoff{}
 	return nil
 }

@@ -34,18 +34,18 @@ func TestMemory(t *testing.T) {
 		ids = append(ids, s.add(n, small(uint64(n))))
 	}
 
-	retained := func() (kept []int) {
+	retained := func() (left []int) {
 		for n, id := range ids {
 			if e.Retained(cursor.Hash(id)) != nil {
-				kept = append(kept, n)
+				left = append(left, n)
 			}
 		}
-		return kept
+		return left
 	}
 
-	want := func(what string, current int, kept ...int) {
+	want := func(what string, current int, left ...int) {
 		t.Helper()
-		all := slices.Sorted(slices.Values(append(kept, current)))
+		all := slices.Sorted(slices.Values(append(left, current)))
 		got := retained()
 		if serving(e) != ids[current] || !slices.Equal(got, all) {
 			t.Fatalf("%s: serving %q, kept %v, want %v", what, serving(e), got, all)

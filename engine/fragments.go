@@ -16,7 +16,7 @@ type place struct{ chunk, from, to uint32 }
 const chunkSize = 256 << 10
 
 // newFragments spells n records and calls step now and then.
-func newFragments(step func(), n int, spell func(dst []byte, i int) []byte) fragments {
+func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fragments {
 	f := fragments{places: make([]place, n)}
 	var record, chunk []byte
 	for i := range n {
@@ -25,9 +25,9 @@ func newFragments(step func(), n int, spell func(dst []byte, i int) []byte) frag
 			step()
 		}
 
-		record = spell(record[:0], i)
+		record = encode(record[:0], i)
 		if len(chunk)+len(record) > cap(chunk) {
-			f.keep(chunk)
+			f.add(chunk)
 			chunk = make([]byte, 0, max(chunkSize, len(record)))
 		}
 
@@ -37,12 +37,12 @@ func newFragments(step func(), n int, spell func(dst []byte, i int) []byte) frag
 	}
 
 	// The last chunk is cut to what is in it.
-	f.keep(append(make([]byte, 0, len(chunk)), chunk...))
+	f.add(append(make([]byte, 0, len(chunk)), chunk...))
 	return f
 }
 
-// keep adds a full chunk.
-func (f *fragments) keep(chunk []byte) {
+// add adds a full chunk.
+func (f *fragments) add(chunk []byte) {
 	if len(chunk) > 0 {
 		f.chunks = append(f.chunks, chunk)
 	}

@@ -30,11 +30,11 @@ const (
 	loadBase = 16 << 20
 )
 
-// errNoRoom says that a snapshot was not loaded because there is too little memory for it.
-var errNoRoom = errors.New("does not fit into memory")
+// errNoMemory says that a snapshot was not loaded because there is too little memory for it.
+var errNoMemory = errors.New("does not fit into memory")
 
-// need is how many bytes a load takes at its peak, besides those that are in use already.
-func need(m *snapshot.Manifest) int64 {
+// estimateMemory is how many bytes a load takes at its peak, besides those that are in use already.
+func estimateMemory(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, section := range m.Sections {
 		// Optional sections that this program knows are small, and it does not decode others.
@@ -47,16 +47,16 @@ func need(m *snapshot.Manifest) int64 {
 		bytesPerLane*int64(m.Counts.Lanes)
 }
 
-// fits makes sure that there is room to load a snapshot beside the one that is served (decision
-// 95). To make room it drops retired Views, the oldest first. A page walk then goes on in another
-// snapshot or has to begin again, which does less harm than a killed process. The first snapshot of
-// a process is always tried, because nothing else could be served instead.
-func (e *Engine) fits(m *snapshot.Manifest) error {
+// checkMemory makes sure that there is room to load a snapshot beside the one that is served
+// (decision 95). To make room it drops retired Views, the oldest first. A page walk then goes on in
+// another snapshot or has to begin again, which does less harm than a killed process. The first
+// snapshot of a process is always tried, because nothing else could be served instead.
+func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 	if e.o.Memory == nil || e.View() == nil {
 		return nil
 	}
 
-	needed := need(m)
+	needed := estimateMemory(m)
 	used, limit := e.o.Memory()
 	if limit <= 0 || used+needed <= limit {
 		return nil
@@ -86,7 +86,7 @@ func (e *Engine) fits(m *snapshot.Manifest) error {
 	// each text once.
 	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB more than is in use, and the limit is "+
 		"%d MiB: raise it (GOMEMLIMIT) or give the machine more memory",
-		m.ID, errNoRoom, needed>>20, limit>>20)
+		m.ID, errNoMemory, needed>>20, limit>>20)
 }
 
 // dropOldest lets go of the View that was retired first. It returns false when there is none.
@@ -100,7 +100,7 @@ func (e *Engine) dropOldest() bool {
 	}
 
 	// A slice of the old list would still hold the View in memory.
-	kept := slices.Clone(all[:len(all)-1])
-	e.retired.Store(&kept)
+	remaining := slices.Clone(all[:len(all)-1])
+	e.retired.Store(&remaining)
 	return true
 }

@@ -10,18 +10,18 @@ import (
 	"ninepocket/snapshot"
 )
 
-// prepared is a View that is made before its time (docs/FLEET.md, Beginning together).
-type prepared struct {
+// scheduledView is a View that is made before its time (docs/FLEET.md, Beginning together).
+type scheduledView struct {
 	view *View
 	from origin
 }
 
 // at is when it begins to be served, by the wall clocks of all servers.
-func (p *prepared) at() time.Time { return p.from.cur.ActivateAt }
+func (p *scheduledView) at() time.Time { return p.from.cur.ActivateAt }
 
-// early reports whether servers that serve something wait with a publication. The epoch of what is
-// only fallen back to is 0: that one is not waited for.
-func early(cur snapshot.Current, now time.Time) bool {
+// notYetActive reports whether servers that serve something wait with a publication. The epoch of
+// what is only fallen back to is 0: that one is not waited for.
+func notYetActive(cur snapshot.Current, now time.Time) bool {
 	return cur.Epoch != 0 && now.Before(cur.ActivateAt)
 }
 
@@ -29,7 +29,7 @@ func early(cur snapshot.Current, now time.Time) bool {
 func (e *Engine) prepare(v *View, from origin) {
 	e.mu.Lock()
 	v.searches = e.searches
-	e.prepared.Store(&prepared{v, from})
+	e.prepared.Store(&scheduledView{v, from})
 	woken := e.woken
 	e.mu.Unlock()
 
@@ -53,13 +53,13 @@ func (e *Engine) activate(now time.Time) {
 	e.mu.Unlock()
 
 	if due {
-		e.tellLive(p.view, p.from)
+		e.reportLive(p.view, p.from)
 	}
 }
 
-// takeUp makes a publication known whose View is here already: it is served, or prepared. It
+// adopt makes a publication known whose View is here already: it is served, or prepared. It
 // returns false when there is none.
-func (e *Engine) takeUp(cur snapshot.Current) bool {
+func (e *Engine) adopt(cur snapshot.Current) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
@@ -68,28 +68,28 @@ func (e *Engine) takeUp(cur snapshot.Current) bool {
 	case v != nil && v.ID == cur.ID:
 		// What was prepared was withdrawn before its time.
 		e.prepared.Store(nil)
-		e.book.republished(cur)
+		e.recorder.republished(cur)
 		e.Degraded.Store(false)
 		return true
 	case p != nil && p.view.ID == cur.ID:
 		from := p.from
 		from.cur = cur
-		e.prepared.Store(&prepared{p.view, from})
+		e.prepared.Store(&scheduledView{p.view, from})
 		return true
 	}
 	return false
 }
 
-// inTurn reports whether a publication is to wait until the prepared one is served: it begins later,
-// and there is memory for one View that nobody reads.
-func (e *Engine) inTurn(cur snapshot.Current) bool {
+// mustWait reports whether a publication is to wait until the prepared one is served: it begins
+// later, and there is memory for one View that nobody reads.
+func (e *Engine) mustWait(cur snapshot.Current) bool {
 	p := e.prepared.Load()
 	return p != nil && p.view.ID != cur.ID && p.at().Before(cur.ActivateAt)
 }
 
-// activateInTime activates what is prepared, to the millisecond, until ctx is done. It looks at the
-// wall clock four times a second, for somebody may set it.
-func (e *Engine) activateInTime(ctx context.Context, woken <-chan struct{}) {
+// activateOnSchedule activates what is prepared, to the millisecond, until ctx is done. It looks at
+// the wall clock four times a second, for somebody may set it.
+func (e *Engine) activateOnSchedule(ctx context.Context, woken <-chan struct{}) {
 	timer := time.NewTimer(e.o.Poll)
 	defer timer.Stop()
 	for {
@@ -109,15 +109,15 @@ func (e *Engine) activateInTime(ctx context.Context, woken <-chan struct{}) {
 	}
 }
 
-// besides runs the activations beside a Follow. The returned function waits for their end.
-func (e *Engine) besides(ctx context.Context) (wait func()) {
+// runActivations runs the activations beside a Follow. The returned function waits for their end.
+func (e *Engine) runActivations(ctx context.Context) (wait func()) {
 	woken := make(chan struct{}, 1)
 	e.mu.Lock()
 	e.woken = woken
 	e.mu.Unlock()
 
 	var group sync.WaitGroup
-	group.Go(func() { e.activateInTime(ctx, woken) })
+	group.Go(func() { e.activateOnSchedule(ctx, woken) })
 	return func() {
 		group.Wait()
 		e.mu.Lock()
@@ -126,9 +126,9 @@ func (e *Engine) besides(ctx context.Context) (wait func()) {
 	}
 }
 
-// openBefore serves what all other servers still serve, when the time of the current publication has
-// not come. It returns false when that time has come, or when the snapshot before is not here.
-func (e *Engine) openBefore(ctx context.Context, cur snapshot.Current, now time.Time) bool {
+// openPrevious serves what all other servers still serve, when the time of the current publication
+// has not come. It returns false when that time has come, or when the snapshot before is not here.
+func (e *Engine) openPrevious(ctx context.Context, cur snapshot.Current, now time.Time) bool {
 	if cur.Previous == "" || cur.Previous == cur.ID || !now.Before(cur.PreviousUntil) {
 		return false
 	}
@@ -142,9 +142,9 @@ func (e *Engine) openBefore(ctx context.Context, cur snapshot.Current, now time.
 	return err == nil
 }
 
-// retainBefore loads the snapshot that was served before, when cursors may still lead to it: the
+// loadPrevious loads the snapshot that was served before, when cursors may still lead to it: the
 // client walked through pages of another server, or of this one before its restart.
-func (e *Engine) retainBefore(ctx context.Context, cur snapshot.Current, now time.Time) {
+func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now time.Time) {
 	until := cur.PreviousUntil
 	if cur.Previous == "" || cur.Previous == cur.ID || until.IsZero() || now.Sub(until) >= cursor.Lifetime {
 		return
@@ -152,7 +152,7 @@ func (e *Engine) retainBefore(ctx context.Context, cur snapshot.Current, now tim
 
 	m, err := e.source.Manifest(cur.Previous)
 	if err == nil {
-		err = e.fits(m)
+		err = e.checkMemory(m)
 	}
 	var v *View
 	if err == nil {
@@ -167,22 +167,23 @@ func (e *Engine) retainBefore(ctx context.Context, cur snapshot.Current, now tim
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	v.searches = e.searches
-	kept := e.affordable([]retiree{{v, until}}, e.current.Load())
-	e.retired.Store(&kept)
+	retained := e.withinBudget([]retiredView{{v, until}}, e.current.Load())
+	e.retired.Store(&retained)
 }
 
-// Published is what a store that many servers follow says is published, before its bytes are here.
-type Published struct {
+// RemoteStatus is what a store that many servers follow says is published, before its bytes are
+// here.
+type RemoteStatus struct {
 	Current snapshot.Current
 	Asked   time.Time // when the store said so
 }
 
-// MayCome reports whether the snapshot of a cursor is one that this server will have soon: it is
+// IsPending reports whether the snapshot of a cursor is one that this server will have soon: it is
 // published and not here yet, or the cursor is younger than what this server knows of the store.
-func (e *Engine) MayCome(hash uint64, issued time.Time) bool {
-	if e.o.Published == nil {
+func (e *Engine) IsPending(hash uint64, issued time.Time) bool {
+	if e.o.RemoteStatus == nil {
 		return false
 	}
-	published := e.o.Published()
+	published := e.o.RemoteStatus()
 	return published.Asked.Before(issued) || published.Current.ID != "" && cursor.Hash(published.Current.ID) == hash
 }

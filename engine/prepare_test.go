@@ -241,8 +241,8 @@ func activates(t *testing.T, random *rand.Rand, all []*engine.Engine, next strin
 
 // TestMayCome tells a cursor of a snapshot that is on its way from one of a snapshot that is gone.
 func TestMayCome(t *testing.T) {
-	published := engine.Published{Current: snapshot.Current{ID: idOf(2)}, Asked: start}
-	e := engine.New(newSource(), engine.Options{Published: func() engine.Published { return published }})
+	published := engine.RemoteStatus{Current: snapshot.Current{ID: idOf(2)}, Asked: start}
+	e := engine.New(newSource(), engine.Options{RemoteStatus: func() engine.RemoteStatus { return published }})
 
 	for _, test := range []struct {
 		what   string
@@ -254,11 +254,11 @@ func TestMayCome(t *testing.T) {
 		{"another one, older than what the store told", idOf(1), start.Add(-time.Second), false},
 		{"another one, younger than what the store told", idOf(3), start.Add(time.Second), true},
 	} {
-		if got := e.MayCome(cursor.Hash(test.id), test.issued); got != test.want {
+		if got := e.IsPending(cursor.Hash(test.id), test.issued); got != test.want {
 			t.Errorf("a cursor of %s: %v", test.what, got)
 		}
 	}
-	if engine.New(newSource(), engine.Options{}).MayCome(cursor.Hash(idOf(2)), start) {
+	if engine.New(newSource(), engine.Options{}).IsPending(cursor.Hash(idOf(2)), start) {
 		t.Error("on one machine nothing is on its way")
 	}
 }

@@ -27,9 +27,9 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 
 // series is one variant's points while a history is being written.
 type series struct {
-	form   wire.PointForm
-	points []snapshot.Point
-	next   int
+	template wire.PointTemplate
+	points   []snapshot.Point
+	next     int
 }
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
@@ -52,7 +52,7 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 		// The slice grows without clearing: a series that was used before keeps its memory.
 		all = slices.Grow(all, 1)[:len(all)+1]
 		s := &all[len(all)-1]
-		s.form.Reset(code)
+		s.template.Reset(code)
 		s.next = 0
 		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
 	})
@@ -74,7 +74,7 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 				continue
 			}
 
-			dst = s.form.Append(dst, &dates[day], s.points[s.next].Cents, first)
+			dst = s.template.Append(dst, &dates[day], s.points[s.next].Cents, first)
 			first = false
 			s.next++
 		}

@@ -134,10 +134,10 @@ func TestStats(t *testing.T) {
 			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
 			c := w.PriceDesc()[card]
 			window := rapid.IntRange(0, 2).Draw(t, "window")
-			most := rapid.OneOf(rapid.Just(365), rapid.SampledFrom([]int{1, 7, 8, 30, 89, 90}),
+			limit := rapid.OneOf(rapid.Just(365), rapid.SampledFrom([]int{1, 7, 8, 30, 89, 90}),
 				rapid.IntRange(1, 120)).Draw(t, "most days")
 			asked := drawVariant(t, &c)
-			days := min(snapshot.StatWindows[window], most)
+			days := min(snapshot.StatWindows[window], limit)
 
 			from := w.Date() - snapshot.Day(days) + 1
 			variant := "null"
@@ -189,10 +189,10 @@ func TestStats(t *testing.T) {
 				`"window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
 				c.ID, variant, from, strings.Join(entries, ","))
 			got := string(v.AppendStats(nil,
-				engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: most}))
+				engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: limit}))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, card %d, window %d of at most %d days, variant %q (-want +got):\n%s", seed, card,
-					window, most, asked, diff)
+					window, limit, asked, diff)
 			}
 		})
 	}

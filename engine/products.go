@@ -73,7 +73,7 @@ func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
 		return wire.AppendMissing(dst, selection, wire.ReasonNoObservation)
 	}
 
-	return wire.AppendPriced(dst, c, selection, lane)
+	return wire.AppendPriceResult(dst, c, selection, lane)
 }
 
 // lane finds the lane of an item that a selection means; it is -1 when the item has no such lane. A

@@ -15,7 +15,7 @@ func remembering(t *testing.T, cards int) *View {
 	t.Helper()
 	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: cards}).Catalog()
 	c.ID = "20260315T000000Z-0000000000000001"
-	v, err := NewView(c, wire.Site{ProductPrefix: "np"})
+	v, err := NewView(c, wire.URLs{ProductPrefix: "np"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,9 +25,9 @@ func remembering(t *testing.T, cards int) *View {
 	return v
 }
 
-// TestSearchesTellLimitsApart asks for pages whose sizes are the same in their last eight bits: the site asks for
-// hundreds of cards at a time, and an API page of 24 must not be answered by 280.
-func TestSearchesTellLimitsApart(t *testing.T) {
+// TestSearchesDistinguishLimits asks for pages whose sizes are the same in their last eight bits:
+// the site asks for hundreds of cards at a time, and an API page of 24 must not be answered by 280.
+func TestSearchesDistinguishLimits(t *testing.T) {
 	v := remembering(t, 4000)
 	q := index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: true}
 	for _, limit := range []int{280, 24, 280, 24} {
@@ -43,29 +43,30 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 	}
 }
 
-// TestSearchesRememberNotes asks twice what was done to the words of a query: the second answer is the
-// first one. The page after the first has none, nor has a page that is asked for without.
-func TestSearchesRememberNotes(t *testing.T) {
+// TestSearchesRememberInterpretation asks twice what was done to the words of a query: the second
+// answer is the first one. The page after the first has none, nor has a page that is asked for
+// without.
+func TestSearchesRememberInterpretation(t *testing.T) {
 	v := remembering(t, 400)
 	for _, words := range []string{"pikachuu near mint", "the cheapest charizrd", "pikachu xyzzyx"} {
 		asked := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
 		want := v.search(nil, &asked, nil, 5, true)
-		if len(want.Notes) == 0 {
+		if len(want.Interpretation) == 0 {
 			t.Fatalf("%q: nothing was done to the words", words)
 		}
 
 		for _, how := range []string{"searched", "remembered"} {
-			found := v.CardsTold([]uint32{7}, asked, nil, 5)
-			if !slices.Equal(found.Notes, want.Notes) || !slices.Equal(found.Cards[1:], want.Cards) {
+			found := v.CardsInterpreted([]uint32{7}, asked, nil, 5)
+			if !slices.Equal(found.Interpretation, want.Interpretation) || !slices.Equal(found.Cards[1:], want.Cards) {
 				t.Errorf("%q %s: %+v, want %+v", words, how, found, want)
 			}
 
-			next := v.CardsTold(nil, asked, &found.Last, 5)
-			if len(next.Notes) > 0 {
-				t.Errorf("%q %s: notes on the second page: %v", words, how, next.Notes)
+			next := v.CardsInterpreted(nil, asked, &found.Last, 5)
+			if len(next.Interpretation) > 0 {
+				t.Errorf("%q %s: notes on the second page: %v", words, how, next.Interpretation)
 			}
-			untold := v.remembered(nil, &asked, nil, 5, false)
-			if len(untold.Notes) > 0 || !slices.Equal(untold.Cards, want.Cards) {
+			untold := v.cached(nil, &asked, nil, 5, false)
+			if len(untold.Interpretation) > 0 || !slices.Equal(untold.Cards, want.Cards) {
 				t.Errorf("%q %s, without notes: %+v", words, how, untold)
 			}
 			v.searches.pages.Wait()
@@ -76,15 +77,16 @@ func TestSearchesRememberNotes(t *testing.T) {
 	}
 }
 
-// TestKeptNotes writes over the memory that notes are of: those that were kept say what they said.
-func TestKeptNotes(t *testing.T) {
+// TestClonedInterpretation writes over the memory that notes are of: those that were kept say what
+// they said.
+func TestClonedInterpretation(t *testing.T) {
 	memory := []byte("charizrd charizard")
 	words := unsafe.String(&memory[0], len(memory))
-	kept, size := keepNotes([]index.Note{{Kind: index.Corrected, From: words[:8], To: words[9:]}})
+	copies, size := cloneInterpretation([]index.Note{{Kind: index.Corrected, From: words[:8], To: words[9:]}})
 	clear(memory)
 
 	want := index.Note{Kind: index.Corrected, From: "charizrd", To: "charizard"}
-	if len(kept) != 1 || kept[0] != want || size < len(memory) {
-		t.Errorf("%q, %d bytes", kept, size)
+	if len(copies) != 1 || copies[0] != want || size < len(memory) {
+		t.Errorf("%q, %d bytes", copies, size)
 	}
 }

@@ -55,10 +55,10 @@ func (v *View) Smoke() (err error) {
 
 // spread calls each with numbers below n, at equal distances, the first and the last among them.
 // most bounds how many there are.
-func spread(n, most int, each func(row int)) {
-	most = min(n, most)
-	for i := range most {
-		each(i * (n - 1) / max(most-1, 1))
+func spread(n, limit int, each func(row int)) {
+	limit = min(n, limit)
+	for i := range limit {
+		each(i * (n - 1) / max(limit-1, 1))
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *smoke) card(card int) {
 	id := s.Catalog.Cards.ID.At(card)
 	s.found("card", card, s.Index.Card, id, s.Catalog.Cards.Slug.At(card))
 	s.json("detail of card "+id, s.Detail(card), '{', id)
-	s.json("price entry of card "+id, s.Entry(card), '{', id)
+	s.json("price entry of card "+id, s.PriceEntry(card), '{', id)
 	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
 	s.search(card)
 
@@ -143,7 +143,7 @@ func (s *smoke) search(card int) {
 func (s *smoke) set(set int) {
 	id := s.Catalog.Sets.ID.At(set)
 	s.found("set", set, s.Index.Set, id, s.Catalog.Sets.Slug.At(set))
-	s.json("page of set "+id, s.SetPage(set), '{', id)
+	s.json("page of set "+id, s.SetDetail(set), '{', id)
 	s.json("summary of set "+id, s.AppendSets(nil, []uint32{uint32(set)}), '{', id)
 }
 

@@ -14,7 +14,7 @@ func smokeView(t *testing.T) *View {
 	t.Helper()
 	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: 150, Sealed: 5, Days: 40}).Catalog()
 	c.ID = "20260315T000000Z-0000000000000001"
-	v, err := NewView(c, wire.Site{URL: "https://cards.example", ProductPrefix: "np"})
+	v, err := NewView(c, wire.URLs{URL: "https://cards.example", ProductPrefix: "np"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestSmokePasses(t *testing.T) {
 		for _, size := range []fixture.Size{{}, fixture.Small, {Sets: 3, Cards: 150, Sealed: 5, Days: 40}} {
 			c := fixture.Random(seed, size).Catalog()
 			c.ID = "20260315T000000Z-0000000000000001"
-			v, err := NewView(c, wire.Site{ProductPrefix: "np"})
+			v, err := NewView(c, wire.URLs{ProductPrefix: "np"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestSmokePassesNamesWithoutWords(t *testing.T) {
 		w.Cards[i].Name = name
 	}
 
-	v, err := NewView(w.Catalog(), wire.Site{ProductPrefix: "np"})
+	v, err := NewView(w.Catalog(), wire.URLs{ProductPrefix: "np"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,11 @@ func TestSmokeFinds(t *testing.T) {
 		{"details of other cards", "does not name", func(v *View) {
 			v.details.places = append(v.details.places[1:], v.details.places[0])
 		}},
-		{"price entries", "price entry of card", func(v *View) { v.entries.chunks[0][len(v.entries.chunks[0])-1] = 0 }},
+		{"price entries", "price entry of card", func(v *View) {
+			v.priceEntries.chunks[0][len(v.priceEntries.chunks[0])-1] = 0
+		}},
 		{"summaries", "summary of card", func(v *View) { v.summaries.chunks[0][0] = '[' }},
-		{"set pages", "page of set", func(v *View) { v.setPages.places[0].to++ }},
+		{"set pages", "page of set", func(v *View) { v.setDetails.places[0].to++ }},
 		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
 		{"products", "product np_", func(v *View) { v.products.chunks[0][0] = 'x' }},
 		{"product prefix", "does not name", func(v *View) {

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	site  = wire.Site{URL: "https://cards.example", Images: "https://cards.example/images/", ProductPrefix: "np"}
+	site  = wire.URLs{URL: "https://cards.example", Images: "https://cards.example/images/", ProductPrefix: "np"}
 	start = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
 )
 

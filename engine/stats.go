@@ -11,12 +11,12 @@ import (
 // Reason is why a publication was not served.
 type Reason uint8
 
-// The reasons. Damaged, NewerFormat and Unfit are properties of the snapshot and stay; NoMemory and
-// NoSource may pass.
+// The reasons. Damaged, NewerFormat and Unservable are properties of the snapshot and stay;
+// NoMemory and NoSource may pass.
 const (
 	Damaged     Reason = iota // its bytes are not what was written
 	NewerFormat               // a newer program wrote it
-	Unfit                     // it is whole, but no View can be made of it
+	Unservable                // it is whole, but no View can be made of it
 	NoMemory                  // it would not fit beside the one that is served
 	NoSource                  // the store could not be asked or read
 	Reasons                   // how many there are
@@ -26,13 +26,14 @@ var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", 
 
 // reasonErrors are the errors of the first reasons, in the order of the reasons. Every other error
 // is NoSource.
-var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnfit, errNoRoom}
+var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnservable, errNoMemory}
 
 // String is the reason as metrics and logs name it.
 func (reason Reason) String() string { return reasonNames[reason] }
 
-// permanent reports whether trying again would fail in the same way. Unfit is the last such reason.
-func (reason Reason) permanent() bool { return reason <= Unfit }
+// permanent reports whether trying again would fail in the same way. Unservable is the last such
+// reason.
+func (reason Reason) permanent() bool { return reason <= Unservable }
 
 // ReasonOf is the reason of an error that Open or Check returned.
 func ReasonOf(err error) Reason {
@@ -86,13 +87,14 @@ type Stats struct {
 	SearchHits, SearchMisses uint64 // of the search cache
 }
 
-// book keeps what Stats tells. It has a lock of its own, because a scrape must not wait for a load.
-type book struct {
+// statsRecorder keeps what Stats tells. It has a lock of its own, because a scrape must not wait
+// for a load.
+type statsRecorder struct {
 	mu sync.Mutex
 	s  Stats
 }
 
-func (b *book) asked(now time.Time) {
+func (b *statsRecorder) asked(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.s.Checked = now
@@ -106,7 +108,7 @@ type origin struct {
 }
 
 // swapped notes a new current View.
-func (b *book) swapped(old, v *View, now time.Time, from origin) {
+func (b *statsRecorder) swapped(old, v *View, now time.Time, from origin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
@@ -131,14 +133,14 @@ func (b *book) swapped(old, v *View, now time.Time, from origin) {
 }
 
 // republished notes a new publication of the snapshot that is being served.
-func (b *book) republished(cur snapshot.Current) {
+func (b *statsRecorder) republished(cur snapshot.Current) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.s.Epoch = cur.Epoch
 	b.s.Behind = false
 }
 
-func (b *book) failed(cur snapshot.Current, reason Reason, err error, now time.Time) {
+func (b *statsRecorder) failed(cur snapshot.Current, reason Reason, err error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
@@ -151,16 +153,16 @@ func (b *book) failed(cur snapshot.Current, reason Reason, err error, now time.T
 
 // Stats returns the engine's figures. It never waits for a load.
 func (e *Engine) Stats() Stats {
-	e.book.mu.Lock()
-	stats := e.book.s
-	e.book.mu.Unlock()
+	e.recorder.mu.Lock()
+	stats := e.recorder.s
+	e.recorder.mu.Unlock()
 
 	stats.Degraded = e.Degraded.Load()
 	if p := e.prepared.Load(); p != nil {
 		stats.Prepared = p.view.ID
 		stats.PreparedAt = p.at()
 	}
-	stats.Retired, stats.RetiredBytes = e.kept()
+	stats.Retired, stats.RetiredBytes = e.retiredStats()
 	if e.searches != nil {
 		stats.SearchHits = e.searches.hits.Load()
 		stats.SearchMisses = e.searches.misses.Load()

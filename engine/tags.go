@@ -6,12 +6,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// tags are hashes of fragments. Each is made when it is first asked for, and is then kept, because
+// etags are hashes of fragments. Each is made when it is first asked for, and is then kept, because
 // the bytes never change. To hash them for each answer would take as long as everything else that
 // is looked up for it. A tag of 0 was not made yet.
-type tags []atomic.Uint64
+type etags []atomic.Uint64
 
-func (t tags) of(i int, fragment []byte) uint64 {
+func (t etags) of(i int, fragment []byte) uint64 {
 	tag := t[i].Load()
 	if tag == 0 {
 		tag = xxhash.Sum64(fragment)

@@ -24,31 +24,31 @@ type View struct {
 	ID   string
 	Hash uint64
 
-	searches  *searches // nil without a cache
-	site      wire.Site
-	dates     *dates
-	games     []byte
-	facets    []byte
-	summaries fragments // Card summary
-	details   fragments // Card detail
-	entries   fragments // Live batch price entry
-	sets      fragments // Set summary
-	setPages  fragments // Set detail
-	products  fragments // Product, by public id
+	searches     *searchCache // nil without a cache
+	site         wire.URLs
+	dates        *dates
+	games        []byte
+	facets       []byte
+	summaries    fragments // Card summary
+	details      fragments // Card detail
+	priceEntries fragments // Live batch price entry
+	sets         fragments // Set summary
+	setDetails   fragments // Set detail
+	products     fragments // Product, by public id
 
-	detailTags tags
+	detailTags etags
 	// ProductsHash is a hash over the JSON of all products.
 	ProductsHash uint64
 }
 
 // NewView makes the View of a catalog.
-func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
+func NewView(c *snapshot.Catalog, site wire.URLs) (*View, error) {
 	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
 // newView is NewView for a server that answers requests at the same time. It calls step often, and
 // step may rest. It gives up when the context ends. It notes in took how long its parts took.
-func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func(), took *Phases) (*View, error) {
+func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func(), took *Phases) (*View, error) {
 	if step == nil {
 		step = func() {}
 	}
@@ -66,17 +66,17 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	v.games = wire.AppendGames(nil, c)
 	v.dates = newDates(c.Date())
 
-	if err := v.spell(ctx, step); err != nil {
+	if err := v.encode(ctx, step); err != nil {
 		return nil, err
 	}
-	v.detailTags = make(tags, c.Cards.ID.Len())
+	v.detailTags = make(etags, c.Cards.ID.Len())
 	v.hashProducts(step)
 	v.countFacets(step)
 	return v, nil
 }
 
-// spell spells the JSON of the records, so that most answers only copy it.
-func (v *View) spell(ctx context.Context, step func()) error {
+// encode spells the JSON of the records, so that most answers only copy it.
+func (v *View) encode(ctx context.Context, step func()) error {
 	c := v.Catalog
 	cards := c.Cards.ID.Len()
 	sets := c.Sets.ID.Len()
@@ -84,15 +84,15 @@ func (v *View) spell(ctx context.Context, step func()) error {
 	var top []uint32
 
 	for _, kind := range []struct {
-		of    *fragments
-		n     int
-		spell func(dst []byte, i int) []byte
+		of     *fragments
+		n      int
+		encode func(dst []byte, i int) []byte
 	}{
 		{&v.summaries, cards, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) }},
 		{&v.details, cards, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) }},
-		{&v.entries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
+		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
-		{&v.setPages, sets, func(dst []byte, i int) []byte {
+		{&v.setDetails, sets, func(dst []byte, i int) []byte {
 			top = v.Index.Top(top[:0], i, topCards)
 			return wire.AppendSetDetail(dst, c, i, top, &v.site)
 		}},
@@ -103,7 +103,7 @@ func (v *View) spell(ctx context.Context, step func()) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		*kind.of = newFragments(step, kind.n, kind.spell)
+		*kind.of = newFragments(step, kind.n, kind.encode)
 	}
 	return ctx.Err()
 }
@@ -111,14 +111,14 @@ func (v *View) spell(ctx context.Context, step func()) error {
 // Size is about how much memory the View and its catalog hold, in bytes. The index is not counted.
 func (v *View) Size() int64 {
 	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags))
-	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages, &v.products} {
+	for _, f := range []*fragments{&v.summaries, &v.details, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
 		size += f.size()
 	}
 	return size + v.Catalog.Size()
 }
 
 // Site is where the View's URLs lead.
-func (v *View) Site() *wire.Site { return &v.site }
+func (v *View) Site() *wire.URLs { return &v.site }
 
 // Games is the body of list games.
 func (v *View) Games() []byte { return v.games }
@@ -126,11 +126,11 @@ func (v *View) Games() []byte { return v.games }
 // Detail is a card's Card detail.
 func (v *View) Detail(card int) []byte { return v.details.at(card) }
 
-// Entry is a card's Live batch price entry.
-func (v *View) Entry(card int) []byte { return v.entries.at(card) }
+// PriceEntry is a card's Live batch price entry.
+func (v *View) PriceEntry(card int) []byte { return v.priceEntries.at(card) }
 
-// SetPage is a set's Set detail.
-func (v *View) SetPage(set int) []byte { return v.setPages.at(set) }
+// SetDetail is a set's Set detail.
+func (v *View) SetDetail(set int) []byte { return v.setDetails.at(set) }
 
 // AppendSummaries appends the Card summaries of cards, joined by commas.
 func (v *View) AppendSummaries(dst []byte, cards []uint32) []byte {

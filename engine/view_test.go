@@ -34,7 +34,7 @@ func TestFragments(t *testing.T) {
 
 		for i := range c.Cards.ID.Len() {
 			f("detail", v.Detail(i), wire.AppendCardDetail(nil, c, i, &site))
-			f("entry", v.Entry(i), wire.AppendPriceEntry(nil, c, i))
+			f("entry", v.PriceEntry(i), wire.AppendPriceEntry(nil, c, i))
 			if i > 0 {
 				joined = append(joined, ',')
 			}
@@ -47,7 +47,7 @@ func TestFragments(t *testing.T) {
 		}
 
 		for i := range c.Sets.ID.Len() {
-			f("set", v.SetPage(i), wire.AppendSetDetail(nil, c, i, v.Index.Top(nil, i, 10), &site))
+			f("set", v.SetDetail(i), wire.AppendSetDetail(nil, c, i, v.Index.Top(nil, i, 10), &site))
 			if got := v.AppendSets(nil,
 				[]uint32{
 					uint32(i),

@@ -20,7 +20,7 @@ func TestAllocations(t *testing.T) {
 	for _, call := range []struct {
 		name, tool string
 		arguments  args
-		most       float64
+		limit      float64
 	}{
 		// The budget of a search is 120, and 40 is what it should take.
 		{"a search of ten cards", "catalog_search_cards", args{"query": "charizard"}, 40},
@@ -42,8 +42,8 @@ func TestAllocations(t *testing.T) {
 			out = d.Call(out, &m, tool, by)
 		})
 
-		if n > call.most {
-			t.Errorf("%s: %.0f allocations; at most %.0f are right", call.name, n, call.most)
+		if n > call.limit {
+			t.Errorf("%s: %.0f allocations; at most %.0f are right", call.name, n, call.limit)
 		}
 		t.Logf("%s: %.0f allocations, %d bytes", call.name, n, len(out))
 	}

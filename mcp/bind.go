@@ -14,7 +14,7 @@ import (
 type bound struct {
 	given bool
 	text  string // of a text or a choice
-	n     int64  // of an integer, a date or a choice; see field.preset for an absent one
+	n     int64  // of an integer, a date or a choice; see field.defaultValue for an absent one
 	lines []args // of a list
 }
 
@@ -83,9 +83,9 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	a := args{fields: fields, values: make([]bound, len(fields))}
 	for i := range fields {
 		f := &fields[i]
-		a.values[i].n = f.preset
-		if f.kind == choiceKind && f.preset != none {
-			a.values[i].text = f.choices[f.preset]
+		a.values[i].n = f.defaultValue
+		if f.kind == choiceKind && f.defaultValue != none {
+			a.values[i].text = f.choices[f.defaultValue]
 		}
 	}
 

@@ -3,8 +3,8 @@
 //
 // # Basics
 //
-// [Read] takes a body apart into a [Message] or a [Fault]. [Endpoint.Check] decides which protocol
-// version the message is of, and compares the message with the headers of its request.
+// [Read] takes a body apart into a [Message] or a [RPCError]. [Endpoint.Check] decides which
+// protocol version the message is of, and compares the message with the headers of its request.
 // [Endpoint.Answer] answers everything that is free.
 //
 // A call of a tool is not free. For it, Answer only returns which tool is called, and the gate

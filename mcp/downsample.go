@@ -7,25 +7,25 @@ import (
 	"ninepocket/snapshot"
 )
 
-// thin keeps at most n points of a series. It uses largest-triangle-three-buckets (Steinarsson
-// 2013). That method alone loses the lowest or the highest point in about one series of six, so
-// thin always keeps those two when n is at least four. The points ascend by day. The result reuses
-// their memory.
-func thin(points []snapshot.Point, n int) []snapshot.Point {
+// downsample keeps at most n points of a series. It uses largest-triangle-three-buckets
+// (Steinarsson 2013). That method alone loses the lowest or the highest point in about one series
+// of six, so thin always keeps those two when n is at least four. The points ascend by day. The
+// result reuses their memory.
+func downsample(points []snapshot.Point, n int) []snapshot.Point {
 	switch {
 	case len(points) <= n:
 		return points
 	case n < 2:
 		return points[len(points)-max(n, 0):]
 	case n < 4:
-		return keep(points, largestTriangles(points, n))
+		return choose(points, largestTriangles(points, n))
 	}
 
 	// The two extremes take the room of two buckets. Compact drops one that was chosen anyway.
 	low, high := extremes(points)
 	chosen := append(largestTriangles(points, n-2), low, high)
 	slices.Sort(chosen)
-	return keep(points, slices.Compact(chosen))
+	return choose(points, slices.Compact(chosen))
 }
 
 // extremes finds the lowest and the highest point. Of several it takes the first (decision 80).
@@ -85,17 +85,17 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 	return append(chosen, last)
 }
 
-// keep moves the chosen points to the front and returns them. chosen ascends.
-func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
+// choose moves the chosen points to the front and returns them. chosen ascends.
+func choose(points []snapshot.Point, chosen []int) []snapshot.Point {
 	for k, i := range chosen {
 		points[k] = points[i]
 	}
 	return points[:len(chosen)]
 }
 
-// share divides room for points among series of the given lengths. A short series keeps all its
-// points. The others divide the rest evenly, and the first of them take what is left over.
-func share(lengths []int, room int) []int {
+// divideBudget divides room for points among series of the given lengths. A short series keeps all
+// its points. The others divide the rest evenly, and the first of them take what is left over.
+func divideBudget(lengths []int, room int) []int {
 	shares := make([]int, len(lengths))
 
 	// Each series takes a point in turn. There are at most 60 rounds: a division would take more

@@ -10,8 +10,8 @@ import (
 )
 
 // drawPoints draws a series as catalogs have them: ascending days with gaps, prices that jump now and then.
-func drawPoints(t *rapid.T, least, most int) []snapshot.Point {
-	n := rapid.IntRange(least, most).Draw(t, "points")
+func drawPoints(t *rapid.T, lo, hi int) []snapshot.Point {
+	n := rapid.IntRange(lo, hi).Draw(t, "points")
 	day := snapshot.Day(20000)
 	cents := int64(1000)
 	points := make([]snapshot.Point, n)
@@ -28,7 +28,7 @@ func TestThin(t *testing.T) {
 		points := drawPoints(t, 1, 365)
 		n := rapid.IntRange(1, 61).Draw(t, "room")
 		original := slices.Clone(points)
-		got := thin(slices.Clone(points), n)
+		got := downsample(slices.Clone(points), n)
 		if len(got) > n || len(got) == 0 {
 			t.Fatalf("%d points instead of at most %d", len(got), n)
 		}
@@ -69,7 +69,7 @@ func TestShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.IntRange(1, 365), 1, 15).Draw(t, "lengths")
 		room := rapid.IntRange(2*len(lengths), 60).Draw(t, "room")
-		shares := share(lengths, room)
+		shares := divideBudget(lengths, room)
 
 		var total, sum int
 		for i, s := range shares {
@@ -87,17 +87,17 @@ func TestShare(t *testing.T) {
 }
 
 func TestFitDropsTheCheapest(t *testing.T) {
-	var lines []line
+	var lines []series
 	for i := range 40 {
 		points := []snapshot.Point{
 			{Day: 1, Cents: int64(i)},
 			{Day: 2, Cents: int64(i)},
 			{Day: 3, Cents: int64(100 - i)},
 		}
-		lines = append(lines, line{variant: string(rune('A' + i)), points: points, sum: snapshot.Summarize(points)})
+		lines = append(lines, series{variant: string(rune('A' + i)), points: points, sum: snapshot.Summarize(points)})
 	}
 
-	shown, dropped := fit(lines, concisePoints)
+	shown, dropped := fitBudget(lines, concisePoints)
 	if len(shown) != concisePoints/2 || len(dropped) != 40-len(shown) {
 		t.Fatalf("%d shown, %d dropped", len(shown), len(dropped))
 	}

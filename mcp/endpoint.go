@@ -89,7 +89,7 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 
 // answerOlder appends the response to a request of an older version that is not a call of a tool.
 func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
-	var fault *Fault
+	var fault *RPCError
 	switch m.method {
 	case "tools/list":
 		return e.answerList(dst, m)
@@ -125,7 +125,7 @@ func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
 
 // find checks the form of a tools/call and finds the tool. It ignores params other than name and
 // arguments.
-func (e *Endpoint) find(m *Message) (int, *Fault) {
+func (e *Endpoint) find(m *Message) (int, *RPCError) {
 	if m.params.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}

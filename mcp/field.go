@@ -21,8 +21,8 @@ const (
 // kinds say for each kind which JSON an argument must be, what a problem calls that, and what JSON
 // Schema calls the type and its bounds.
 var kinds = [...]struct {
-	json                        byte
-	called, schema, least, most string
+	json                     byte
+	called, schema, min, max string
 }{
 	textKind:    {'"', "a string", "string", "minLength", "maxLength"},
 	dateKind:    {'"', "a string", "string", "", ""},
@@ -39,11 +39,11 @@ type field struct {
 	bounds      wire.Range
 	choices     []string
 	required    bool
-	// preset is the value of an absent argument. An integer has its default here, a choice the
-	// index of its default, and a date snapshot.NoDay. An integer or a choice without a default has
-	// none.
-	preset int64
-	of     []field // the members of a list's objects
+	// defaultValue is the value of an absent argument. An integer has its default here, a choice
+	// the index of its default, and a date snapshot.NoDay. An integer or a choice without a default
+	// has none.
+	defaultValue int64
+	of           []field // the members of a list's objects
 }
 
 // none is the preset of an argument without a default. An absent price bound is snapshot.NoCents in
@@ -55,15 +55,15 @@ func aText(name, about string, bounds wire.Range) field {
 }
 
 func aDate(name, about string) field {
-	return field{kind: dateKind, name: name, about: about, preset: int64(snapshot.NoDay)}
+	return field{kind: dateKind, name: name, about: about, defaultValue: int64(snapshot.NoDay)}
 }
 
 func anInteger(name, about string, bounds wire.Range, preset int64) field {
-	return field{kind: integerKind, name: name, about: about, bounds: bounds, preset: preset}
+	return field{kind: integerKind, name: name, about: about, bounds: bounds, defaultValue: preset}
 }
 
 func aChoice(name, about string, preset int64, choices ...string) field {
-	return field{kind: choiceKind, name: name, about: about, preset: preset, choices: choices}
+	return field{kind: choiceKind, name: name, about: about, defaultValue: preset, choices: choices}
 }
 
 func aList(name, about string, bounds wire.Range, of ...field) field {
@@ -132,21 +132,21 @@ func (f *field) schema() string {
 		schema += `,"description":` + quoted(f.about)
 	}
 
-	if kind.least != "" {
-		schema += `,"` + kind.least + `":` + wire.Decimal(f.bounds.Min)
-		schema += `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
+	if kind.min != "" {
+		schema += `,"` + kind.min + `":` + wire.Decimal(f.bounds.Min)
+		schema += `,"` + kind.max + `":` + wire.Decimal(f.bounds.Max)
 	}
 
 	// The rest differs by kind.
 	switch {
 	case f.kind == dateKind:
 		schema += `,"format":"date"`
-	case f.kind == integerKind && f.preset != none:
-		schema += `,"default":` + wire.Decimal(f.preset)
+	case f.kind == integerKind && f.defaultValue != none:
+		schema += `,"default":` + wire.Decimal(f.defaultValue)
 	case f.kind == choiceKind:
 		schema += `,"enum":` + quotedList(f.choices)
-		if f.preset != none {
-			schema += `,"default":` + quoted(f.choices[f.preset])
+		if f.defaultValue != none {
+			schema += `,"default":` + quoted(f.choices[f.defaultValue])
 		}
 	case f.kind == listKind:
 		schema += `,"items":` + inputSchema(f.of)

@@ -76,7 +76,7 @@ func getPriceHistory(in *request, out *reply) refusal {
 	}
 
 	had := countPoints(lines)
-	shown, dropped := fit(lines, room)
+	shown, dropped := fitBudget(lines, room)
 	left := countPoints(shown)
 
 	// The text names the card, as the JSON does: some clients show a model only one of the two.
@@ -109,16 +109,16 @@ func getPriceHistory(in *request, out *reply) refusal {
 	return ""
 }
 
-// line is one variant's history within the window.
-type line struct {
+// series is one variant's history within the window.
+type series struct {
 	variant, condition string
 
 	points []snapshot.Point
 	// runs has each run of two days or more twice: by its first day and by its last.
-	runs      map[snapshot.Day]run
-	sum       snapshot.PriceSummary
-	low, high snapshot.Point
-	spread    float64 // volatility in percent; NaN when there is none
+	runs       map[snapshot.Day]run
+	sum        snapshot.PriceSummary
+	low, high  snapshot.Point
+	volatility float64 // volatility in percent; NaN when there is none
 }
 
 // run is a number of days in a row that have one price.
@@ -126,7 +126,7 @@ type run struct{ first, last snapshot.Day }
 
 // historyOf are the histories of a card's variants in the window. silent are the variants without a
 // point in it.
-func historyOf(in *request, card, days int) (lines []line, silent []string) {
+func historyOf(in *request, card, days int) (lines []series, silent []string) {
 	c := in.View.Catalog
 	from := snapshot.WindowStart(c.Date(), days)
 
@@ -137,20 +137,20 @@ func historyOf(in *request, card, days int) (lines []line, silent []string) {
 			return
 		}
 
-		// fold overwrites the points, so what needs all of them comes first.
+		// collapseRuns overwrites the points, so what needs all of them comes first.
 		low, high := extremes(points)
-		line := line{
+		line := series{
 			variant: code, condition: conditionOf(c, lane), sum: snapshot.Summarize(points),
-			low: points[low], high: points[high], spread: spread(points),
+			low: points[low], high: points[high], volatility: volatility(points),
 		}
-		line.points, line.runs = fold(points)
+		line.points, line.runs = collapseRuns(points)
 		lines = append(lines, line)
 	})
 
 	return lines, silent
 }
 
-func countPoints(lines []line) int {
+func countPoints(lines []series) int {
 	n := 0
 	for i := range lines {
 		n += len(lines[i].points)
@@ -158,9 +158,9 @@ func countPoints(lines []line) int {
 	return n
 }
 
-// fit thins lines until they have room points together. When a series would get fewer than two, fit
-// drops the cheapest series and returns their variants in dropped.
-func fit(lines []line, room int) (shown []line, dropped []string) {
+// fitBudget thins lines until they have room points together. When a series would get fewer than
+// two, fit drops the cheapest series and returns their variants in dropped.
+func fitBudget(lines []series, room int) (shown []series, dropped []string) {
 	// A series needs two points to show a change.
 	shown = slices.Clone(lines)
 	for len(shown) > room/2 {
@@ -181,18 +181,18 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 		lengths[i] = len(shown[i].points)
 	}
 
-	for i, n := range share(lengths, room) {
-		shown[i].points = thin(shown[i].points, n)
+	for i, n := range divideBudget(lengths, room) {
+		shown[i].points = downsample(shown[i].points, n)
 	}
 
 	return shown, dropped
 }
 
-// fold keeps the first and the last day of each run, because the days between add nothing (decision
-// 2110). The points ascend by day. The result reuses their memory.
-func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day]run) {
+// collapseRuns keeps the first and the last day of each run, because the days between add nothing
+// (decision 2110). The points ascend by day. The result reuses their memory.
+func collapseRuns(points []snapshot.Point) (rest []snapshot.Point, runs map[snapshot.Day]run) {
 	runs = map[snapshot.Day]run{}
-	kept = points[:0]
+	rest = points[:0]
 
 	// A day without a price ends a run: nobody knows what the price was.
 	for from := 0; from < len(points); {
@@ -203,9 +203,9 @@ func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day
 
 		first := points[from]
 		last := points[to-1]
-		kept = append(kept, first)
+		rest = append(rest, first)
 		if to-from > 1 {
-			kept = append(kept, last)
+			rest = append(rest, last)
 			runs[first.Day] = run{first.Day, last.Day}
 			runs[last.Day] = run{first.Day, last.Day}
 		}
@@ -213,13 +213,13 @@ func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day
 		from = to
 	}
 
-	return kept, runs
+	return rest, runs
 }
 
-// spread is the standard deviation of the changes from one day to the next, in percent (decision
-// 80). It is 0 for a price that never moves, and for one that rises by the same percentage every
-// day. A day counts only when the day before has a price.
-func spread(points []snapshot.Point) float64 {
+// volatility is the standard deviation of the changes from one day to the next, in percent
+// (decision 80). It is 0 for a price that never moves, and for one that rises by the same
+// percentage every day. A day counts only when the day before has a price.
+func volatility(points []snapshot.Point) float64 {
 	var changes []float64
 	for i := 1; i < len(points); i++ {
 		if before := points[i-1]; points[i].Day == before.Day+1 && before.Cents > 0 {
@@ -306,23 +306,23 @@ func sayWindow(out *reply, days, asked, left, had int) {
 }
 
 // appendJSON appends the line as an element of series.
-func (l *line) appendJSON(dst []byte) []byte {
+func (l *series) appendJSON(dst []byte) []byte {
 	summary := &l.sum
 	dst = wire.AppendText(dst, `{"variant":`, l.variant)
 	dst = wire.AppendText(dst, `,"condition":`, l.condition)
 	dst = wire.AppendText(dst, `,"summary":{"trend":`, trend(summary))
-	dst = wire.AppendDated(dst, `,"first":`, summary.FirstDay, summary.First)
-	dst = wire.AppendDated(dst, `,"last":`, summary.LastDay, summary.Last)
-	dst = wire.AppendDated(dst, `,"min":`, l.low.Day, l.low.Cents)
-	dst = wire.AppendDated(dst, `,"max":`, l.high.Day, l.high.Cents)
+	dst = wire.AppendDayPrice(dst, `,"first":`, summary.FirstDay, summary.First)
+	dst = wire.AppendDayPrice(dst, `,"last":`, summary.LastDay, summary.Last)
+	dst = wire.AppendDayPrice(dst, `,"min":`, l.low.Day, l.low.Cents)
+	dst = wire.AppendDayPrice(dst, `,"max":`, l.high.Day, l.high.Cents)
 	dst = wire.AppendCents(dst, `,"average_price_cents":`, summary.Mean)
 	dst = wire.AppendChange(dst, `,"change_cents":`, `,"change_percent":`, summary.First, summary.Last)
-	dst = appendHundredths(append(dst, `,"volatility_percent":`...), l.spread)
+	dst = appendHundredths(append(dst, `,"volatility_percent":`...), l.volatility)
 	dst = wire.AppendInt(dst, `,"data_points":`, int64(summary.Points))
 
 	dst = append(dst, `},"points":[`...)
 	for _, point := range l.points {
-		dst = append(wire.Comma(dst), `{"date":"`...)
+		dst = append(wire.AppendComma(dst), `{"date":"`...)
 		dst = wire.AppendDay(dst, point.Day)
 		dst = wire.AppendCents(dst, `","market_price_cents":`, point.Cents)
 		dst = append(dst, '}')
@@ -340,7 +340,7 @@ func appendHundredths(dst []byte, v float64) []byte {
 }
 
 // say appends the line as two lines of text: the summary and the points.
-func (l *line) say(text *prose) {
+func (l *series) say(text *prose) {
 	summary := &l.sum
 	text.say(l.variant, ", ", l.condition, ": ", trend(summary))
 	if summary.Points > 1 {
@@ -352,9 +352,9 @@ func (l *line) say(text *prose) {
 	text.say(" | min ", money(l.low.Cents), " on ", l.low.Day)
 	text.say(" | max ", money(l.high.Cents), " on ", l.high.Day, " | average ", money(summary.Mean))
 
-	if !math.IsNaN(l.spread) {
+	if !math.IsNaN(l.volatility) {
 		text.say(" | volatility ")
-		*text = appendHundredths(*text, l.spread)
+		*text = appendHundredths(*text, l.volatility)
 		text.say("% (spread of daily changes)")
 	}
 
@@ -364,7 +364,7 @@ func (l *line) say(text *prose) {
 
 // sayPoints appends the points as a line of text. A run is one entry, with its first and its last
 // day.
-func (l *line) sayPoints(text *prose) {
+func (l *series) sayPoints(text *prose) {
 	separator := "\n  "
 	for k, point := range l.points {
 		of, long := l.runs[point.Day]

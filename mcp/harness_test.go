@@ -38,7 +38,7 @@ func newView(tb testing.TB, c *snapshot.Catalog) *engine.View {
 		c.ID = "20260314-fixture"
 	}
 
-	v, err := engine.NewView(c, wire.Site{URL: site, Images: site + "/images/", ProductPrefix: "prd"})
+	v, err := engine.NewView(c, wire.URLs{URL: site, Images: site + "/images/", ProductPrefix: "prd"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -296,7 +296,7 @@ var realView = sync.OnceValues(func() (*engine.View, error) {
 	}
 
 	built.Catalog.ID = "20260822-real"
-	return engine.NewView(built.Catalog, wire.Site{URL: site, ProductPrefix: "prd"})
+	return engine.NewView(built.Catalog, wire.URLs{URL: site, ProductPrefix: "prd"})
 })
 
 // realDesk is a desk over the real catalogs, or skips the test.

@@ -83,8 +83,8 @@ func TestVolatility(t *testing.T) {
 
 // run is a part of a history's line of points.
 var (
-	runForm   = regexp.MustCompile(`^\$(\d+)\.(\d\d) on (\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?$`)
-	pointLine = regexp.MustCompile(`(?m)^  (\$.*)$`)
+	runPattern = regexp.MustCompile(`^\$(\d+)\.(\d\d) on (\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?$`)
+	pointLine  = regexp.MustCompile(`(?m)^  (\$.*)$`)
 )
 
 // days are the prices of the days that the text of a history names.
@@ -92,7 +92,7 @@ func days(tb testing.TB, text string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
 	for part := range strings.SplitSeq(pointLine.FindStringSubmatch(text)[1], " | ") {
-		m := runForm.FindStringSubmatch(part)
+		m := runPattern.FindStringSubmatch(part)
 		if m == nil {
 			tb.Fatalf("%q is no point", part)
 		}

@@ -16,8 +16,8 @@ import (
 // The job of TestJob is "value these 30 cards and tell me which of them rose this month". An agent does it with what
 // one answer after the other tells it, and nothing else: textAgent reads texts only, dataAgent structuredContent only.
 
-// holding is a line of the list as the owner wrote it.
-type holding struct {
+// ownedCard is a line of the list as the owner wrote it.
+type ownedCard struct {
 	name, number string
 	quantity     int
 }
@@ -108,7 +108,7 @@ func (dataAgent) rose(tb testing.TB, r *result) bool {
 }
 
 // work does the job.
-func work(tb testing.TB, d *desk, a agent, format string, list []holding) report {
+func work(tb testing.TB, d *desk, a agent, format string, list []ownedCard) report {
 	tb.Helper()
 	lines := make([]args, len(list))
 	for i, h := range list {
@@ -153,9 +153,9 @@ func work(tb testing.TB, d *desk, a agent, format string, list []holding) report
 
 func TestJob(t *testing.T) {
 	d, w := randomDesk(t, 11, fixture.Size{Sets: 8, Cards: 300, Days: 90})
-	var list []holding
+	var list []ownedCard
 	for i := 0; len(list) < 30; i++ {
-		list = append(list, holding{w.Cards[i].Name, w.Cards[i].Number, 1 + i%3})
+		list = append(list, ownedCard{w.Cards[i].Name, w.Cards[i].Number, 1 + i%3})
 	}
 
 	var reports []string
@@ -181,10 +181,10 @@ func TestJobOnRealCards(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	c := d.view.Catalog
-	var list []holding
+	var list []ownedCard
 	for card := 0; len(list) < 30; card += 173 {
 		if c.Cards.Number.At(card) != "" {
-			list = append(list, holding{c.Cards.Name.At(card), c.Cards.Number.At(card), 1})
+			list = append(list, ownedCard{c.Cards.Name.At(card), c.Cards.Number.At(card), 1})
 		}
 	}
 

@@ -39,8 +39,8 @@ type Message struct {
 // response.
 func (m *Message) IsRequest() bool { return m.method != "" && m.id != nil }
 
-// Fault is a JSON-RPC error.
-type Fault struct {
+// RPCError is a JSON-RPC error.
+type RPCError struct {
 	code    int
 	message string
 	data    string         // JSON, "" for none
@@ -48,7 +48,7 @@ type Fault struct {
 }
 
 // Append appends the fault as a JSON-RPC response.
-func (fault *Fault) Append(dst []byte) []byte {
+func (fault *RPCError) Append(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if fault.id != nil {
 		dst = append(append(dst, `,"id":`...), fault.id...)
@@ -61,12 +61,12 @@ func (fault *Fault) Append(dst []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-func (m *Message) fault(code int, message string) *Fault {
-	return &Fault{code: code, message: message, id: m.id}
+func (m *Message) fault(code int, message string) *RPCError {
+	return &RPCError{code: code, message: message, id: m.id}
 }
 
 // Read reads a body as one JSON-RPC message. A fault is the client's: HTTP status 400.
-func Read(body []byte) (Message, *Fault) {
+func Read(body []byte) (Message, *RPCError) {
 	var m Message
 	value, err := jsonwalk.Parse(body)
 	if err != nil {
@@ -137,7 +137,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 // checkVersion refuses a message that is not of Modern when its MCP-Protocol-Version header names a
 // version that the server does not speak. header is "" when there is none. An initialize may name
 // such a version, when its header and its params agree: the answer says which version to use.
-func (m *Message) checkVersion(header string) *Fault {
+func (m *Message) checkVersion(header string) *RPCError {
 	if header == "" || speaks(header) ||
 		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
 		return nil

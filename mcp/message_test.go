@@ -7,8 +7,9 @@ import (
 	"ninepocket/mcp"
 )
 
-// TestReadTellsWhatIsWrong holds the faults of messages, and which of them can name the message's id.
-func TestReadTellsWhatIsWrong(t *testing.T) {
+// TestReadReportsWhatIsWrong holds the faults of messages, and which of them can name the message's
+// id.
+func TestReadReportsWhatIsWrong(t *testing.T) {
 	f := func(body, id, want string) {
 		t.Helper()
 

@@ -42,7 +42,7 @@ type Headers struct {
 
 // Check decides which protocol version a message is of, and compares the message with the headers
 // of its request (decision 2102). A fault is the client's: HTTP status 400.
-func (e *Endpoint) Check(m *Message, h Headers) *Fault {
+func (e *Endpoint) Check(m *Message, h Headers) *RPCError {
 	if !m.claims(h.Version) {
 		return m.checkVersion(h.Version)
 	}
@@ -66,18 +66,18 @@ func (m *Message) claims(header string) bool {
 		return true
 	}
 
-	return m.method != "initialize" && header >= Modern && dateForm.MatchString(header)
+	return m.method != "initialize" && header >= Modern && datePattern.MatchString(header)
 }
 
 func (m *Message) meta() jsonwalk.Value { return m.params.Member("_meta") }
 
-// dateForm is the form of a version that is a date.
-var dateForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+// datePattern is the form of a version that is a date.
+var datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 
 // checkMeta checks the _meta of a message and compares its version with the header. The version
 // comes first, because the rest depends on it (decision 2102). A notification may have no version
 // in its _meta, and no header.
-func (m *Message) checkMeta(header string) *Fault {
+func (m *Message) checkMeta(header string) *RPCError {
 	version := m.meta().Member(metaVersion)
 	switch {
 	case version == nil && !m.IsRequest():
@@ -113,7 +113,7 @@ func (m *Message) checkMeta(header string) *Fault {
 // speaksModern refuses a version that is not Modern and names the versions that the server speaks.
 // To a client that sent an older version in _meta it names Modern alone: the client would send the
 // same again, and older versions need an initialize (decision 2103).
-func (m *Message) speaksModern(version string) *Fault {
+func (m *Message) speaksModern(version string) *RPCError {
 	if version == Modern {
 		return nil
 	}
@@ -132,14 +132,14 @@ func (m *Message) speaksModern(version string) *Fault {
 // supportedVersions are all versions that the server speaks, as JSON.
 func supportedVersions() string { return quotedList(append([]string{Modern}, Versions[:]...)) }
 
-func (m *Message) mismatch(what string) *Fault {
+func (m *Message) mismatch(what string) *RPCError {
 	return m.fault(headerMismatch, "Header mismatch: "+what)
 }
 
 // checkHeaders compares Mcp-Method and Mcp-Name with the message. A proxy may route or limit by
 // these headers, so they must say what is run (decision 2104). A notification may come without
 // them, but those that it has must agree.
-func (m *Message) checkHeaders(h Headers) *Fault {
+func (m *Message) checkHeaders(h Headers) *RPCError {
 	switch {
 	case len(h.Method) > 1 || len(h.Name) > 1:
 		return m.mismatch("Mcp-Method and Mcp-Name may each come once.")
@@ -158,12 +158,13 @@ func (m *Message) checkHeaders(h Headers) *Fault {
 		return nil // find refuses a name that is not a string
 	}
 
-	told, ok := decodeHeader(h.Name[0])
+	decoded, ok := decodeHeader(h.Name[0])
 	switch {
 	case !ok:
 		return m.mismatch("the Mcp-Name header is neither plain ASCII nor =?base64?…?= of UTF-8.")
-	case !name.Is(told):
-		return m.mismatch(`the Mcp-Name header is "` + readable(told) + `", but the message names ` + named(name) + ".")
+	case !name.Is(decoded):
+		return m.mismatch(`the Mcp-Name header is "` + readable(decoded) + `", but the message names ` + named(name) +
+			".")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func countSets(in *request, out *reply) refusal {
 // TestAToolIsOneFile adds a tool and plays a client that lists and calls it.
 func TestAToolIsOneFile(t *testing.T) {
 	v, err := engine.NewView(fixture.Random(1, fixture.Size{Sets: 3, Cards: 5}).Catalog(),
-		wire.Site{ProductPrefix: "prd"})
+		wire.URLs{ProductPrefix: "prd"})
 	if err != nil {
 		t.Fatal(err)
 	}

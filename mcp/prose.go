@@ -85,14 +85,14 @@ func appendShare(dst []byte, part, whole int64) []byte {
 	return append(wire.AppendPercent(dst, part, whole), '%')
 }
 
-// longestEcho is how many characters of a caller's own text an answer repeats.
-const longestEcho = 60
+// maxEcho is how many characters of a caller's own text an answer repeats.
+const maxEcho = 60
 
 // readable is a caller's text as an answer can repeat it: short and without control characters.
 func readable(s string) string {
-	// This cut may split a character, but none of the first longestEcho. It bounds the work for a
+	// This cut may split a character, but none of the first maxEcho. It bounds the work for a
 	// long text.
-	s = s[:min(len(s), utf8.UTFMax*(longestEcho+1))]
+	s = s[:min(len(s), utf8.UTFMax*(maxEcho+1))]
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return ' '
@@ -100,8 +100,8 @@ func readable(s string) string {
 		return r
 	}, s)
 
-	if runes := []rune(s); len(runes) > longestEcho {
-		return string(runes[:longestEcho]) + "…"
+	if runes := []rune(s); len(runes) > maxEcho {
+		return string(runes[:maxEcho]) + "…"
 	}
 	return s
 }

@@ -17,7 +17,7 @@ type reply struct {
 	prose
 	json     []byte
 	c        *snapshot.Catalog
-	site     *wire.Site
+	site     *wire.URLs
 	detailed bool
 }
 
@@ -50,7 +50,7 @@ func (out *reply) put(parts ...string) {
 }
 
 // comma separates the next element of a JSON list from the one before, if there is one.
-func (out *reply) comma() { out.json = wire.Comma(out.json) }
+func (out *reply) comma() { out.json = wire.AppendComma(out.json) }
 
 // each calls write for the elements of a list. It writes the comma of JSON and the number of the
 // line of prose before each.

@@ -48,9 +48,9 @@ func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, pars
 	// When that View is gone, the walk goes on in the current one: the position holds the sort key
 	// of the last entry, which every View can find.
 	if in.endpoint.Retained != nil {
-		if kept := in.endpoint.Retained(page.Snapshot); kept != nil {
-			in.View = kept
-			out.show(kept)
+		if view := in.endpoint.Retained(page.Snapshot); view != nil {
+			in.View = view
+			out.show(view)
 		}
 	}
 

@@ -49,8 +49,8 @@ func object(pairs ...string) string {
 
 func array(items string) string { return `{"type":"array","items":` + items + `}` }
 
-func arrayTo(most int64, items string) string {
-	return `{"type":"array","maxItems":` + wire.Decimal(most) + `,"items":` + items + `}`
+func arrayTo(limit int64, items string) string {
+	return `{"type":"array","maxItems":` + wire.Decimal(limit) + `,"items":` + items + `}`
 }
 
 func oneOf(values ...string) string { return `{"type":"string","enum":` + quotedList(values) + `}` }

@@ -73,7 +73,7 @@ func searchCards(in *request, out *reply) refusal {
 		return refused
 	}
 
-	page := in.View.CardsTold(in.cards, q, after, int(in.number("limit")))
+	page := in.View.CardsInterpreted(in.cards, q, after, int(in.number("limit")))
 	in.cards = page.Cards
 
 	next := ""
@@ -88,7 +88,7 @@ func searchCards(in *request, out *reply) refusal {
 		out.sayAsOf()
 		out.say("\n")
 		if q.Sort == index.Relevance {
-			sayRead(out, page.Notes)
+			textInterpretation(out, page.Interpretation)
 		}
 	case after != nil:
 		out.say("No more cards.\n")
@@ -103,22 +103,23 @@ func searchCards(in *request, out *reply) refusal {
 	return ""
 }
 
-// sayRead says which words of a query were left out, not found, read as others or preferred
-// (docs/SEARCH.md, What the answer tells). It says nothing when the words were taken as they are.
-func sayRead(out *reply, notes []index.Note) {
+// textInterpretation says which words of a query were left out, not found, read as others or
+// preferred (docs/SEARCH.md, What the answer tells). It says nothing when the words were taken as
+// they are.
+func textInterpretation(out *reply, interpretation []index.Note) {
 	var parts []string
-	for _, note := range notes {
-		from := `"` + readable(note.From) + `"`
-		switch note.Kind {
+	for _, remark := range interpretation {
+		from := `"` + readable(remark.From) + `"`
+		switch remark.Kind {
 		case index.Dropped:
 			parts = append(parts, from+" left out")
 		case index.Missing:
 			parts = append(parts, from+" not found")
 		case index.Corrected, index.Replaced:
-			parts = append(parts, from+` read as "`+readable(note.To)+`"`)
+			parts = append(parts, from+` read as "`+readable(remark.To)+`"`)
 		case index.Preferred:
-			if note.To != "" {
-				from += " or " + readable(note.To)
+			if remark.To != "" {
+				from += " or " + readable(remark.To)
 			}
 			parts = append(parts, from+" preferred")
 		case index.MatchedSet, index.MatchedNumber, index.InGame:

@@ -76,7 +76,7 @@ func TestSizes(t *testing.T) {
 		names = append(names, args{"name": "pikachu"})
 	}
 
-	for _, most := range []struct {
+	for _, limit := range []struct {
 		tool      string
 		arguments args
 	}{
@@ -89,8 +89,8 @@ func TestSizes(t *testing.T) {
 		{"catalog_value_cards", args{"cards": ids}},
 		{"catalog_value_cards", args{"cards": names}},
 	} {
-		most.arguments["response_format"] = "detailed"
-		d.ok(t, most.tool, most.arguments) // call checks the size
+		limit.arguments["response_format"] = "detailed"
+		d.ok(t, limit.tool, limit.arguments) // call checks the size
 	}
 }
 

@@ -57,9 +57,9 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// keepBuffer is the largest buffer that goes back to the pool. The garbage collector takes larger
-// ones.
-const keepBuffer = 64 << 10
+// maxPooledBuffer is the largest buffer that goes back to the pool. The garbage collector takes
+// larger ones.
+const maxPooledBuffer = 64 << 10
 
 // Call runs tool number n on a View and appends the response.
 func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
@@ -88,7 +88,7 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	}
 
 	// A call in the pool must not keep a View alive that was swapped out.
-	if cap(asked.out.json) <= keepBuffer && cap(asked.out.prose) <= keepBuffer {
+	if cap(asked.out.json) <= maxPooledBuffer && cap(asked.out.prose) <= maxPooledBuffer {
 		asked.in.reset(nil, nil, Caller{})
 		asked.out.reset(nil)
 		calls.Put(asked)

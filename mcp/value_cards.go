@@ -70,8 +70,8 @@ func valueCards(in *request, out *reply) refusal {
 	lines := in.at("cards").lines
 
 	// The schema has the bound of all plans: this one's is known here alone.
-	if most := in.Limits.Cards; most > 0 && len(lines) > most {
-		return refusal("Your plan allows " + strconv.Itoa(most) + " cards in one call " +
+	if limit := in.Limits.Cards; limit > 0 && len(lines) > limit {
+		return refusal("Your plan allows " + strconv.Itoa(limit) + " cards in one call " +
 			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
 	}
 
@@ -91,12 +91,12 @@ func valueCards(in *request, out *reply) refusal {
 	list.totals = in.appraiser.Walk(in.View, items, &list)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
-	for most := valuation.MaxCandidates; ; most-- {
+	for limit := valuation.MaxCandidates; ; limit-- {
 		out.json = out.json[:0]
 		out.prose = out.prose[:0]
-		list.candidates = most
+		list.candidates = limit
 		list.write(out)
-		if len(out.json)+len(out.prose) <= maxResult || most == 0 {
+		if len(out.json)+len(out.prose) <= maxResult || limit == 0 {
 			return ""
 		}
 	}
@@ -159,9 +159,10 @@ func (list *valuedList) sayTotal(out *reply) {
 	out.sayAsOf()
 }
 
-// mostLine is how long the JSON of a concise line without a price may be: it has the candidates that there
-// is room for, and the first in any case. More of it would take a messy list beyond 500 bytes a line.
-const mostLine = 727
+// maxLine is how long the JSON of a concise line without a price may be: it has the candidates that
+// there is room for, and the first in any case. More of it would take a messy list beyond 500 bytes
+// a line.
+const maxLine = 727
 
 // putLine writes the JSON of a line and returns the candidates that it has room for. There is no member
 // that says nothing.
@@ -203,7 +204,7 @@ func (list *valuedList) putLineWith(out *reply, line *valuation.Line, ranged boo
 	if line.Card < 0 {
 		room := maxResult
 		if !out.detailed {
-			room = mostLine - (len(out.json) - begin)
+			room = maxLine - (len(out.json) - begin)
 		}
 		shown = putCandidates(out, line.Candidates[:min(len(line.Candidates), list.candidates)], room)
 	}

@@ -148,7 +148,7 @@ func TestOpenLinesFit(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)
 	c := d.view.Catalog
-	few := 0
+	unfit := 0
 	whole := 0
 	for seed, m := range mistakes {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))
@@ -179,7 +179,7 @@ func TestOpenLinesFit(t *testing.T) {
 					t.Errorf("%v has %d bytes: %s", part[i], len(text), text)
 				}
 				if l.Fitting == 2 || l.Fitting == 3 {
-					few++
+					unfit++
 					if len(l.Candidates) == l.Fitting {
 						whole++
 					}
@@ -188,8 +188,8 @@ func TestOpenLinesFit(t *testing.T) {
 		}
 	}
 
-	t.Logf("%d of %d lines that two or three cards fit have all of them", whole, few)
-	if few < 100 || whole*100 < few*85 {
-		t.Errorf("only %d of %d lines that two or three cards fit have all of them", whole, few)
+	t.Logf("%d of %d lines that two or three cards fit have all of them", whole, unfit)
+	if unfit < 100 || whole*100 < unfit*85 {
+		t.Errorf("only %d of %d lines that two or three cards fit have all of them", whole, unfit)
 	}
 }

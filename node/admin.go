@@ -206,7 +206,7 @@ func (n *Node) describeSnapshot() snapshotStatus {
 func (n *Node) reloadAll() error {
 	err := n.reloadConfig()
 	n.warnKeysWithoutPlan()
-	err = errors.Join(err, n.engine.Recheck(time.Now()))
+	err = errors.Join(err, n.engine.Retry(time.Now()))
 	if err != nil {
 		// What it is the first to find is remembered, and said by nobody else.
 		n.Log.Error("cannot reload", slog.Any("cause", err))

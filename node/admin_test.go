@@ -68,7 +68,7 @@ func TestNotReady(t *testing.T) {
 	}
 
 	catalog := fixture.Random(1, fixture.Small).Catalog()
-	v, err := engine.NewView(catalog, wire.Site{})
+	v, err := engine.NewView(catalog, wire.URLs{})
 	if err != nil {
 		t.Fatal(err)
 	}

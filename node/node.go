@@ -132,9 +132,9 @@ func (n *Node) apiURL() string {
 func (n *Node) baseURL() string { return cmp.Or(strings.TrimSuffix(n.Config.BaseURL, "/"), n.apiURL()) }
 
 // site is where the URLs of answers lead.
-func (n *Node) site() wire.Site {
+func (n *Node) site() wire.URLs {
 	base := n.baseURL()
-	site := wire.Site{
+	site := wire.URLs{
 		URL: cmp.Or(strings.TrimSuffix(n.Config.SiteURL, "/"), base), ProductPrefix: n.Config.ProductPrefix,
 	}
 	if n.Config.Images != "" {
@@ -303,7 +303,7 @@ func (n *Node) newServer() (*server.Server, error) {
 
 	// Live cannot be switched off.
 	preview := slices.Contains(config.Surfaces, "preview")
-	contract, err := server.NewContract(base, config.ProductPrefix, preview)
+	contract, err := server.NewOpenAPIDocument(base, config.ProductPrefix, preview)
 	if err != nil {
 		return nil, err
 	}
@@ -319,13 +319,13 @@ func (n *Node) newServer() (*server.Server, error) {
 
 	// It was listened on, unless the service manager did.
 	listenHost, _, _ := net.SplitHostPort(config.Listen)
-	var onAccess func(server.Entry)
+	var onAccess func(server.AccessLogEntry)
 	if n.access != nil {
 		onAccess = n.access.Add
 	}
 	return server.New(server.Options{
-		Access: onAccess,
-		Engine: n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
+		OnAccess: onAccess,
+		Engine:   n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
 		Metering:  n.store.Err,
 		BodyRoom:  bodyBudget(memoryLimit()),
 		PackCache: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,

@@ -149,7 +149,7 @@ func (n *Node) openImages(context.Context) (err error) {
 	}
 	n.images, err = server.OpenImages(n.Config.Images)
 	if err == nil {
-		err = n.images.KeepSmall(cmp.Or(n.Config.ImageCache, filepath.Join(n.Config.State, "small-images")))
+		err = n.images.EnableThumbnails(cmp.Or(n.Config.ImageCache, filepath.Join(n.Config.State, "small-images")))
 	}
 	return err
 }
@@ -203,16 +203,16 @@ func (n *Node) openMirror(ctx context.Context) error {
 func (n *Node) openEngine(context.Context) error {
 	// The base URL of answers needs the port, so that this comes after the listeners.
 	options := engine.Options{
-		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, Aside: withExtraProc, Log: n.Log,
+		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, RunLoad: withExtraProc, Log: n.Log,
 	}
 	if n.images != nil {
 		options.Images = n.images.List
 	}
 	// What is published is known before it is here.
 	if n.mirror != nil {
-		options.Published = func() engine.Published {
+		options.RemoteStatus = func() engine.RemoteStatus {
 			cur, asked := n.mirror.Published()
-			return engine.Published{Current: cur, Asked: asked}
+			return engine.RemoteStatus{Current: cur, Asked: asked}
 		}
 	}
 

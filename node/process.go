@@ -123,8 +123,8 @@ func LogMemory(log *slog.Logger) {
 	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
 }
 
-// withExtraProc is engine.Options.Aside: it gives the scheduler one more processor for the work. A
-// goroutine that rests in the kernel, as paced work does, keeps a processor from the others for a
+// withExtraProc is engine.Options.RunLoad: it gives the scheduler one more processor for the work.
+// A goroutine that rests in the kernel, as paced work does, keeps a processor from the others for a
 // while.
 func withExtraProc(work func()) {
 	before := runtime.GOMAXPROCS(0)

@@ -44,7 +44,7 @@ func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.Ver
 // back from disk, and the View answers what clients will ask.
 func Servable(prefix string) func(*snapshot.Catalog) error {
 	return func(catalog *snapshot.Catalog) error {
-		v, err := engine.NewView(catalog, wire.Site{ProductPrefix: prefix})
+		v, err := engine.NewView(catalog, wire.URLs{ProductPrefix: prefix})
 		if err != nil {
 			return err
 		}

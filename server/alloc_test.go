@@ -55,7 +55,7 @@ func TestGetAllocs(t *testing.T) {
 	tr := todaysTruth()
 
 	key := w.allocKey(t)
-	for target, most := range map[string]float64{
+	for target, limit := range map[string]float64{
 		"/v1/cards/" + tr.cards[0].id:                  0,
 		"/v1/sets/" + tr.sets[0].id:                    3,
 		"/v1/games":                                    0,
@@ -66,8 +66,8 @@ func TestGetAllocs(t *testing.T) {
 	} {
 		n := allocsOf(w, key, get(target))
 		t.Logf("%-60s %.0f allocations", target, n)
-		if n < 0 || n > most {
-			t.Errorf("%s takes %.0f allocations, want at most %.0f", target, n, most)
+		if n < 0 || n > limit {
+			t.Errorf("%s takes %.0f allocations, want at most %.0f", target, n, limit)
 		}
 	}
 }
@@ -96,11 +96,11 @@ func TestBatchAllocs(t *testing.T) {
 	}
 
 	for path, n := range map[string]int{"/v1/cards/batch": 200, "/v1/prices/batch": 100} {
-		few := of(path, n/10)
+		short := of(path, n/10)
 		many := of(path, n)
-		each := (many - few) / float64(n-n/10)
-		t.Logf("%s: %.0f allocations for %d ids, %.0f for %d: %.2f each", path, few, n/10, many, n, each)
-		if few < 0 || many < 0 || each > 1.1 {
+		each := (many - short) / float64(n-n/10)
+		t.Logf("%s: %.0f allocations for %d ids, %.0f for %d: %.2f each", path, short, n/10, many, n, each)
+		if short < 0 || many < 0 || each > 1.1 {
 			t.Errorf("%s takes %.2f allocations for each id", path, each)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // nested is a value of n levels of arrays.
@@ -19,7 +19,7 @@ func TestBodies(t *testing.T) {
 	w := shared()
 	k := todaysTruth().cards[0]
 	good := fmt.Sprintf(`{"ids":[%q]}`, k.id)
-	for path, most := range map[string]int{"/v1/cards/batch": 200, "/v1/prices/batch": 100} {
+	for path, limit := range map[string]int{"/v1/cards/batch": 200, "/v1/prices/batch": 100} {
 		list := func(n int) string {
 			ids := make([]string, n)
 			for i := range ids {
@@ -91,28 +91,28 @@ func TestBodies(t *testing.T) {
 		bad(`{}`, "ids or identifiers is required")
 		bad(`{"Ids":["x"]}`, `ids or identifiers is required (got \"Ids\"): send`)
 		bad(`{"d":1,"c":[],"b":{},"a":"x"}`, `(got \"d\", \"c\", \"b\", …): send`)
-		form := ""
+		variant := ""
 		if path == "/v1/prices/batch" {
-			form = ", which is the form of preview keys"
+			variant = ", which is the form of preview keys"
 		}
-		bad(`{"items":[{"kind":"card"}]}`, `(got \"items\"`+form+`): send {\"ids\":`)
+		bad(`{"items":[{"kind":"card"}]}`, `(got \"items\"`+variant+`): send {\"ids\":`)
 		bad(`{"ids":null}`, "array")
 		bad(`{"ids":"x"}`, "array")
 		bad(`{"ids":{"0":"x"}}`, "array")
-		bad(`{"ids":[]}`, fmt.Sprintf("between 1 and %d entries (got 0)", most))
+		bad(`{"ids":[]}`, fmt.Sprintf("between 1 and %d entries (got 0)", limit))
 		bad(`{"ids":[null]}`, "strings")
 		bad(`{"ids":["x",1]}`, "strings")
 		bad(`{"ids":[["x"]]}`, "strings")
 		bad(`{"ids":[{"id":"x"}]}`, "strings")
-		bad(list(most+1), fmt.Sprintf("between 1 and %d entries (got %d)", most, most+1))
-		bad(list(most*20), fmt.Sprintf("(got %d)", most*20))
-		bad(strings.Replace(list(most+1), `"none0"`, `7`, 1), "strings", fmt.Sprintf("(got %d)", most+1))
+		bad(list(limit+1), fmt.Sprintf("between 1 and %d entries (got %d)", limit, limit+1))
+		bad(list(limit*20), fmt.Sprintf("(got %d)", limit*20))
+		bad(strings.Replace(list(limit+1), `"none0"`, `7`, 1), "strings", fmt.Sprintf("(got %d)", limit+1))
 		all = append(all,
-			scenario{name: "most", path: path, body: list(most), want: []match{
+			scenario{name: "most", path: path, body: list(limit), want: []match{
 				at("data.#", 0),
-				at("not_found.#", most),
+				at("not_found.#", limit),
 			}},
-			scenario{name: "one id many times", path: path, body: `{"ids":[` + strings.Repeat(`"`+k.id+`",`, most-1) +
+			scenario{name: "one id many times", path: path, body: `{"ids":[` + strings.Repeat(`"`+k.id+`",`, limit-1) +
 				`"` + k.id + `"]}`, want: []match{at("data.#", 1)}},
 			scenario{
 				name: "verbatim", path: path, body: `{"ids":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` +
@@ -235,7 +235,7 @@ func TestBodySize(t *testing.T) {
 				if chunked && key == "-" {
 					continue
 				}
-				s := scenario{path: path, body: body(front.MaxBody + 1), key: key}
+				s := scenario{path: path, body: body(httpconn.MaxBody + 1), key: key}
 				q := s.request(w)
 				q.chunked = chunked
 				if r := w.ask(t, q); r.status != http.StatusRequestEntityTooLarge || r.code() != "payload_too_large" {
@@ -245,7 +245,7 @@ func TestBodySize(t *testing.T) {
 			}
 		}
 
-		s := scenario{path: "/v1/cards/batch", body: body(front.MaxBody)}
+		s := scenario{path: "/v1/cards/batch", body: body(httpconn.MaxBody)}
 		q := s.request(w)
 		q.chunked = chunked
 		if r := w.ask(t, q); r.status != http.StatusOK {

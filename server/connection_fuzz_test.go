@@ -45,9 +45,9 @@ var watchedWorld = sync.OnceValue(func() *watched {
 // tape is a connection whose client sends what is on it and goes.
 type tape struct {
 	net.Conn
-	stream []byte
-	size   func() int
-	told   bytes.Buffer
+	stream   []byte
+	size     func() int
+	replayed bytes.Buffer
 }
 
 func (c *tape) Read(p []byte) (int, error) {
@@ -59,7 +59,7 @@ func (c *tape) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (c *tape) Write(p []byte) (int, error)      { return c.told.Write(p) }
+func (c *tape) Write(p []byte) (int, error)      { return c.replayed.Write(p) }
 func (c *tape) Close() error                     { return nil }
 func (c *tape) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 func (c *tape) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
@@ -74,14 +74,14 @@ func (w *watched) play(t *testing.T, stream []byte, size func() int) (requests [
 	w.requests = nil
 	c := &tape{stream: stream, size: size}
 	_ = w.ServeConn(c) // how the connection ended is no matter
-	told := bufio.NewReader(&c.told)
+	answer := bufio.NewReader(&c.replayed)
 	for answered := 0; ; {
 		method := ""
 		if answered < len(w.requests) {
 			method = w.requests[answered].method
 		}
 
-		resp, err := http.ReadResponse(told, &http.Request{Method: method})
+		resp, err := http.ReadResponse(answer, &http.Request{Method: method})
 		if err != nil {
 			break
 		}
@@ -174,9 +174,9 @@ func FuzzConnection(f *testing.F) {
 		}
 		random := rand.New(rand.NewPCG(seed, 0))
 		for _, size := range []func() int{func() int { return 1 }, func() int { return 1 + random.IntN(100) }} {
-			again, told := w.play(t, stream, size)
-			if !slices.Equal(requests, again) || !slices.Equal(statuses, told) {
-				t.Fatalf("%q: in one piece %q %v, in many %q %v", stream, requests, statuses, again, told)
+			again, answer := w.play(t, stream, size)
+			if !slices.Equal(requests, again) || !slices.Equal(statuses, answer) {
+				t.Fatalf("%q: in one piece %q %v, in many %q %v", stream, requests, statuses, again, answer)
 			}
 		}
 	})

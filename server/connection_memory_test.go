@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ninepocket/access"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // TestIdleConnectionsAreSmall has clients bring a large body, take a large answer, and stay: what their
@@ -17,7 +17,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) { // not parallel: it measures me
 	l := newLoopback(t, setup{options: func(o *Options) { o.BodyRoom = 64 << 20 }})
 	key := l.world.named("bench")
 	list := fmt.Sprintf("GET /v1/cards?limit=50 HTTP/1.1\r\nHost: cards.test\r\nX-API-Key: %s\r\n\r\n", key)
-	large := stranger{path: "/v1/cards/batch", key: "bench", size: front.MaxBody, sent: front.MaxBody}
+	large := stranger{path: "/v1/cards/batch", key: "bench", size: httpconn.MaxBody, sent: httpconn.MaxBody}
 
 	all := make([]*client, clients)
 	asks := func(c *client, request string, status int) int {
@@ -51,7 +51,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) { // not parallel: it measures me
 	if size < 17_000 || each > 30_000 {
 		t.Errorf("an idle connection takes %d bytes more after an answer of %d", each, size)
 	}
-	if n := l.open.Taken(); n != 0 {
+	if n := l.open.BodyBytes(); n != 0 {
 		t.Errorf("%d bytes of bodies are taken by nobody", n)
 	}
 }
@@ -84,7 +84,7 @@ func TestRoomUntilTheAnswer(t *testing.T) {
 	}
 
 	<-store.begun
-	if n := l.open.Taken(); n != buffer {
+	if n := l.open.BodyBytes(); n != buffer {
 		t.Errorf("%d bytes are taken while the call is dealt with, want %d", n, buffer)
 	}
 	other := l.dial(t)
@@ -100,7 +100,7 @@ func TestRoomUntilTheAnswer(t *testing.T) {
 	if r, err := c.next(); err != nil || r.status != 200 {
 		t.Fatalf("%d %v: %s", r.status, err, r.body)
 	}
-	if n := l.open.Taken(); n != 0 {
+	if n := l.open.BodyBytes(); n != 0 {
 		t.Errorf("%d bytes are taken after the answer", n)
 	}
 }

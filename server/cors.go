@@ -46,7 +46,7 @@ func (x *exchange) vary(on string) {
 // preflight answers a browser of a configured origin that asks whether it may call a path; false
 // when nobody does. MCP has a list of origins of its own, and what its gate would refuse is not
 // promised.
-func (x *exchange) preflight(p *path, allow string) bool {
+func (x *exchange) preflight(p *route, allow string) bool {
 	h := &x.Ctx.Response.Header
 	if !x.Ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
 		len(x.Ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 ||

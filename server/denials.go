@@ -40,7 +40,7 @@ var denials = map[access.Verdict]map[string]string{
 
 // denied is what a call is told that the meter refuses; header, body and policy agree because all come from
 // the decision.
-func (s *surface) denied(d *access.Decision) *wire.Fault {
+func (s *surface) denied(d *access.Decision) *wire.APIError {
 	limit := d.Allowance.Limit
 	if d.Verdict == access.RateLimited {
 		limit = d.Minute.Limit
@@ -50,7 +50,7 @@ func (s *surface) denied(d *access.Decision) *wire.Fault {
 		"{limit}", wire.Decimal(limit), "{wait}", seconds(d.RetryAfter), "{seconds}", wire.Decimal(d.RetryAfter),
 		"{reset}", time.Unix(d.Allowance.Reset, 0).UTC().Format(time.RFC3339),
 	)
-	return &wire.Fault{
+	return &wire.APIError{
 		Code: wire.Code(d.Verdict.String()), Detail: sentence.Replace(denials[d.Verdict][s.name]),
 		RetryAfter: int(d.RetryAfter),
 	}

@@ -25,9 +25,9 @@ func drained(t *testing.T, w *world) time.Duration {
 // momentary is how long a shutdown takes that waits for nobody.
 const momentary = 50 * time.Millisecond
 
-// TestNobodyHoldsTheDrain opens connections that never sent anything and such as have had their
+// TestNobodyBlocksTheDrain opens connections that never sent anything and such as have had their
 // answers: they end with the server, in silence, and it does not wait for them.
-func TestNobodyHoldsTheDrain(t *testing.T) {
+func TestNobodyBlocksTheDrain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *world, l *pipes) {
 		var all []*client

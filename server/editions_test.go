@@ -46,7 +46,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 	must(err)
 	catalog, err := store.Load(context.Background(), manifest.ID, nil)
 	must(err)
-	e.view, err = engine.NewView(catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
+	e.view, err = engine.NewView(catalog, wire.URLs{URL: baseURL, ProductPrefix: "prd"})
 	must(err)
 	return e
 }
@@ -57,7 +57,8 @@ var (
 	tomorrow = sync.OnceValue(func() *edition { return makeEdition(demoCards, 1, today()) })
 )
 
-// small and later are editions for tests that load them again and again, which the race detector makes slow.
+// thumbnails and later are editions for tests that load them again and again, which the race
+// detector makes slow.
 var (
 	small = sync.OnceValue(func() *edition { return makeEdition(300, 0, nil) })
 	later = sync.OnceValue(func() *edition { return makeEdition(300, 1, small()) })

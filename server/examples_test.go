@@ -68,7 +68,7 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 			}
 
 			r := w.ask(t, q)
-			if r.status != http.StatusOK || !holdsData(t, r.body) {
+			if r.status != http.StatusOK || !hasData(t, r.body) {
 				t.Errorf("%s %s %s answered %d: %.300s", op.Method, q.target, q.body, r.status, r.body)
 			}
 		}
@@ -150,8 +150,8 @@ func exampleTarget(op contracttest.Operation, surface string) string {
 	return path + "?" + query.Encode()
 }
 
-// holdsData reports whether an answer holds something: its list, if it has one, is not empty.
-func holdsData(tb testing.TB, body []byte) bool {
+// hasData reports whether an answer holds something: its list, if it has one, is not empty.
+func hasData(tb testing.TB, body []byte) bool {
 	tb.Helper()
 	var answer map[string]any
 	if err := json.Unmarshal(body, &answer); err != nil {

@@ -15,14 +15,14 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/internal/counters"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 	"ninepocket/wire"
 )
 
 // exchange is one request on its way through the pipeline, and its answer. It is pooled: nothing in
 // it outlives the handler.
 type exchange struct {
-	front.Call
+	httpconn.Call
 	s     *Server
 	shard counters.Shard // where it counts
 	row   int            // what it counts as: see counts
@@ -32,20 +32,20 @@ type exchange struct {
 	now  access.Instant
 	current
 
-	surface *surface
-	request api.Request
-	reply   api.Reply
-	policy  policy
+	surface     *surface
+	request     api.Request
+	reply       api.Reply
+	rateHeaders rateHeaderCache
 }
 
 // current is what an exchange has of one request alone.
 type current struct {
 	last *keys.Recall // the key that the connection's last request came with; nil without a connection
 	keys credentials
-	path *path
+	path *route
 	op   *operation // nil where the path does nothing on the surface
 
-	charge      charge
+	charge      metering
 	notModified bool
 	named       bool // the head has the request id
 	varies      bool // and Vary
@@ -60,7 +60,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) { s.handleAt(ctx, ctx.Time()) 
 func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	x, _ := exchanges.Get().(*exchange)
 	x.start(s, ctx, at)
-	s.counts.total(x.shard, totalBegun, 1)
+	s.metrics.total(x.shard, totalBegun, 1)
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,13 +73,13 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 		}
 
 		// An answer may have waited for a slow disk. Its client then has the whole time to take it.
-		took := s.counts.answered(x)
-		if s.Access != nil {
-			x.tellAccess(took)
+		took := s.metrics.answered(x)
+		if s.OnAccess != nil {
+			x.logAccess(took)
 		}
-		if took > lateAnswer {
-			if conn, ok := ctx.Conn().(*front.Conn); ok {
-				conn.Answered(time.Now())
+		if took > slowResponse {
+			if conn, ok := ctx.Conn().(*httpconn.Conn); ok {
+				conn.ResponseReady(time.Now())
 			}
 		}
 		x.nameAnswer()
@@ -88,9 +88,9 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	s.route(x)
 }
 
-// lateAnswer is when an answer is so late that the client's time to take it begins anew: far above what
-// any request takes that waits for nothing, and far below that time.
-const lateAnswer = time.Second
+// slowResponse is when an answer is so late that the client's time to take it begins anew: far
+// above what any request takes that waits for nothing, and far below that time.
+const slowResponse = time.Second
 
 // start begins a request. at is when it had arrived. Zero means now, for requests without a
 // connection.
@@ -104,12 +104,12 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	x.time, x.now = s.instant(at)
 
 	// A test may hand in a request without a connection of ours.
-	if conn, ok := ctx.Conn().(*front.Conn); ok {
-		conn.Received(at)
-		if conn.Note == nil {
-			conn.Note = &keys.Recall{}
+	if conn, ok := ctx.Conn().(*httpconn.Conn); ok {
+		conn.RequestRead(at)
+		if conn.UserData == nil {
+			conn.UserData = &keys.Recall{}
 		}
-		x.last, _ = conn.Note.(*keys.Recall) // the only note there is
+		x.last, _ = conn.UserData.(*keys.Recall) // the only note there is
 	}
 
 	// Until the path is known, errors are told as the live surface does (decision 3).
@@ -131,19 +131,19 @@ func (x *exchange) end() {
 }
 
 // serve takes a request whose path and method are known to what answers it.
-func (x *exchange) serve(p *path) {
+func (x *exchange) serve(p *route) {
 	x.path = p
 
 	// Pages, the document and MCP have ways of their own.
 	if p.open != nil {
-		x.row = p.row
+		x.row = p.metricRow
 		p.open(x)
 		return
 	}
 
-	x.choose()
-	x.row = x.op.row
-	if f := x.recognise(); f != nil {
+	x.selectSurface()
+	x.row = x.op.metricRow
+	if f := x.authenticate(); f != nil {
 		x.refuse(f)
 		return
 	}
@@ -160,12 +160,12 @@ func (x *exchange) process() {
 
 	f := x.run()
 	if f == nil {
-		x.validate()
+		x.checkNotModified()
 	}
 
 	// What is not modified, replayed or refused costs nothing (decision 13).
 	if err := x.charge.finish(f == nil && !x.notModified && !x.reply.Replay); err != nil {
-		f = x.unmetered(err)
+		f = x.meteringError(err)
 	}
 	if f != nil {
 		x.refuse(f)
@@ -174,16 +174,16 @@ func (x *exchange) process() {
 
 	// Only now is it known what was charged.
 	if x.op.Meta {
-		x.reply.Close(x.id, x.charge.receipt.Charged)
+		x.reply.Close(x.id, x.charge.charge.Charged)
 	}
 	x.answer()
 }
 
-// recognise finds the principal, or what to refuse the request with.
-func (x *exchange) recognise() *wire.Fault {
+// authenticate finds the principal, or what to refuse the request with.
+func (x *exchange) authenticate() *wire.APIError {
 	key, ok := x.keys.key()
 	if !ok {
-		return x.surface.keyless(&x.keys)
+		return x.surface.missingKeyError(&x.keys)
 	}
 
 	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
@@ -211,8 +211,8 @@ func (x *exchange) recognise() *wire.Fault {
 	return nil
 }
 
-// admit takes the View and asks the meter.
-func (x *exchange) admit() *wire.Fault {
+// allow takes the View and asks the meter.
+func (x *exchange) admit() *wire.APIError {
 	request := &x.request
 
 	// Taken once: whatever is published meanwhile, the request sees one catalog.
@@ -236,7 +236,7 @@ func (x *exchange) admit() *wire.Fault {
 }
 
 // run takes the request apart and runs the operation.
-func (x *exchange) run() *wire.Fault {
+func (x *exchange) run() *wire.APIError {
 	// The gate of MCP has taken the message of a tool apart.
 	if x.request.Message == nil {
 		if f := x.read(); f != nil {
@@ -249,34 +249,34 @@ func (x *exchange) run() *wire.Fault {
 		var err error
 		x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now)
 		if err != nil {
-			return x.unmetered(err)
+			return x.meteringError(err)
 		}
 	}
 
-	if x.op.Identity != nil {
+	if x.op.RequestHash != nil {
 		return x.runOnce()
 	}
 	return x.op.Run(&x.request, &x.reply)
 }
 
 // runOnce runs an idempotent operation, or answers with the reply that its key has (decision 30).
-func (x *exchange) runOnce() *wire.Fault {
+func (x *exchange) runOnce() *wire.APIError {
 	// Of two header lines Field makes a list, which is no valid key.
 	x.request.Key = string(x.Field("Idempotency-Key"))
-	body, f := x.op.Identity(&x.request)
+	body, f := x.op.RequestHash(&x.request)
 	if f != nil {
 		return f
 	}
 
 	claim, err := x.charge.begin(x.request.Key, body, x.now)
 	if err != nil {
-		return x.unmetered(err)
+		return x.meteringError(err)
 	}
 
 	switch claim.Outcome {
 	case access.Replay:
 		if !x.reply.Restore(claim.Reply) {
-			return x.unmetered(errors.New("a kept reply is damaged"))
+			return x.meteringError(errors.New("a kept reply is damaged"))
 		}
 		return nil
 	case access.Conflict:
@@ -291,14 +291,14 @@ func (x *exchange) runOnce() *wire.Fault {
 		x.charge.abort()
 		return f
 	}
-	if err := x.reply.Keep(x.charge.commit); err != nil {
-		return x.unmetered(err)
+	if err := x.reply.Store(x.charge.commit); err != nil {
+		return x.meteringError(err)
 	}
 	return nil
 }
 
-// validate compares the caller's validators with the answer's (decision 9).
-func (x *exchange) validate() {
+// checkNotModified compares the caller's validators with the answer's (decision 9).
+func (x *exchange) checkNotModified() {
 	if x.surface.kind == keys.Preview || !x.op.Cacheable {
 		return
 	}
@@ -307,15 +307,15 @@ func (x *exchange) validate() {
 	content := out.Content()
 
 	// A page with a cursor brings its own validator, and so does a card.
-	if !out.Tagged {
+	if !out.HasETag {
 		out.Tag = xxhash.Sum64(content)
-		out.Tagged = true
+		out.HasETag = true
 	}
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// unmetered is what the caller is told when the meter failed.
-func (x *exchange) unmetered(err error) *wire.Fault {
+// meteringError is what the caller is told when the meter failed.
+func (x *exchange) meteringError(err error) *wire.APIError {
 	log := &x.s.meterLog
 	f := notMetered
 	full, isFull := errors.AsType[*access.FullError](err)
@@ -326,7 +326,7 @@ func (x *exchange) unmetered(err error) *wire.Fault {
 
 	// While it is down, every call comes here: the log has a line a minute, or a full disk would be
 	// kept full.
-	if before, due := log.due(x.time); due {
+	if before, due := log.allow(x.time); due {
 		x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err),
 			slog.Uint64("others_since_last_line", before))
 	}
@@ -334,7 +334,7 @@ func (x *exchange) unmetered(err error) *wire.Fault {
 }
 
 // tooManyReplies tells a tenant why its batch was not made, and when there is room for it.
-func tooManyReplies(full *access.FullError) *wire.Fault {
+func tooManyReplies(full *access.FullError) *wire.APIError {
 	f := unavailable("Replies for idempotency keys cannot be kept at the moment; nothing was charged.")
 	if full.Kept > 0 {
 		f = unavailable("The organization has " + wire.Decimal(int64(full.Kept)) + " replies of the last 10 minutes, " +
@@ -344,39 +344,39 @@ func tooManyReplies(full *access.FullError) *wire.Fault {
 	return f
 }
 
-// logPause is how long the log is not told again of what happens all the time.
-const logPause = time.Minute
+// logInterval is how long the log is not told again of what happens all the time.
+const logInterval = time.Minute
 
-// seldom lets one line a minute into the log, and counts the others.
-type seldom struct {
-	mu   sync.Mutex
-	last time.Time
-	held uint64
+// logThrottle lets one line a minute into the log, and counts the others.
+type logThrottle struct {
+	mu         sync.Mutex
+	last       time.Time
+	suppressed uint64
 }
 
-// due reports whether it is time for a line, and how many were held back since the last one.
-func (l *seldom) due(now time.Time) (held uint64, due bool) {
+// allow reports whether it is time for a line, and how many were held back since the last one.
+func (l *logThrottle) allow(now time.Time) (suppressed uint64, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	// A clock that is set back must not silence the log.
 	since := now.Sub(l.last)
-	if !l.last.IsZero() && since >= 0 && since < logPause {
-		l.held++
+	if !l.last.IsZero() && since >= 0 && since < logInterval {
+		l.suppressed++
 		return 0, false
 	}
 
-	held = l.held
-	l.held = 0
+	suppressed = l.suppressed
+	l.suppressed = 0
 	l.last = now
-	return held, true
+	return suppressed, true
 }
 
 // panicked turns a panic into a 500 of the surface; the process lives on.
 func (x *exchange) panicked(p any) {
-	x.s.counts.total(x.shard, totalPanics, 1)
+	x.s.metrics.total(x.shard, totalPanics, 1)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
-		slog.Bool("charged", x.charge.ticket == settled && x.charge.receipt.Charged > 0),
+		slog.Bool("charged", x.charge.reservation == stateSettled && x.charge.charge.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
 
 	// The ticket must not stay open, or the unit that it holds is lost until the period ends.

@@ -110,15 +110,16 @@ func dataOf(t *testing.T, r reply) string {
 	return fmt.Sprint(body.Data)
 }
 
-// TestSeldom wants one line a minute, with a count of those held back, whatever the clock does.
-func TestSeldom(t *testing.T) {
-	var l seldom
+// TestLogThrottle wants one line a minute, with a count of those held back, whatever the clock
+// does.
+func TestLogThrottle(t *testing.T) {
+	var l logThrottle
 	at := time.Unix(1_800_000_000, 0)
-	f := func(after time.Duration, wantHeld uint64, wantDue bool) {
+	f := func(after time.Duration, wantSuppressed uint64, wantDue bool) {
 		t.Helper()
 		at = at.Add(after)
-		if held, due := l.due(at); held != wantHeld || due != wantDue {
-			t.Errorf("%v later: %d held, due %t; want %d, %t", after, held, due, wantHeld, wantDue)
+		if suppressed, due := l.allow(at); suppressed != wantSuppressed || due != wantDue {
+			t.Errorf("%v later: %d held, due %t; want %d, %t", after, suppressed, due, wantSuppressed, wantDue)
 		}
 	}
 

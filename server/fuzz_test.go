@@ -48,10 +48,10 @@ func FuzzRequest(f *testing.F) {
 				t.Fatalf("%s %q: %d %s", method, target, r.status, r.body)
 			}
 
-			told := r
+			first := r
 			if method == http.MethodHead { // GET says why
 				q.method = http.MethodGet
-				told, err = w.send(q)
+				first, err = w.send(q)
 				if err != nil {
 					t.Fatalf("GET %q: %v", target, err)
 				}
@@ -59,10 +59,10 @@ func FuzzRequest(f *testing.F) {
 			}
 
 			switch {
-			case bytes.Contains(told.body, []byte("not valid HTTP")): // what the parser refuses has no path yet
-				faults := told.envelopeFaults(told.header.Get("X-Request-Id"))
-				if len(faults) > 0 || r.status != told.status || method == http.MethodHead && len(r.body) > 0 {
-					t.Fatalf("%s %q: %d, where GET has %d: %v", method, target, r.status, told.status, faults)
+			case bytes.Contains(first.body, []byte("not valid HTTP")): // what the parser refuses has no path yet
+				faults := first.envelopeFaults(first.header.Get("X-Request-Id"))
+				if len(faults) > 0 || r.status != first.status || method == http.MethodHead && len(r.body) > 0 {
+					t.Fatalf("%s %q: %d, where GET has %d: %v", method, target, r.status, first.status, faults)
 				}
 			case method != http.MethodConnect:
 				w.check(t, q, r)

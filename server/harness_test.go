@@ -25,7 +25,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 const baseURL = "https://cards.test"
@@ -64,22 +64,24 @@ type servedAs struct {
 
 // contracts are the documents of all worlds: to render and to pack one takes a fifth of a second
 // under the race detector.
-var contracts = keep(func(s servedAs) (*Contract, error) { return NewContract(s.baseURL, s.productPrefix, s.preview) })
+var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
+	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.preview)
+})
 
-// keep makes a function that remembers what another returned.
-func keep[K comparable, V any](of func(K) (V, error)) func(K) (V, error) {
+// release makes a function that remembers what another returned.
+func memoize[K comparable, V any](of func(K) (V, error)) func(K) (V, error) {
 	var mu sync.Mutex
-	kept := map[K]V{}
+	values := map[K]V{}
 	return func(k K) (V, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if v, has := kept[k]; has {
+		if v, has := values[k]; has {
 			return v, nil
 		}
 
 		v, err := of(k)
 		if err == nil {
-			kept[k] = v
+			values[k] = v
 		}
 		return v, err
 	}
@@ -110,7 +112,7 @@ type setup struct {
 	store    access.Store
 	options  func(*Options)
 	tune     func(*fasthttp.Server) // before it serves
-	patience front.Patience         // the usual one when zero
+	timeouts httpconn.Timeouts      // the usual one when zero
 	listener net.Listener           // instead of one in memory
 	wrap     func(net.Listener) net.Listener
 	retired  int64
@@ -169,7 +171,7 @@ func newWorld(tb testing.TB, s setup) *world {
 			}
 		}
 		w.keys[k.Name] = text
-		noteKey(text)
+		recordKey(text)
 	}
 
 	var err error
@@ -219,8 +221,8 @@ func newWorld(tb testing.TB, s setup) *world {
 	if s.still {
 		w.stop()
 	}
-	if s.patience != (front.Patience{}) {
-		w.open.Patience = s.patience
+	if s.timeouts != (httpconn.Timeouts{}) {
+		w.open.Timeouts = s.timeouts
 	}
 	if s.tune != nil {
 		s.tune(w.http)
@@ -238,7 +240,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		w.cutAfter = 4 * time.Second // a machine that is busy has longer than what stalls
-		for c := w.kept(); c != nil; c = w.kept() {
+		for c := w.idleClient(); c != nil; c = w.idleClient() {
 			_ = c.Close()
 		}
 
@@ -363,7 +365,7 @@ func (w *world) keyOf(tb testing.TB, k keys.NewKey, now time.Time) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	noteKey(text)
+	recordKey(text)
 	return text
 }
 
@@ -438,8 +440,8 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 // client is one connection to a world.
 type client struct {
 	net.Conn
-	r    *bufio.Reader
-	kept time.Time // when it was last laid aside
+	r         *bufio.Reader
+	idleSince time.Time // when it was last laid aside
 }
 
 // request is what a test sends, byte by byte as it says.
@@ -483,9 +485,9 @@ func (q *request) bytes() []byte {
 	return b.Bytes()
 }
 
-// send sends a request and reads the reply, without any judgement.
+// writePage sends a request and reads the reply, without any judgement.
 func (w *world) send(q request) (reply, error) {
-	c := w.kept()
+	c := w.idleClient()
 	if c == nil {
 		var err error
 		c, err = w.dial()
@@ -499,7 +501,7 @@ func (w *world) send(q request) (reply, error) {
 	case closed:
 		_ = c.Close()
 	case err == nil:
-		w.keep(c)
+		w.release(c)
 	}
 	return r, err
 }
@@ -508,8 +510,8 @@ func (w *world) send(q request) (reply, error) {
 // which would close it under a request.
 const idleLimit = 5 * time.Second
 
-// kept is a connection on which nothing is under way, nil without one.
-func (w *world) kept() *client {
+// idleClient is a connection on which nothing is under way, nil without one.
+func (w *world) idleClient() *client {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := len(w.idle) - 1
@@ -519,17 +521,17 @@ func (w *world) kept() *client {
 
 	c := w.idle[last]
 	w.idle = w.idle[:last]
-	if time.Since(c.kept) > idleLimit {
+	if time.Since(c.idleSince) > idleLimit {
 		_ = c.Close()
 		return nil
 	}
 	return c
 }
 
-func (w *world) keep(c *client) {
+func (w *world) release(c *client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c.kept = time.Now()
+	c.idleSince = time.Now()
 	w.idle = append(w.idle, c)
 }
 
@@ -541,7 +543,8 @@ func (w *world) dial() (*client, error) {
 	return &client{Conn: conn, r: bufio.NewReader(conn)}, nil
 }
 
-// send sends a request over this connection and reads the reply; closed tells that it was the last one.
+// writePage sends a request over this connection and reads the reply; closed tells that it was the
+// last one.
 func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {
 		return reply{}, false, err
@@ -610,7 +613,7 @@ func (l *logBuffer) contains(s string) bool {
 	return bytes.Contains(l.b.Bytes(), []byte(s))
 }
 
-func noteKey(text string) {
+func recordKey(text string) {
 	logs.mu.Lock()
 	defer logs.mu.Unlock()
 	logs.keys = append(logs.keys, text)

@@ -20,16 +20,16 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // hostile is a case of testdata/hostile.txt.
 type hostile struct {
-	name  string
-	want  []wanted
-	keeps bool // the connection
-	front []int
-	sent  []byte
+	name     string
+	want     []wanted
+	persists bool // the connection
+	front    []int
+	sent     []byte
 }
 
 // wanted is an answer that a case expects.
@@ -93,8 +93,8 @@ func number(tb testing.TB, text string) int {
 func (c *hostile) expect(text string) error {
 	words := strings.Fields(strings.ReplaceAll(text, ",", " , "))
 	last := len(words) - 1
-	c.keeps = words[last] == "keep"
-	if !c.keeps && words[last] != "close" {
+	c.persists = words[last] == "keep"
+	if !c.persists && words[last] != "close" {
 		return fmt.Errorf("%q says nothing of the connection", text)
 	}
 
@@ -138,10 +138,10 @@ type loopback struct {
 func newLoopback(tb testing.TB, s setup) *loopback {
 	tb.Helper()
 	l := &loopback{}
-	if s.patience == (front.Patience{}) {
+	if s.timeouts == (httpconn.Timeouts{}) {
 		// A client that is slow to go on sending sees the end all the same.
-		s.patience = front.UsualPatience
-		s.patience.Linger = time.Minute
+		s.timeouts = httpconn.DefaultTimeouts
+		s.timeouts.Linger = time.Minute
 	}
 	tune := s.tune
 	s.tune = func(h *fasthttp.Server) {
@@ -176,14 +176,14 @@ func (l *loopback) dial(tb testing.TB) *client {
 	return dial(tb, l.addr)
 }
 
-// longest is how long a test waits for what must come; it bounds a hang and measures nothing.
-const longest = 30 * time.Second
+// maxTest is how long a test waits for what must come; it bounds a hang and measures nothing.
+const maxTest = 30 * time.Second
 
 func dial(tb testing.TB, addr string) *client {
 	tb.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err == nil {
-		err = c.SetDeadline(time.Now().Add(longest))
+		err = c.SetDeadline(time.Now().Add(maxTest))
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -288,7 +288,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 				return
 			}
 		}
-		if c.keeps {
+		if c.persists {
 			_, _ = io.WriteString(to, honest)
 		}
 	}()
@@ -304,12 +304,12 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 		if strings.Contains(fmt.Sprint(r.header)+string(r.body), "hunter2") {
 			t.Errorf("answer %d echoes the request: %v %s", i+1, r.header, r.body)
 		}
-		if last := i == len(c.want)-1; last && !c.keeps && r.header.Get("Connection") != "close" {
+		if last := i == len(c.want)-1; last && !c.persists && r.header.Get("Connection") != "close" {
 			t.Errorf("Connection: %q", r.header.Get("Connection"))
 		}
 	}
 
-	if c.keeps {
+	if c.persists {
 		if r, err := to.next(); err != nil || r.header.Get("X-Request-Id") != id {
 			t.Errorf("the honest request after it: %v %v, want %s", err, r.header, id)
 		}

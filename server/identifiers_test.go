@@ -126,7 +126,7 @@ func TestBatchesOfBoth(t *testing.T) {
 		return len(k.partner) == 1 && len(by["partner:"+k.partner[0]]) == 1
 	})
 	ref := "partner:" + k.partner[0]
-	most := strings.TrimSuffix(strings.Repeat(`"x",`, 100), ",")
+	full := strings.TrimSuffix(strings.Repeat(`"x",`, 100), ",")
 
 	w.run(t, []scenario{
 		{
@@ -146,7 +146,7 @@ func TestBatchesOfBoth(t *testing.T) {
 		},
 		{
 			name: "both together are too many", path: "/v1/prices/batch", status: 400, code: "invalid_request",
-			body: `{"ids":[` + most + `],"identifiers":["a:1"]}`,
+			body: `{"ids":[` + full + `],"identifiers":["a:1"]}`,
 			want: []match{has("ids and identifiers together must have between 1 and 100 entries (got 101)")},
 		},
 		{

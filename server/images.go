@@ -29,9 +29,9 @@ var imageTypes = map[string]string{
 
 // Images is the operator's folder of card images. No name leads out of it.
 type Images struct {
-	root  *os.Root
-	small *SmallCopies  // nil without a folder for them
-	names atomic.Uint64 // hash of what was listed last
+	root       *os.Root
+	thumbnails *Thumbnails   // nil without a folder for them
+	names      atomic.Uint64 // hash of what was listed last
 }
 
 // OpenImages opens an image folder.
@@ -72,8 +72,8 @@ func (images *Images) List() (has func(file string) bool, err error) {
 	images.names.Store(listed.Sum64())
 
 	// What cannot be tidied up is in nobody's way.
-	if images.small != nil {
-		_ = images.small.note(versions)
+	if images.thumbnails != nil {
+		_ = images.thumbnails.recordVersions(versions)
 	}
 	return func(file string) bool { _, ok := files[file]; return ok }, nil
 }
@@ -116,7 +116,7 @@ func (images *Images) open(name string) (*os.File, fs.FileInfo, error) {
 }
 
 // image answers GET /images/{file}.
-func (v *visit) image() {
+func (v *pageRequest) image() {
 	name, _ := v.x.request.PathID() // without one there is no image either
 	file, info, err := v.x.s.Images.open(name)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("with a file that is no image it is %s instead of %s, %v", images.Listed(), after, err)
 	}
 
-	view, err := engine.NewView(v.Catalog, wire.Site{
+	view, err := engine.NewView(v.Catalog, wire.URLs{
 		URL: baseURL, Images: baseURL + "/images/", HasImage: has,
 		ProductPrefix: "prd",
 	})

@@ -422,12 +422,12 @@ func TestPanicInACommit(t *testing.T) {
 }
 
 // panicking adds a path whose operation panics once its ticket is held.
-func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.Fault) {
+func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.APIError) {
 	op := &api.Operation{
 		Name: name, Method: http.MethodGet, Path: pattern, Surface: keys.Live, Cacheable: true,
 		Run: run,
 	}
-	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}
+	p := &route{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}
 	w.router.ANY(pattern, w.handlerOf(p))
 }
 
@@ -436,7 +436,7 @@ func (w *world) panicking(pattern string, name access.Operation, run func(*api.R
 func TestPanic(t *testing.T) {
 	w := newWorld(t, setup{})
 	key := w.tenant(t, "panic", "tiny")
-	w.panicking("/v1/boom", access.GamesList, func(_ *api.Request, out *api.Reply) *wire.Fault {
+	w.panicking("/v1/boom", access.GamesList, func(_ *api.Request, out *api.Reply) *wire.APIError {
 		out.Body = append(out.Body, `{"half":`...)
 		out.Link = append(out.Link, "<x>"...)
 		panic("boom")
@@ -474,9 +474,9 @@ func TestPanic(t *testing.T) {
 func TestPanicBehindTheCharge(t *testing.T) {
 	w := newWorld(t, setup{})
 	key := w.tenant(t, "panic", "tiny")
-	w.panicking("/v1/boom", access.GamesList, func(_ *api.Request, out *api.Reply) *wire.Fault {
+	w.panicking("/v1/boom", access.GamesList, func(_ *api.Request, out *api.Reply) *wire.APIError {
 		out.Body = append(out.Body, bytes.Repeat([]byte("x"), 4000)...)
-		out.Tail = 1 << 20 // which is not there
+		out.VaryingFrom = 1 << 20 // which is not there
 		return nil
 	})
 

@@ -8,21 +8,21 @@ import (
 
 // liveSurface is the live surface.
 var liveSurface = surface{
-	name:      onLive,
-	kind:      keys.Live,
-	cacheable: "private, max-age=60",
-	private:   "no-store",
-	challenge: `Bearer realm="ninepocket"`,
-	errorType: "application/problem+json",
-	meanings:  wire.Live,
-	spell:     wire.AppendProblem,
+	name:        onLive,
+	kind:        keys.Live,
+	cacheable:   "private, max-age=60",
+	private:     "no-store",
+	challenge:   `Bearer realm="ninepocket"`,
+	errorType:   "application/problem+json",
+	codes:       wire.Live,
+	encodeError: wire.AppendProblem,
 	noKey: problem(wire.Unauthorized,
 		"no API key: send Authorization: Bearer <API_KEY> or X-API-Key: <API_KEY>"),
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
 	wrongKind: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
-	limits: addRateLimits,
-	tell:   tellProblem,
+	limits:     addRateLimits,
+	writeError: writeProblem,
 }
 
 // retryUnavailable is the Retry-After of a 503 in seconds.
@@ -37,12 +37,12 @@ var (
 	notMetered      = unavailable("metering is not available: try again in 5 seconds; nothing was charged")
 )
 
-func unavailable(detail string) *wire.Fault {
-	return &wire.Fault{Code: wire.TemporarilyUnavailable, Detail: detail, RetryAfter: retryUnavailable}
+func unavailable(detail string) *wire.APIError {
+	return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: detail, RetryAfter: retryUnavailable}
 }
 
 // read takes a request of REST apart: the media type of a body, then the parameters.
-func (x *exchange) read() *wire.Fault {
+func (x *exchange) read() *wire.APIError {
 	if x.Ctx.IsPost() {
 		if f := x.checkMediaType(); f != nil {
 			return f
@@ -54,15 +54,15 @@ func (x *exchange) read() *wire.Fault {
 	return nil
 }
 
-// policy is the lines of the rate headers that follow from a plan alone, remembered between
+// csp is the lines of the rate headers that follow from a plan alone, remembered between
 // requests: clients of one plan mostly share an exchange's processor.
-type policy struct {
+type rateHeaderCache struct {
 	minute, day int64
 	lines       []byte
 }
 
 // of returns the lines for two limits.
-func (p *policy) of(minute, day access.Policy) []byte {
+func (p *rateHeaderCache) of(minute, day access.Policy) []byte {
 	if p.minute != minute.Limit || p.day != day.Limit {
 		p.minute = minute.Limit
 		p.day = day.Limit
@@ -82,7 +82,7 @@ func addRateLimits(x *exchange) {
 
 	// All figures come from one decision and its receipt, so that they agree with each other.
 	day := x.charge.allowance()
-	x.Head.SetBytes("RateLimit-Policy", x.policy.of(minute, day))
+	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.of(minute, day))
 	x.Head.Name("RateLimit")
 	x.Head.Append(func(dst []byte) []byte { return appendRateLimit(dst, minute, day) })
 	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)

@@ -12,7 +12,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/api"
 	"ninepocket/mcp"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 	"ninepocket/wire"
 )
 
@@ -32,8 +32,8 @@ var toolSurface = surface{
 	private: "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
-	limits: addRateLimits,
-	tell:   tellAgent,
+	limits:     addRateLimits,
+	writeError: writeRPCError,
 }
 
 // mcpServer is the gate of package mcp: who may call from where, and the tools as operations.
@@ -153,7 +153,7 @@ func (x *exchange) mcp() {
 
 	x.surface = &toolSurface
 	x.op = x.s.tools.operations[tool]
-	x.row = x.op.row
+	x.row = x.op.metricRow
 	x.request.Message = &message
 	x.process()
 }
@@ -173,7 +173,7 @@ func mirrored(h *fasthttp.RequestHeader) mcp.Headers {
 }
 
 // refuseMCP is what the gate has against a request, in the order of the checks.
-func (x *exchange) refuseMCP() *wire.Fault {
+func (x *exchange) refuseMCP() *wire.APIError {
 	h := &x.Ctx.Request.Header
 	if !x.s.tools.allowsHost(string(x.Ctx.Host()), x.Ctx.LocalIP()) {
 		return problem(wire.HostNotAllowed,
@@ -183,21 +183,21 @@ func (x *exchange) refuseMCP() *wire.Fault {
 		return problem(wire.OriginNotAllowed, "Pages of this origin may not call; see allowed_origins.")
 	}
 
-	if f := x.recognise(); f != nil {
+	if f := x.authenticate(); f != nil {
 		return f
 	}
 	if f := x.checkMediaType(); f != nil {
 		return f
 	}
-	if accept := h.Peek(fasthttp.HeaderAccept); len(accept) > 0 && !front.Accepts(accept, "application/json") {
+	if accept := h.Peek(fasthttp.HeaderAccept); len(accept) > 0 && !httpconn.Accepts(accept, "application/json") {
 		return problem(wire.NotAcceptable, "Answers are application/json: accept that, or */*.")
 	}
 	return nil
 }
 
-// tellAgent answers with a tool result that says why the tool did not run, or why its result cannot
-// be given.
-func tellAgent(x *exchange, f *wire.Fault) {
+// writeRPCError answers with a tool result that says why the tool did not run, or why its result
+// cannot be given.
+func writeRPCError(x *exchange, f *wire.APIError) {
 	x.reply.Body = x.s.tools.AppendRefusal(x.reply.Body[:0], x.request.Message, sentence(f.Detail))
 	x.answerMCP(fasthttp.StatusOK)
 }

@@ -26,14 +26,14 @@ func TestMCPDisagreementIsFree(t *testing.T) {
 	body := strings.Replace(toolCall(tool, `{"limit":1}`), `"params":{`, `"params":{`+modernMeta+",", 1)
 	older := toolCall(tool, `{"limit":1}`)
 
-	forms := func(right string) []string {
+	variants := func(right string) []string {
 		return []string{right, right, right, "", "\x00", strings.ToUpper(right), right + "x", "=?base64?!?="}
 	}
 	charged := 0
 	for i := range 300 {
-		version := forms(mcp.Modern)[r.IntN(8)]
-		method := forms("tools/call")[r.IntN(8)]
-		name := forms(tool)[r.IntN(8)]
+		version := variants(mcp.Modern)[r.IntN(8)]
+		method := variants("tools/call")[r.IntN(8)]
+		name := variants(tool)[r.IntN(8)]
 		agrees := version == mcp.Modern && method == "tools/call" && name == tool
 
 		// An old message under the new headers disagrees whatever they say.

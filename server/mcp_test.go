@@ -16,7 +16,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/mcp"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // mcpWorld is a world as the transcripts want it.
@@ -113,7 +113,7 @@ func (w *world) exchangeRaw(tb testing.TB, raw []byte) (*http.Response, []byte) 
 		tb.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(longest))
+	_ = conn.SetDeadline(time.Now().Add(maxTest))
 	if _, err := conn.Write(raw); err != nil {
 		tb.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (t *transcript) judge(tb testing.TB, resp *http.Response, body []byte, vers
 		}
 	}
 
-	if !requestIDForm.MatchString(resp.Header.Get("X-Request-Id")) {
+	if !requestIDPattern.MatchString(resp.Header.Get("X-Request-Id")) {
 		tb.Errorf("%s:%d: X-Request-Id is %q", t.file, t.line, resp.Header.Get("X-Request-Id"))
 	}
 	if t.want == "" {
@@ -223,7 +223,7 @@ func unlike(want, got any, at string) string {
 		}
 
 		for name := range object {
-			if _, told := want[name]; !told && !open {
+			if _, known := want[name]; !known && !open {
 				return at + " has " + name
 			}
 		}
@@ -336,9 +336,9 @@ func TestMCPLimits(t *testing.T) {
 	resp, body := w.rpc(t, free, call)
 	text, isError := said(t, body)
 	var wait int
-	const told = "Rate limit reached (30 requests per minute). Wait %d seconds, " +
+	const message = "Rate limit reached (30 requests per minute). Wait %d seconds, " +
 		"then call again with the same arguments."
-	if _, err := fmt.Sscanf(text, told, &wait); err != nil ||
+	if _, err := fmt.Sscanf(text, message, &wait); err != nil ||
 		!isError || resp.StatusCode != http.StatusOK || wait < 1 || wait > 60 {
 		t.Errorf("%d %t %q: %v", resp.StatusCode, isError, text, err)
 	}
@@ -405,13 +405,13 @@ func TestMCPBodySize(t *testing.T) {
 		const head, tail = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":"`, `"}}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
-	if resp, body := w.rpc(t, "bench", padded(front.MaxBody)); resp.StatusCode != http.StatusOK {
-		t.Errorf("%d bytes: %d %s", front.MaxBody, resp.StatusCode, body)
+	if resp, body := w.rpc(t, "bench", padded(httpconn.MaxBody)); resp.StatusCode != http.StatusOK {
+		t.Errorf("%d bytes: %d %s", httpconn.MaxBody, resp.StatusCode, body)
 	}
 
-	resp, body := w.rpc(t, "bench", padded(front.MaxBody+1))
+	resp, body := w.rpc(t, "bench", padded(httpconn.MaxBody+1))
 	if resp.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(body, []byte(`"payload_too_large"`)) {
-		t.Errorf("%d bytes: %d %s", front.MaxBody+1, resp.StatusCode, body)
+		t.Errorf("%d bytes: %d %s", httpconn.MaxBody+1, resp.StatusCode, body)
 	}
 }
 

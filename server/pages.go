@@ -42,41 +42,41 @@ const (
 
 // withPages adds the public pages to the route table. They take no key and no meter, and are no
 // part of the API.
-func (s *Server) withPages(table []*path) []*path {
+func (s *Server) withPages(table []*route) []*route {
 	answer := func(method, pattern, name string, open func(*exchange)) {
-		table = append(table, &path{
-			pattern: pattern, method: method, open: open, counts: route{onSite, name},
+		table = append(table, &route{
+			pattern: pattern, method: method, open: open, counts: metricKey{onSite, name},
 		})
 	}
 	add := func(pattern, name string, open func(*exchange)) { answer(fasthttp.MethodGet, pattern, name, open) }
 	if s.Images != nil {
-		add(imagesPath, "image", visited((*visit).image))
-		add(smallPath, "image", visited((*visit).smallImage))
+		add(imagesPath, "image", pageHandler((*pageRequest).image))
+		add(smallPath, "image", pageHandler((*pageRequest).thumbnail))
 	}
 	if s.Pages == nil {
 		return table
 	}
 
-	add("/", "home", paged((*visit).homePage))
-	add("/cards/{id}", "card", paged((*visit).cardPage))
-	add("/sets", "sets", paged((*visit).setsPage))
-	add("/sets/{id}", "set", paged((*visit).setPage))
-	add("/search", "search", paged((*visit).searchPage))
-	add(suggestPath, "suggest", paged((*visit).suggestions))
-	add("/movers", "movers", paged((*visit).moversPage))
-	add(valuePath, "value", paged((*visit).valuePage))
-	answer(fasthttp.MethodPost, valuePath, "value", paged((*visit).valueList))
-	add("/errors", "error", paged((*visit).errorsPage))
-	add("/errors/{id}", "error", paged((*visit).errorPage))
-	add(referencePath, "docs", visited((*visit).reference))
-	add("/embed/{id}", "embed", paged((*visit).embedPage))
-	add("/previews/{id}", "preview", paged((*visit).previewPicture))
-	add("/favicon.ico", "asset", visited((*visit).favicon))
-	add("/llms.txt", "text", visited((*visit).guide))
-	add("/robots.txt", "text", visited((*visit).robots))
-	add("/sitemap.xml", "text", paged((*visit).sitemapIndex))
-	add("/sitemaps/{id}", "text", paged((*visit).sitemap))
-	add(assetsPath, "asset", visited((*visit).asset))
+	add("/", "home", renderedPage((*pageRequest).homePage))
+	add("/cards/{id}", "card", renderedPage((*pageRequest).cardPage))
+	add("/sets", "sets", renderedPage((*pageRequest).setsPage))
+	add("/sets/{id}", "set", renderedPage((*pageRequest).setPage))
+	add("/search", "search", renderedPage((*pageRequest).searchPage))
+	add(suggestPath, "suggest", renderedPage((*pageRequest).suggestions))
+	add("/movers", "movers", renderedPage((*pageRequest).moversPage))
+	add(valuePath, "value", renderedPage((*pageRequest).valuePage))
+	answer(fasthttp.MethodPost, valuePath, "value", renderedPage((*pageRequest).valueList))
+	add("/errors", "error", renderedPage((*pageRequest).errorsPage))
+	add("/errors/{id}", "error", renderedPage((*pageRequest).errorPage))
+	add(referencePath, "docs", pageHandler((*pageRequest).reference))
+	add("/embed/{id}", "embed", renderedPage((*pageRequest).embedPage))
+	add("/previews/{id}", "preview", renderedPage((*pageRequest).previewPicture))
+	add("/favicon.ico", "asset", pageHandler((*pageRequest).favicon))
+	add("/llms.txt", "text", pageHandler((*pageRequest).guide))
+	add("/robots.txt", "text", pageHandler((*pageRequest).robots))
+	add("/sitemap.xml", "text", renderedPage((*pageRequest).sitemapIndex))
+	add("/sitemaps/{id}", "text", renderedPage((*pageRequest).sitemap))
+	add(assetsPath, "asset", pageHandler((*pageRequest).asset))
 	for _, asset := range s.Pages.Assets() {
 		s.assets[asset.Name] = newDocument(asset.Type, asset.Content)
 	}
@@ -85,11 +85,11 @@ func (s *Server) withPages(table []*path) []*path {
 
 // pageArgs reads the query parameters that a page knows and ignores others. A parameter with a bad
 // value counts as absent: a page shows what it can.
-func (v *visit) pageArgs(known ...string) {
+func (v *pageRequest) pageArgs(known ...string) {
 	v.x.request.Args.Parse(v.x.Ctx.URI().QueryString(), known)
 }
 
-func (v *visit) pageText(name string, bounds wire.Range) string {
+func (v *pageRequest) pageText(name string, bounds wire.Range) string {
 	text, _ := v.x.request.Args.Given(name)
 	if int64(utf8.RuneCountInString(text)) > bounds.Max {
 		return ""
@@ -100,7 +100,7 @@ func (v *visit) pageText(name string, bounds wire.Range) string {
 // maxPageNumber bounds the numbers that a page takes; larger ones mean nothing.
 const maxPageNumber = 1_000_000
 
-func (v *visit) pageNumber(name string) int {
+func (v *pageRequest) pageNumber(name string) int {
 	text, _ := v.x.request.Args.Given(name)
 	n, ok := api.ParseDecimal(text)
 	if !ok || n > maxPageNumber {
@@ -114,13 +114,13 @@ var (
 	errMoved  = errors.New("the page is at another path, and the answer says so")
 )
 
-func (v *visit) homePage(dst []byte) ([]byte, error) {
+func (v *pageRequest) homePage(dst []byte) ([]byte, error) {
 	return v.pages.Home(dst, v.view, v.time), nil
 }
 
 // found is the card or set whose page is asked for below a path. One address a page, for links and search engines:
 // that of its slug.
-func (v *visit) found(kind string, find func() (int, bool), slug func(int) string) (int, error) {
+func (v *pageRequest) found(kind string, find func() (int, bool), slug func(int) string) (int, error) {
 	one, ok := find()
 	switch {
 	case !ok:
@@ -131,7 +131,7 @@ func (v *visit) found(kind string, find func() (int, bool), slug func(int) strin
 	return one, nil
 }
 
-func (v *visit) cardPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) cardPage(dst []byte) ([]byte, error) {
 	card, err := v.found("/cards/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
@@ -143,17 +143,17 @@ func (v *visit) cardPage(dst []byte) ([]byte, error) {
 }
 
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
-func (v *visit) embedPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) embedPage(dst []byte) ([]byte, error) {
 	card, err := v.found("/embed/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
-	v.policy = embedPolicy
+	v.csp = embedPolicy
 	return v.pages.Embed(dst, v.view, card), nil
 }
 
 // previewPicture answers GET /previews/{slug}.png: the picture of a link to a card.
-func (v *visit) previewPicture(dst []byte) ([]byte, error) {
+func (v *pageRequest) previewPicture(dst []byte) ([]byte, error) {
 	ref, _ := v.x.request.PathID()
 	slug, isPicture := strings.CutSuffix(ref, ".png")
 	card, ok := v.view.Index.Card(slug)
@@ -168,12 +168,12 @@ func (v *visit) previewPicture(dst []byte) ([]byte, error) {
 }
 
 // favicon answers GET /favicon.ico, which browsers and others ask for whatever a page says.
-func (v *visit) favicon() {
+func (v *pageRequest) favicon() {
 	v.cache = assetCache
 	v.sendPlain("image/png", append(v.x.reply.Body[:0], v.pages.Icon()...))
 }
 
-func (v *visit) setPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) setPage(dst []byte) ([]byte, error) {
 	set, err := v.found("/sets/", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
 	if err != nil {
 		return dst, err
@@ -190,7 +190,7 @@ var sortText = wire.Range{Min: 1, Max: 20}
 
 // moved redirects from an id or a former slug to the slug that stands for it now, with the query as
 // it was.
-func (v *visit) moved(kind, slug string) bool {
+func (v *pageRequest) moved(kind, slug string) bool {
 	if ref, _ := v.x.request.PathID(); ref == slug {
 		return false
 	}
@@ -211,7 +211,7 @@ func (v *visit) moved(kind, slug string) bool {
 }
 
 // redirect leads to another address.
-func (v *visit) redirect(status int, address string) {
+func (v *pageRequest) redirect(status int, address string) {
 	resp := &v.x.Ctx.Response
 	resp.Header.Set(fasthttp.HeaderLocation, address)
 	resp.Header.Set(fasthttp.HeaderCacheControl, pageCache)
@@ -219,7 +219,7 @@ func (v *visit) redirect(status int, address string) {
 	resp.SetStatusCode(status)
 }
 
-func (v *visit) searchPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) searchPage(dst []byte) ([]byte, error) {
 	v.pageArgs("q", "game", "set", "rarity", "variant", "min", "max", "sort", "view", "page")
 	return v.pages.Search(dst, v.view, v.time, site.SearchQuery{
 		Words: strings.TrimSpace(v.pageText("q", wire.QueryText)), Game: v.pageText("game", wire.GameText),
@@ -230,10 +230,10 @@ func (v *visit) searchPage(dst []byte) ([]byte, error) {
 }
 
 // asList reports whether cards are wanted in a list and not in pockets.
-func (v *visit) asList() bool { return v.pageText("view", sortText) == "list" }
+func (v *pageRequest) asList() bool { return v.pageText("view", sortText) == "list" }
 
 // pageCents reads an amount in dollars, 0 where it is none.
-func (v *visit) pageCents(name string) int64 {
+func (v *pageRequest) pageCents(name string) int64 {
 	text, _ := v.x.request.Args.Given(name)
 	whole, part, _ := strings.Cut(text, ".")
 	dollars, ok := api.ParseDecimal(whole)
@@ -251,12 +251,12 @@ func (v *visit) pageCents(name string) int64 {
 	return dollars*100 + cents
 }
 
-func (v *visit) suggestions(dst []byte) ([]byte, error) {
+func (v *pageRequest) suggestions(dst []byte) ([]byte, error) {
 	v.pageArgs("q")
 	return v.pages.Suggest(dst, v.view, v.pageText("q", wire.QueryText)), nil
 }
 
-func (v *visit) setsPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) setsPage(dst []byte) ([]byte, error) {
 	v.pageArgs("game", "q", "page")
 	return v.pages.Sets(dst, v.view, v.time, site.SetsQuery{
 		Game: v.pageText("game", wire.GameText), Words: strings.TrimSpace(v.pageText("q", wire.QueryText)),
@@ -264,18 +264,18 @@ func (v *visit) setsPage(dst []byte) ([]byte, error) {
 	}), nil
 }
 
-func (v *visit) moversPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) moversPage(dst []byte) ([]byte, error) {
 	v.pageArgs("direction", "game")
 	return v.pages.Movers(dst, v.view, v.time, site.MoversQuery{
 		Down: v.pageText("direction", sortText) == "down", Game: v.pageText("game", wire.GameText),
 	}), nil
 }
 
-func (v *visit) errorsPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) errorsPage(dst []byte) ([]byte, error) {
 	return v.pages.Errors(dst, v.view, v.time), nil
 }
 
-func (v *visit) errorPage(dst []byte) ([]byte, error) {
+func (v *pageRequest) errorPage(dst []byte) ([]byte, error) {
 	code, _ := v.x.request.PathID() // without one there is no code either
 	body, found := v.pages.Error(dst, v.view, v.time, code)
 	if !found {
@@ -284,12 +284,12 @@ func (v *visit) errorPage(dst []byte) ([]byte, error) {
 	return body, nil
 }
 
-func (v *visit) sitemapIndex(dst []byte) ([]byte, error) {
+func (v *pageRequest) sitemapIndex(dst []byte) ([]byte, error) {
 	v.mediaType = "application/xml"
 	return v.pages.AppendSitemapIndex(dst, v.view), nil
 }
 
-func (v *visit) sitemap(dst []byte) ([]byte, error) {
+func (v *pageRequest) sitemap(dst []byte) ([]byte, error) {
 	ref, _ := v.x.request.PathID()
 	n, ok := api.ParseDecimal(ref)
 	if !ok || n > maxPageNumber || wire.Decimal(n) != ref {

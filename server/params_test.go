@@ -77,7 +77,7 @@ func TestParameters(t *testing.T) {
 	w := shared()
 	eachParameter(t, func(t *testing.T, op contracttest.Operation, p contracttest.Parameter) {
 		path, base := target(op)
-		ask := func(spelt string, status int, parts ...string) {
+		ask := func(written string, status int, parts ...string) {
 			t.Helper()
 			query := url.Values{}
 			for name, v := range base {
@@ -86,7 +86,7 @@ func TestParameters(t *testing.T) {
 				}
 			}
 
-			full := path + "?" + spelt
+			full := path + "?" + written
 			if rest := query.Encode(); rest != "" {
 				full += "&" + rest
 			}
@@ -401,11 +401,11 @@ func (s *Server) operations() []string {
 
 // TestRouteTableIsTheDocument holds the route table against the document, both ways.
 func TestRouteTableIsTheDocument(t *testing.T) {
-	f := func(w *world, keep func(contracttest.Operation) bool) {
+	f := func(w *world, include func(contracttest.Operation) bool) {
 		t.Helper()
 		var documented []string
 		for _, op := range contracttest.Operations() {
-			if keep(op) {
+			if include(op) {
 				documented = append(documented, op.Method+" "+strings.ReplaceAll(op.Path, "{product_id}", "{id}"))
 			}
 		}

@@ -95,7 +95,7 @@ func TestCardNamedBatch(t *testing.T) {
 	}
 
 	result.Catalog.ID = "batch"
-	v, err := engine.NewView(result.Catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
+	v, err := engine.NewView(result.Catalog, wire.URLs{URL: baseURL, ProductPrefix: "prd"})
 	if err != nil {
 		t.Fatal(err)
 	}

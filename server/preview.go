@@ -13,22 +13,22 @@ var previewSurface = surface{
 	private:   "private, no-store",
 	challenge: `ApiKey realm="ninepocket"`,
 	errorType: "application/json",
-	meanings:  wire.Preview,
-	spell: func(dst []byte, _ string, f wire.Fault, requestID string) []byte {
+	codes:     wire.Preview,
+	encodeError: func(dst []byte, _ string, f wire.APIError, requestID string) []byte {
 		return wire.AppendEnvelope(dst, f, requestID)
 	},
 	noKey:  problem(wire.InvalidAPIKey, "no API key: send a preview key as X-API-Key: <API_KEY>"),
 	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
 	wrongKind: problem(wire.InsufficientScope,
 		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
-	limits: addCredits,
-	tell:   tellProblem,
+	limits:     addCredits,
+	writeError: writeProblem,
 }
 
 // addCredits adds the credit headers of the preview contract, on success and error alike; what
 // remains is told only to who authenticated.
 func addCredits(x *exchange) {
-	x.Head.SetInt("X-Request-Credits-Charged", x.charge.receipt.Charged)
+	x.Head.SetInt("X-Request-Credits-Charged", x.charge.charge.Charged)
 	if x.charge.principal == nil {
 		return
 	}

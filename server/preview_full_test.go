@@ -37,8 +37,8 @@ func TestRepliesAtTheirBound(t *testing.T) {
 	for n := 3; n < 20; n++ {
 		r := ask(n)
 		wait, _ := strconv.Atoi(r.header.Get("Retry-After"))
-		told := strings.Contains(string(r.body), "3 replies of the last 10 minutes")
-		if r.status != 503 || wait < 590 || wait > 600 || !told {
+		explained := strings.Contains(string(r.body), "3 replies of the last 10 minutes")
+		if r.status != 503 || wait < 590 || wait > 600 || !explained {
 			t.Fatalf("batch %d: %d, Retry-After %d: %s", n, r.status, wait, r.body)
 		}
 		left := r.header.Get("X-Request-Credits-Remaining")

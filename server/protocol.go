@@ -11,25 +11,25 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/api"
-	"ninepocket/server/front"
-	"ninepocket/server/strict"
+	"ninepocket/server/framing"
+	"ninepocket/server/httpconn"
 	"ninepocket/wire"
 )
 
 // protocolFault says what an error of the guard or the HTTP parser is to the client (decision 3).
-func protocolFault(err error) *wire.Fault {
+func protocolFault(err error) *wire.APIError {
 	const invalid = "the request is not valid HTTP"
-	var fault *strict.Fault
+	var fault *framing.RequestError
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
 
 	// In this order: what the guard refused first, whatever fasthttp made of it.
 	switch {
-	case errors.As(err, &fault) && fault.Kind == strict.Malformed:
+	case errors.As(err, &fault) && fault.Kind == framing.Malformed:
 		return problem(wire.InvalidRequest, invalid+": "+fault.Reason)
-	case errors.As(err, &fault) && fault.Kind == strict.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
+	case errors.As(err, &fault) && fault.Kind == framing.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return tooLarge
-	case fault != nil && fault.Kind == strict.NoRoom:
+	case fault != nil && fault.Kind == framing.NoRoom:
 		return noRoom
 	case fault != nil, errors.As(err, &small):
 		return problem(wire.HeadersTooLarge,
@@ -44,14 +44,14 @@ var tooLarge = problem(wire.PayloadTooLarge, "the body is larger than 256 KiB: s
 
 // noRoom is what a client is told whose body is not read, because others' bodies take all the memory
 // that bodies may take: a body is whole or given up within 15 s, most within one.
-var noRoom = &wire.Fault{
+var noRoom = &wire.APIError{
 	Code: wire.TemporarilyUnavailable, RetryAfter: 2,
 	Detail: "the server reads as many large bodies as it has memory for; nothing was charged: try again",
 }
 
 // checkMediaType wants a JSON body without content encoding (decision 3), or one of CSV where the
 // operation takes that.
-func (x *exchange) checkMediaType() *wire.Fault {
+func (x *exchange) checkMediaType() *wire.APIError {
 	// A charset says nothing new of JSON, and other parameters mean nothing here.
 	given := string(x.Ctx.Request.Header.ContentType())
 	media, params, err := mime.ParseMediaType(given)
@@ -63,24 +63,26 @@ func (x *exchange) checkMediaType() *wire.Fault {
 		if takesCSV {
 			wanted += " or text/csv"
 		}
-		return problem(wire.UnsupportedMediaType, "Content-Type must be "+wanted+" (got "+api.Quote(given)+
+		return problem(wire.UnsupportedMediaType, "Content-Type must be "+wanted+" (got "+api.QuoteInput(given)+
 			"): send the body as "+wanted)
 	}
 
 	encoding := x.Field(fasthttp.HeaderContentEncoding)
 	if len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
-		return problem(wire.UnsupportedMediaType, "Content-Encoding is not supported (got "+api.Quote(string(encoding))+
-			"): send the body as it is")
+		return problem(wire.UnsupportedMediaType,
+			"Content-Encoding is not supported (got "+api.QuoteInput(string(encoding))+
+				"): send the body as it is")
 	}
 	return nil
 }
 
 // welcomes reports whether the request that a connection is reading may have a body larger than
-// front.MaxUnasked: its key authenticates. Without one, 401 is all that a body could bring.
-func (s *Server) welcomes(conn *front.Conn) bool {
+// front.MaxUnauthenticatedBody: its key authenticates. Without one, 401 is all that a body could
+// bring.
+func (s *Server) welcomes(conn *httpconn.Conn) bool {
 	q := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(q)
-	conn.Recall(q)
+	conn.RestoreHead(q)
 
 	keys := readCredentials(q.Header.Peek("X-Api-Key"), q.Header.Peek(fasthttp.HeaderAuthorization))
 	key, ok := keys.key()

@@ -30,7 +30,7 @@ func (w *world) raw(tb testing.TB, text string) (replies []reply, closed bool) {
 
 	r := bufio.NewReader(conn)
 	for {
-		if err := conn.SetReadDeadline(time.Now().Add(longest)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(maxTest)); err != nil {
 			tb.Fatal(err)
 		}
 
@@ -151,7 +151,7 @@ func (w *world) rawText(tb testing.TB, text string) string {
 	if _, err := io.WriteString(conn, text); err != nil {
 		tb.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(longest)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(maxTest)); err != nil {
 		tb.Fatal(err)
 	}
 

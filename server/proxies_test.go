@@ -164,7 +164,7 @@ func (f *reverseProxy) try(t *testing.T, program, backend string) (addr, ended s
 		<-over
 	})
 
-	for deadline := time.Now().Add(longest); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(maxTest); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			_ = c.Close()
 			return addr, ""
@@ -200,7 +200,7 @@ func (f *reverseProxy) probe(t *testing.T, addr string) {
 // silence is how long a proxy may be silent before the case is taken to be over: some wait for more of a request.
 const silence = 300 * time.Millisecond
 
-// send sends a case and judges what comes back.
+// writePage sends a case and judges what comes back.
 func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 	c := dial(t, addr)
 	defer c.Close()
@@ -210,7 +210,7 @@ func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 		allowed = append(allowed, w.status)
 	}
 
-	most := max(len(h.want), len(h.front))
+	hops := max(len(h.want), len(h.front))
 	for n := 0; ; n++ {
 		if err := c.SetReadDeadline(time.Now().Add(silence)); err != nil {
 			t.Error(err)
@@ -225,9 +225,9 @@ func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 			n--
 			continue
 		}
-		if !slices.Contains(allowed, r.status) || n >= most {
+		if !slices.Contains(allowed, r.status) || n >= hops {
 			t.Errorf("%s: answer %d is %d, allowed are %v and %d answers: %.200s", h.name, n+1, r.status, allowed,
-				most, r.body)
+				hops, r.body)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func realWorld(tb testing.TB, inputs ...loader.Input) *world {
 	}
 
 	built.Catalog.ID = "20260822T200000Z-00000000000000aa"
-	v, err := engine.NewView(built.Catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
+	v, err := engine.NewView(built.Catalog, wire.URLs{URL: baseURL, ProductPrefix: "prd"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -72,15 +72,15 @@ func TestSearchSet(t *testing.T) {
 	asked := map[string]int{}
 	for _, line := range strings.Split(strings.TrimRight(string(text), "\n"), "\n")[1:] {
 		cells := strings.Split(line, "\t")
-		notes := map[string]string{}
-		for note := range strings.SplitSeq(cells[3], "; ") {
-			key, value, _ := strings.Cut(note, "=")
-			notes[key] = strings.TrimPrefix(value, "~")
+		remarks := map[string]string{}
+		for remark := range strings.SplitSeq(cells[3], "; ") {
+			key, value, _ := strings.Cut(remark, "=")
+			remarks[key] = strings.TrimPrefix(value, "~")
 		}
 
-		tier := notes["tier"]
+		tier := remarks["tier"]
 		asked[tier]++
-		if wrong := w.searchMiss(t, cells[0], cells[1], cells[2], notes["number"], notes["set"]); wrong != "" {
+		if wrong := w.searchMiss(t, cells[0], cells[1], cells[2], remarks["number"], remarks["set"]); wrong != "" {
 			t.Logf("tier %s: %q in %s: %s", tier, cells[0], cells[1], wrong)
 			continue
 		}

@@ -12,7 +12,7 @@ const (
 
 // asset answers GET /assets/{name}. A name holds a hash of the content, so that it is its own
 // validator.
-func (v *visit) asset() {
+func (v *pageRequest) asset() {
 	name, _ := v.x.request.PathID()
 	a, known := v.x.s.assets[name]
 	if !known {
@@ -39,24 +39,24 @@ func (v *visit) asset() {
 }
 
 // reference answers GET /docs, also while no catalog is loaded.
-func (v *visit) reference() {
+func (v *pageRequest) reference() {
 	if !v.admitted() {
 		return
 	}
 	v.x.reply.Body = v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
 	v.mediaType = htmlType
-	v.send(fasthttp.StatusOK, pageCache)
+	v.writePage(fasthttp.StatusOK, pageCache)
 }
 
 // guide answers GET /llms.txt.
-func (v *visit) guide() { v.sendPlain(textType, v.pages.AppendGuide(v.x.reply.Body[:0])) }
+func (v *pageRequest) guide() { v.sendPlain(textType, v.pages.AppendGuide(v.x.reply.Body[:0])) }
 
 // robots answers GET /robots.txt.
-func (v *visit) robots() { v.sendPlain(textType, v.pages.AppendRobots(v.x.reply.Body[:0])) }
+func (v *pageRequest) robots() { v.sendPlain(textType, v.pages.AppendRobots(v.x.reply.Body[:0])) }
 
 // sendPlain sends a page that does not depend on the catalog.
-func (v *visit) sendPlain(mediaType string, body []byte) {
+func (v *pageRequest) sendPlain(mediaType string, body []byte) {
 	v.x.reply.Body = body
 	v.mediaType = mediaType
-	v.send(fasthttp.StatusOK, plainCache)
+	v.writePage(fasthttp.StatusOK, plainCache)
 }

@@ -11,40 +11,40 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/api"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 	"ninepocket/wire"
 )
 
 // operation adds to an api.Operation the row that counts it.
 type operation struct {
 	*api.Operation
-	row int
+	metricRow int
 }
 
-// path is a row of the route table: a pattern and a method. GET answers HEAD too (decision 4).
-type path struct {
-	pattern string // with {id} for one segment
-	method  string
-	live    *operation
-	preview *operation
-	open    func(*exchange) // answers without a key, instead of an operation
-	counts  route           // what requests of an open path count as
-	row     int             // and where
+// route is a row of the route table: a pattern and a method. GET answers HEAD too (decision 4).
+type route struct {
+	pattern   string // with {id} for one segment
+	method    string
+	live      *operation
+	preview   *operation
+	open      func(*exchange) // answers without a key, instead of an operation
+	counts    metricKey       // what requests of an open path count as
+	metricRow int             // and where
 }
 
 // mcpPath is where MCP is served. It is not in the OpenAPI document: tools/list describes it.
 const mcpPath = "/mcp"
 
 // paths is the route table. Order does not matter.
-func (s *Server) paths() []*path {
-	table := []*path{
-		{pattern: "/openapi.json", method: "GET", open: (*exchange).openapi, counts: route{noSurface, "openapi"}},
-		{pattern: "/healthz", method: "GET", open: (*exchange).healthz, counts: route{noSurface, "healthz"}},
-		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{onMCP, "mcp"}},
+func (s *Server) paths() []*route {
+	table := []*route{
+		{pattern: "/openapi.json", method: "GET", open: (*exchange).openapi, counts: metricKey{noSurface, "openapi"}},
+		{pattern: "/healthz", method: "GET", open: (*exchange).healthz, counts: metricKey{noSurface, "healthz"}},
+		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: metricKey{onMCP, "mcp"}},
 	}
 
 	// The live and the preview operation of one method and path share a row.
-	rows := map[string]*path{}
+	rows := map[string]*route{}
 	for _, op := range api.Operations() {
 		if op.Surface == keys.Preview && !s.Preview {
 			continue // switched off (decision 1)
@@ -52,7 +52,7 @@ func (s *Server) paths() []*path {
 
 		p := rows[op.Method+op.Path]
 		if p == nil {
-			p = &path{pattern: op.Path, method: op.Method}
+			p = &route{pattern: op.Path, method: op.Method}
 			rows[op.Method+op.Path] = p
 			table = append(table, p)
 		}
@@ -65,9 +65,9 @@ func (s *Server) paths() []*path {
 	return s.withPages(table)
 }
 
-// methods holds the rows of one pattern, one for each method, and their Allow header.
-type methods struct {
-	siblings []*path
+// routesByMethod holds the rows of one pattern, one for each method, and their Allow header.
+type routesByMethod struct {
+	siblings []*route
 	allow    string
 }
 
@@ -84,15 +84,15 @@ func (s *Server) routes() *router.Router {
 	r.HandleOPTIONS = false
 	r.HandleMethodNotAllowed = false
 
-	byPattern := map[string][]*path{}
+	byPattern := map[string][]*route{}
 	table := s.paths()
-	s.counts = newCounts(table, s.tools.operations)
+	s.metrics = newMetrics(table, s.tools.operations)
 	for _, p := range table {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
 	}
 
 	for text, siblings := range byPattern {
-		all := methods{siblings, allowed(siblings)}
+		all := routesByMethod{siblings, allowed(siblings)}
 		r.ANY(text, handlerOf(&all))
 		if text == cardPattern {
 			s.card = all
@@ -102,12 +102,12 @@ func (s *Server) routes() *router.Router {
 }
 
 // handlerOf is what the router calls for the rows of a pattern: it only notes them.
-func handlerOf(all *methods) fasthttp.RequestHandler {
+func handlerOf(all *routesByMethod) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue(foundKey{}, all) }
 }
 
 // allowed is the Allow header of a pattern: its methods, sorted (decision 3).
-func allowed(siblings []*path) string {
+func allowed(siblings []*route) string {
 	var names []string
 	for _, p := range siblings {
 		names = append(names, p.method)
@@ -125,28 +125,28 @@ const cardPattern = "/v1/cards/{id}"
 
 const cardPrefix = "/v1/cards/"
 
-// route finds what answers a path, without redirects.
+// metricKey finds what answers a path, without redirects.
 func (s *Server) route(x *exchange) {
 	all := s.find(x)
 	if all == nil {
-		x.missing(front.Path(x.Ctx), "there is nothing at this path: GET /openapi.json lists the paths")
+		x.missing(httpconn.Path(x.Ctx), "there is nothing at this path: GET /openapi.json lists the paths")
 		return
 	}
 	x.dispatch(all)
 }
 
 // find finds the rows of a request's path, nil for none, and notes its {id}.
-func (s *Server) find(x *exchange) *methods {
-	raw := front.Path(x.Ctx)
-	spelt := unsafe.String(unsafe.SliceData(raw), len(raw))
-	id, ok := strings.CutPrefix(spelt, cardPrefix)
+func (s *Server) find(x *exchange) *routesByMethod {
+	raw := httpconn.Path(x.Ctx)
+	text := unsafe.String(unsafe.SliceData(raw), len(raw))
+	id, ok := strings.CutPrefix(text, cardPrefix)
 	if ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
 		x.request.Ref = id
 		return &s.card
 	}
 
 	// The router only compares, and keeps the parameter no longer than the request's memory lives.
-	handler, _ := s.router.Lookup(router.MethodWild, spelt, x.Ctx)
+	handler, _ := s.router.Lookup(router.MethodWild, text, x.Ctx)
 	// No path of the document has an empty segment; the router takes one for a parameter.
 	empty := bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
 	if handler == nil || empty {
@@ -155,15 +155,15 @@ func (s *Server) find(x *exchange) *methods {
 
 	handler(x.Ctx)
 	x.request.Ref, _ = x.Ctx.UserValue("id").(string)
-	all, _ := x.Ctx.UserValue(foundKey{}).(*methods)
+	all, _ := x.Ctx.UserValue(foundKey{}).(*routesByMethod)
 	x.Ctx.RemoveUserValue(foundKey{})
 	return all
 }
 
-// methodFault says which methods a path has instead of one that it has not.
-func methodFault(method []byte, allow string) *wire.Fault {
-	const longest = 20
-	named := string(method[:min(len(method), longest)])
+// methodError says which methods a path has instead of one that it has not.
+func methodError(method []byte, allow string) *wire.APIError {
+	const maxShown = 20
+	named := string(method[:min(len(method), maxShown)])
 	if named == fasthttp.MethodHead { // its answer is that of GET
 		named = fasthttp.MethodGet
 	}
@@ -173,7 +173,7 @@ func methodFault(method []byte, allow string) *wire.Fault {
 }
 
 // dispatch picks the row of a pattern for the request's method.
-func (x *exchange) dispatch(all *methods) {
+func (x *exchange) dispatch(all *routesByMethod) {
 	for _, p := range all.siblings {
 		if string(x.Ctx.Method()) == p.method || x.Ctx.IsHead() && p.method == fasthttp.MethodGet {
 			x.serve(p)
@@ -188,11 +188,11 @@ func (x *exchange) dispatch(all *methods) {
 
 	// 405 is told in the envelope of the path's surface, and counted as its operation.
 	x.path = all.siblings[0]
-	x.choose()
-	x.row = x.path.row
+	x.selectSurface()
+	x.row = x.path.metricRow
 	if x.op != nil {
-		x.row = x.op.row
+		x.row = x.op.metricRow
 	}
 	x.Ctx.Response.Header.Set(fasthttp.HeaderAllow, all.allow)
-	x.refuse(methodFault(x.Ctx.Method(), all.allow))
+	x.refuse(methodError(x.Ctx.Method(), all.allow))
 }

@@ -213,9 +213,9 @@ func (w *world) get(tb testing.TB, target string, header ...string) reply {
 }
 
 var (
-	requestIDForm = regexp.MustCompile(`^req_[A-Za-z0-9_-]{1,64}$`)
-	policyForm    = regexp.MustCompile(`^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$`)
-	limitForm     = regexp.MustCompile(`^"minute";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$`)
+	requestIDPattern = regexp.MustCompile(`^req_[A-Za-z0-9_-]{1,64}$`)
+	policyPattern    = regexp.MustCompile(`^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$`)
+	limitPattern     = regexp.MustCompile(`^"minute";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$`)
 )
 
 // check holds a reply against the document and the invariants of all replies.
@@ -233,8 +233,8 @@ var answers sampler
 // sampler counts answers by where they came from.
 type sampler struct{ seen sync.Map }
 
-// due says whether to hold an answer against the document: the first of an operation and a status, and
-// then one in a few, fewer of the long ones. make whole takes all of them.
+// allow says whether to hold an answer against the document: the first of an operation and a
+// status, and then one in a few, fewer of the long ones. make whole takes all of them.
 func (s *sampler) due(q request, r reply) bool {
 	if testsweep.Full() {
 		return true
@@ -272,7 +272,7 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	}
 
 	id := r.header.Get("X-Request-Id")
-	if !requestIDForm.MatchString(id) {
+	if !requestIDPattern.MatchString(id) {
 		fail("X-Request-Id is %q", id)
 	}
 
@@ -356,8 +356,8 @@ func (r reply) envelopeFaults(id string) (faults []string) {
 // clock.
 func (r reply) limitFaults(now time.Time) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	policy := policyForm.FindStringSubmatch(r.header.Get("RateLimit-Policy"))
-	limit := limitForm.FindStringSubmatch(r.header.Get("RateLimit"))
+	policy := policyPattern.FindStringSubmatch(r.header.Get("RateLimit-Policy"))
+	limit := limitPattern.FindStringSubmatch(r.header.Get("RateLimit"))
 	if (policy == nil) != (limit == nil) {
 		fail("only one of the RateLimit headers is there")
 	}
@@ -406,7 +406,7 @@ func (r reply) code() string {
 // remaining reads what is left of the minute and of the day.
 func (r reply) remaining(tb testing.TB) (minute, day int) {
 	tb.Helper()
-	limit := limitForm.FindStringSubmatch(r.header.Get("RateLimit"))
+	limit := limitPattern.FindStringSubmatch(r.header.Get("RateLimit"))
 	if limit == nil {
 		tb.Fatalf("no RateLimit header in %v", r.header)
 	}

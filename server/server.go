@@ -18,7 +18,7 @@ import (
 	"ninepocket/api"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 	"ninepocket/site"
 )
 
@@ -46,8 +46,9 @@ type Options struct {
 	AllowedHosts, AllowedOrigins []string
 	// ListenHost is the host that is listened on, as configured; "" for the listener's address.
 	ListenHost string
-	// Contract is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix and Preview.
-	Contract *Contract
+	// OpenAPIDocument is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix
+	// and Preview.
+	Contract *OpenAPIDocument
 	// Pages are the public site; nil leaves it out.
 	Pages *site.Pages
 	// Images is the folder of card images; nil without one.
@@ -64,8 +65,8 @@ type Options struct {
 	// Version is the program's, for MCP's initialize.
 	Version string
 	Log     *slog.Logger
-	// Access is told of every request that has its answer, in its goroutine; nil for nobody.
-	Access func(Entry)
+	// OnAccess is told of every request that has its answer, in its goroutine; nil for nobody.
+	OnAccess func(AccessLogEntry)
 }
 
 // Server answers HTTP requests.
@@ -74,23 +75,23 @@ type Server struct {
 	lists    atomic.Int64 // that are being read as streams
 	http     *fasthttp.Server
 	router   *router.Router
-	card     methods // cardPattern's
+	card     routesByMethod // cardPattern's
 	draining atomic.Bool
-	open     front.Connections
+	open     httpconn.Connections
 	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
 	// instant makes a request's two clocks from the time when it had arrived. Simulations replace it.
-	instant  func(time.Time) (time.Time, access.Instant)
-	tools    *mcpServer
-	counts   *counts
-	assets   map[string]document // files of the site, by name
-	visitors *visitors
-	packs    *front.Packs
-	service  api.Service
+	instant   func(time.Time) (time.Time, access.Instant)
+	tools     *mcpServer
+	metrics   *metrics
+	assets    map[string]document // files of the site, by name
+	addresses *addressLimiter
+	packs     *httpconn.CompressedCache
+	service   api.Service
 	// unnamedProxy is set once the log has warned of an untrusted proxy on this machine, and oddHop
 	// once it has warned of a trusted one that writes what is no address.
 	unnamedProxy, oddHop atomic.Bool
 	// meterLog and repliesLog keep failures of the meter from filling the log.
-	meterLog, repliesLog seldom
+	meterLog, repliesLog logThrottle
 }
 
 // New returns a server that is ready to Serve.
@@ -104,7 +105,7 @@ func New(options Options) (*Server, error) {
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 
 	if options.Contract == nil {
-		contract, err := NewContract(options.BaseURL, options.ProductPrefix, options.Preview)
+		contract, err := NewOpenAPIDocument(options.BaseURL, options.ProductPrefix, options.Preview)
 		if err != nil {
 			return nil, err
 		}
@@ -112,16 +113,16 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, assets: map[string]document{}, visitors: newVisitors(),
-		packs: front.NewPacks(options.PackCache),
+		Options: options, assets: map[string]document{}, addresses: newAddressLimiter(),
+		packs: httpconn.NewCompressedCache(options.PackCache),
 	}
-	s.open.Patience = front.UsualPatience
-	s.open.Welcome = s.welcomes
-	s.open.Room = options.BodyRoom
+	s.open.Timeouts = httpconn.DefaultTimeouts
+	s.open.AllowLargeBody = s.welcomes
+	s.open.BodyBudget = options.BodyRoom
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.service = api.Service{
-		Cursors: options.Cursors, Retained: options.Engine.Retained, MayCome: options.Engine.MayCome,
+		Cursors: options.Cursors, Retained: options.Engine.Retained, IsPending: options.Engine.IsPending,
 		BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
 	}
 
@@ -130,11 +131,11 @@ func New(options Options) (*Server, error) {
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.protocolError,
-		HeaderReceived:               front.Expectations,
+		HeaderReceived:               httpconn.Expectations,
 		Name:                         "ninepocket",
-		ReadBufferSize:               front.MaxHeader,
+		ReadBufferSize:               httpconn.MaxHeader,
 		WriteBufferSize:              writeBuffer,
-		MaxRequestBodySize:           front.MaxBody,
+		MaxRequestBodySize:           httpconn.MaxBody,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
@@ -161,7 +162,7 @@ func (s *Server) Serve(l net.Listener) error {
 // ServeConn answers the requests of one connection until it ends.
 func (s *Server) ServeConn(conn net.Conn) error {
 	guarded := s.open.Guard(conn)
-	defer s.open.Forget(guarded)
+	defer s.open.Remove(guarded)
 	return s.http.ServeConn(guarded)
 }
 
@@ -175,12 +176,12 @@ func (s *Server) Drain() { s.draining.Store(true) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	if deadline, ok := ctx.Deadline(); ok {
-		defer time.AfterFunc(cmp.Or(s.cutAfter, time.Until(deadline)/4*3), s.open.Cut).Stop()
+		defer time.AfterFunc(cmp.Or(s.cutAfter, time.Until(deadline)/4*3), s.open.CloseAll).Stop()
 	}
 
-	err := s.open.Stop(ctx)
+	err := s.open.StopListening(ctx)
 	if err == nil {
-		err = s.open.End(ctx)
+		err = s.open.Drain(ctx)
 	}
 	if err == nil {
 		err = s.http.ShutdownWithContext(ctx) // nothing is left to wait for

@@ -63,7 +63,7 @@ func (s *shelf) Published() ([]string, error) { return nil, nil }
 type member struct {
 	*world
 	*shelf
-	told engine.Published // what the store of all servers said
+	remote engine.RemoteStatus // what the store of all servers said
 }
 
 // newMember starts a server on the first of the catalogs.
@@ -79,8 +79,8 @@ func newMember(t *testing.T, first, next *snapshot.Catalog) *member {
 func (m *member) begins(t *testing.T, now time.Time) {
 	t.Helper()
 	eng := engine.New(m.shelf, engine.Options{
-		Site:      wire.Site{URL: baseURL, ProductPrefix: "prd"},
-		Published: func() engine.Published { return m.told },
+		Site:         wire.URLs{URL: baseURL, ProductPrefix: "prd"},
+		RemoteStatus: func() engine.RemoteStatus { return m.remote },
 	})
 	if err := eng.Open(now); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestCursorAcrossServers(t *testing.T) {
 
 	b := newMember(t, first, next)
 	t.Run("not here yet", func(t *testing.T) {
-		b.told = engine.Published{Current: snapshot.Current{ID: next.ID}, Asked: time.Now()}
+		b.remote = engine.RemoteStatus{Current: snapshot.Current{ID: next.ID}, Asked: time.Now()}
 		live := b.get(t, "/v1/cards?sort=newest&limit=5&cursor="+fresh.live)
 		if got := live.header.Get("X-Snapshot-Id"); live.status != http.StatusOK || got != first.ID {
 			t.Errorf("the live page is %d of %s", live.status, got)
@@ -176,10 +176,10 @@ func TestCursorAcrossServers(t *testing.T) {
 			t.Errorf("Retry-After is %q", r.header.Get("Retry-After"))
 		}
 		// The store was last asked before the cursor was issued: it may know more.
-		b.told = engine.Published{Current: snapshot.Current{ID: first.ID}, Asked: time.Now().Add(-time.Minute)}
+		b.remote = engine.RemoteStatus{Current: snapshot.Current{ID: first.ID}, Asked: time.Now().Add(-time.Minute)}
 		b.try(t, refused)
 		// It knows of nothing newer: the cursor is of a snapshot that is gone.
-		b.told.Asked = time.Now().Add(time.Minute)
+		b.remote.Asked = time.Now().Add(time.Minute)
 		refused.status = http.StatusBadRequest
 		refused.code = "invalid_request"
 		b.try(t, refused)
@@ -225,7 +225,7 @@ func TestCursorAcrossServers(t *testing.T) {
 		other.looks(t, time.Now())
 		c := other.cursors(t)
 		behind := newMember(t, first, next)
-		behind.told = engine.Published{Current: snapshot.Current{ID: same.ID}, Asked: time.Now()}
+		behind.remote = engine.RemoteStatus{Current: snapshot.Current{ID: same.ID}, Asked: time.Now()}
 		behind.goesOn(t, "of equal products", c, first)
 	})
 }

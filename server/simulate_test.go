@@ -42,7 +42,7 @@ type simulated struct {
 	kind      keys.Kind
 	revoked   bool
 	batches   int
-	told      int64 // units that answers said or implied were charged
+	charged   int64 // units that answers said or implied were charged
 }
 
 // moody is a store that fails now and then without doing what it was asked, and notes when it
@@ -185,7 +185,7 @@ func simulate(t *testing.T, w *world, seed uint64) []string {
 	return s.trace
 }
 
-func (s *simulation) note(format string, args ...any) {
+func (s *simulation) logf(format string, args ...any) {
 	s.trace = append(s.trace, fmt.Sprintf(format, args...))
 }
 
@@ -207,11 +207,11 @@ func (s *simulation) step() {
 		by := s.random.Int64N(40_000)
 		s.clock.Mono = s.clock.Mono + by
 		s.clock.Wall = s.clock.Wall + by
-		s.note("%d ms pass", by)
+		s.logf("%d ms pass", by)
 	case n < 10: // the wall clock is set, either way
 		by := s.random.Int64N(26*3_600_000) - 2*3_600_000
 		s.clock.Wall += by
-		s.note("the clock is set by %d ms", by)
+		s.logf("the clock is set by %d ms", by)
 	case n < 14:
 		s.shown = today()
 		if s.random.IntN(2) == 0 {
@@ -219,15 +219,15 @@ func (s *simulation) step() {
 		}
 
 		s.Engine.Swap(s.shown.view, s.clock.Time())
-		s.note("swapped to %s", s.shown.view.ID)
+		s.logf("swapped to %s", s.shown.view.ID)
 	case n < 18:
 		s.store.every = []int{0, 0, 2, 5}[s.random.IntN(4)]
-		s.note("the store fails every %d", s.store.every)
+		s.logf("the store fails every %d", s.store.every)
 	case n < 19:
 		s.revoke(s.clients[s.random.IntN(len(s.clients))])
 	case n < 20 && len(s.clients) < 9:
 		s.join(fmt.Sprintf("late-%d", len(s.clients)), "free", keys.Live)
-		s.note("another client")
+		s.logf("another client")
 	default:
 		s.call(s.clients[s.random.IntN(len(s.clients))])
 	}
@@ -249,7 +249,7 @@ func (s *simulation) revoke(c *simulated) {
 		s.t.Fatal(err)
 	}
 	c.revoked = true
-	s.note("%s is revoked", c.name)
+	s.logf("%s is revoked", c.name)
 }
 
 // call sends one request of a client and judges the answer.
@@ -283,7 +283,7 @@ func (s *simulation) call(c *simulated) {
 		_, _ = trace.Write([]byte(answer))
 	}
 
-	s.note("%s: %s %s %s is %d, charged %q, body %x", c.name, method, target, body, status, charged, trace.Sum32())
+	s.logf("%s: %s %s %s is %d, charged %q, body %x", c.name, method, target, body, status, charged, trace.Sum32())
 	faulty := s.store.failed > failed
 	switch {
 	case status >= 500 && (status != fasthttp.StatusServiceUnavailable || !faulty):
@@ -306,14 +306,14 @@ func (s *simulation) call(c *simulated) {
 	switch {
 	case c.kind == keys.Preview:
 		n, _ := strconv.ParseInt(charged, 10, 64)
-		c.told += n
+		c.charged += n
 	case mcp && status == fasthttp.StatusOK && headers.Get("X-RateLimit-Remaining") != "" &&
 		!strings.Contains(strings.ToLower(answer), "nothing was charged") &&
 		!strings.Contains(answer, "Rate limit reached") &&
 		!strings.Contains(answer, "quota used up"):
-		c.told++
+		c.charged++
 	case !mcp && status == fasthttp.StatusOK && target != "/v1/usage":
-		c.told++
+		c.charged++
 	}
 }
 
@@ -404,8 +404,8 @@ func (s *simulation) balance() {
 		for _, row := range rows {
 			charged += row.Charged
 		}
-		if charged != c.told {
-			s.failf("%s was told of %d units, the ledger has %d: %+v", c.name, c.told, charged, rows)
+		if charged != c.charged {
+			s.failf("%s was told of %d units, the ledger has %d: %+v", c.name, c.charged, charged, rows)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // tight accepts connections with a small buffer for what is sent, so that a client that does not
@@ -83,11 +83,11 @@ func TestSlowClients(t *testing.T) {
 
 	// What a connection may cost, the client's half in this process included: fasthttp's two
 	// buffers, the request and the stack take about 60 KiB.
-	const mostBytes = 128 << 10
+	const maxBytes = 128 << 10
 	l := newLoopback(t, setup{
 		wrap: func(l net.Listener) net.Listener { return tight{l} },
 		// Nobody is freed while the test runs.
-		patience: front.Patience{Read: time.Hour, Write: time.Hour, Idle: time.Hour, Linger: time.Minute},
+		timeouts: httpconn.Timeouts{Read: time.Hour, Write: time.Hour, Idle: time.Hour, Linger: time.Minute},
 	})
 
 	before := memory()
@@ -122,10 +122,10 @@ func TestSlowClients(t *testing.T) {
 
 	for range 4 {
 		honest.Go(func() {
-			kept := l.dial(t)
-			defer kept.Close()
+			idle := l.dial(t)
+			defer idle.Close()
 			for i := range 50 {
-				c := kept
+				c := idle
 				if i%2 == 0 {
 					c = l.dial(t)
 				}
@@ -149,8 +149,8 @@ func TestSlowClients(t *testing.T) {
 	each := (memory() - before) / int64(n)
 	more := runtime.NumGoroutine() - routines
 	t.Logf("%d slow connections: %d bytes each, %d goroutines more, %d bytes dripped", n, each, more, dripped.Load())
-	if each > mostBytes {
-		t.Errorf("a slow connection takes %d bytes, want at most %d", each, mostBytes)
+	if each > maxBytes {
+		t.Errorf("a slow connection takes %d bytes, want at most %d", each, maxBytes)
 	}
 	if more > n+50 {
 		t.Errorf("%d goroutines for %d connections", more, n)

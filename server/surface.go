@@ -21,19 +21,20 @@ type surface struct {
 	private   string // Cache-Control of everything else
 	challenge string // WWW-Authenticate of a 401
 	errorType string // content type of errors
-	meanings  map[wire.Code]wire.Meaning
-	spell     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte // appends the body of an error
+	codes     map[wire.Code]wire.Meaning
+	// appends the body of an error
+	encodeError func(dst []byte, baseURL string, f wire.APIError, requestID string) []byte
 
-	noKey     *wire.Fault     // what a request without a key is told
-	badKey    *wire.Fault     // and one whose key is none
-	wrongKind *wire.Fault     // what a key of the other surface gets
-	noCatalog *wire.Fault     // what is told before the first catalog, nil for what pages are told
-	limits    func(*exchange) // adds the lines that show limits to the head of an answer
-	tell      func(x *exchange, f *wire.Fault)
+	noKey      *wire.APIError  // what a request without a key is told
+	badKey     *wire.APIError  // and one whose key is none
+	wrongKind  *wire.APIError  // what a key of the other surface gets
+	noCatalog  *wire.APIError  // what is told before the first catalog, nil for what pages are told
+	limits     func(*exchange) // adds the lines that show limits to the head of an answer
+	writeError func(x *exchange, f *wire.APIError)
 }
 
 // keyFault is what a request is told whose key was not recognised.
-func (s *surface) keyFault(err error) *wire.Fault {
+func (s *surface) keyFault(err error) *wire.APIError {
 	switch {
 	case errors.Is(err, access.ErrUnavailable):
 		return keysUnavailable
@@ -47,8 +48,8 @@ func (s *surface) keyFault(err error) *wire.Fault {
 	return s.badKey
 }
 
-// keyless is what a request is told whose headers hold no key, or two different ones.
-func (s *surface) keyless(sent *credentials) *wire.Fault {
+// missingKeyError is what a request is told whose headers hold no key, or two different ones.
+func (s *surface) missingKeyError(sent *credentials) *wire.APIError {
 	switch {
 	case sent.malformed && sent.header != nil:
 		return problem(s.noKey.Code,
@@ -110,9 +111,9 @@ func (sent *credentials) kind() keys.Kind {
 	return keys.KindOf(sent.bearer)
 }
 
-// choose decides which surface answers: the path's only one, or on a shared path the one that the
-// key's prefix names, or the default (decision 1). It returns what the path does there.
-func (x *exchange) choose() {
+// selectSurface decides which surface answers: the path's only one, or on a shared path the one
+// that the key's prefix names, or the default (decision 1). It returns what the path does there.
+func (x *exchange) selectSurface() {
 	p := x.path
 
 	// A key that is not of our form, and no key at all, get the default.

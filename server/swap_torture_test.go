@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/metrics"
+	runtimemetrics "runtime/metrics"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -43,7 +43,7 @@ func TestSwapTorture(t *testing.T) {
 	ids, editions := storeCopies(t, store, days, truths, copies)
 	budget := days[0].view.Size()*retired + days[0].view.Size()/2
 	eng := engine.New(store, engine.Options{
-		Site: wire.Site{URL: baseURL, ProductPrefix: "prd"},
+		Site: wire.URLs{URL: baseURL, ProductPrefix: "prd"},
 		Poll: 2 * time.Millisecond, RetiredBudget: budget,
 	})
 	publish := func(id string) {
@@ -90,7 +90,7 @@ func TestSwapTorture(t *testing.T) {
 
 	// What other tests of the process leave to the collector may go meanwhile, so that only growth tells.
 	var level, highest int64
-	var goroutines, most int
+	var goroutines, peak int
 	var filled, again bool
 	measure := func() (int64, int) {
 		asking.Lock()
@@ -115,12 +115,12 @@ func TestSwapTorture(t *testing.T) {
 			heap, n := measure()
 			room := (eng.View().Size()+eng.Stats().RetiredBytes)/10 + eng.View().Size()/2
 			// What has done its work may not have gone yet.
-			for deadline := time.Now().Add(longest); (n > goroutines+2 || heap-level > room) &&
+			for deadline := time.Now().Add(maxTest); (n > goroutines+2 || heap-level > room) &&
 				time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				heap, n = measure()
 			}
 			highest = max(highest, heap)
-			most = max(most, n)
+			peak = max(peak, n)
 			again = true
 		}
 	}
@@ -128,7 +128,7 @@ func TestSwapTorture(t *testing.T) {
 	s := eng.Stats()
 	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at "+
 		"most %d after; last load %v",
-		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most,
+		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, peak,
 		s.LastLoad.Total.Round(time.Millisecond))
 	if !filled || !again {
 		t.Fatalf("the budget never filled: %d retired", s.Retired)
@@ -138,11 +138,11 @@ func TestSwapTorture(t *testing.T) {
 	// Pools of the process keep a few buffers of requests more or less: half of what one View is that
 	// stays.
 	pooled := eng.View().Size() / 2
-	if held := eng.View().Size() + s.RetiredBytes; highest-level > held/10+pooled {
-		t.Errorf("the live heap grew from %d to %d bytes, of which the engine holds %d", level, highest, held)
+	if live := eng.View().Size() + s.RetiredBytes; highest-level > live/10+pooled {
+		t.Errorf("the live heap grew from %d to %d bytes, of which the engine holds %d", level, highest, live)
 	}
-	if most > goroutines+2 { // a timer's or the collector's may come and go
-		t.Errorf("%d goroutines became %d", goroutines, most)
+	if peak > goroutines+2 { // a timer's or the collector's may come and go
+		t.Errorf("%d goroutines became %d", goroutines, peak)
 	}
 	if s.Swaps != uint64(swaps)+1 || s.Failures != [engine.Reasons]uint64{} || s.RetiredBytes > budget {
 		t.Errorf("%d swaps, failures %v, %d bytes retired of %d", s.Swaps, s.Failures, s.RetiredBytes, budget)
@@ -176,7 +176,7 @@ func storeCopies(t *testing.T, store *snapshot.Store, days []*edition, truths []
 func liveHeap() int64 {
 	runtime.GC()
 	runtime.GC()
-	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(s)
+	s := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	runtimemetrics.Read(s)
 	return int64(s[0].Value.Uint64())
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // pipes is a listener in memory whose connections know deadlines as TCP's do, on virtual time too.
@@ -117,8 +117,8 @@ func (l *pipes) sendSlowly(t *testing.T, sent string, want wanted, id string) {
 	if err != nil {
 		t.Fatalf("%q: %v", sent, err)
 	}
-	if waited := time.Since(begun); waited != front.UsualPatience.Read {
-		t.Errorf("%q: told after %v, want %v", sent, waited, front.UsualPatience.Read)
+	if waited := time.Since(begun); waited != httpconn.DefaultTimeouts.Read {
+		t.Errorf("%q: told after %v, want %v", sent, waited, httpconn.DefaultTimeouts.Read)
 	}
 
 	if faults := r.differs(want); len(faults) > 0 {
@@ -156,8 +156,8 @@ func TestIdleConnection(t *testing.T) {
 		if r, err := c.next(); !ended(err) {
 			t.Errorf("an idle connection was told %d %s (%v)", r.status, r.body, err)
 		}
-		if waited := time.Since(begun); waited != front.UsualPatience.Idle {
-			t.Errorf("it ended after %v, want %v", waited, front.UsualPatience.Idle)
+		if waited := time.Since(begun); waited != httpconn.DefaultTimeouts.Idle {
+			t.Errorf("it ended after %v, want %v", waited, httpconn.DefaultTimeouts.Idle)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestIdleConnection(t *testing.T) {
 type slowMeter struct{ access.Store }
 
 func (s slowMeter) Finish(t access.Ticket, success bool) (access.Receipt, error) {
-	time.Sleep(front.UsualPatience.Write + 10*time.Second)
+	time.Sleep(httpconn.DefaultTimeouts.Write + 10*time.Second)
 	return s.Store.Finish(t, success)
 }
 

@@ -134,7 +134,7 @@ func TestValuationsAreTheTools(t *testing.T) {
 	v := w.value(t, items...)
 	arguments, _ := json.Marshal(object{"cards": items})
 	_, body := w.rpc(t, "bench", toolCall("catalog_value_cards", string(arguments)))
-	var told struct {
+	var answer struct {
 		Result struct {
 			StructuredContent struct {
 				Lines []struct {
@@ -148,12 +148,12 @@ func TestValuationsAreTheTools(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(body, &told); err != nil {
+	if err := json.Unmarshal(body, &answer); err != nil {
 		t.Fatal(err)
 	}
 
 	seen := map[string]int{}
-	for i, l := range told.Result.StructuredContent.Lines {
+	for i, l := range answer.Result.StructuredContent.Lines {
 		got := v.Items[i]
 		seen[got.Status]++
 		id := ""
@@ -211,7 +211,7 @@ var exports = map[string]func(k *trueCard, l *trueLane) string{
 func TestExportsAreValued(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()
-	for app, spell := range exports {
+	for app, encode := range exports {
 		sent := 0
 		for i := 0; sent < 5; i += 101 {
 			k := tr.cards[i%len(tr.cards)]
@@ -222,10 +222,10 @@ func TestExportsAreValued(t *testing.T) {
 
 			sent++
 			var v valued
-			w.try(t, scenario{path: valuations, header: []string{csvBody}, body: spell(k, l)}).decode(t, &v)
+			w.try(t, scenario{path: valuations, header: []string{csvBody}, body: encode(k, l)}).decode(t, &v)
 			got := v.Items[0]
 			if len(v.Items) != 1 || got.Status != "priced" || got.Card["id"] != k.id || got.Quantity != 2 {
-				t.Errorf("%s: %s is %+v", app, spell(k, l), got)
+				t.Errorf("%s: %s is %+v", app, encode(k, l), got)
 			}
 		}
 	}
@@ -328,8 +328,8 @@ func TestValuationsAreCharged(t *testing.T) {
 	w := shared()
 	name := only("valuer")
 	key := w.tenant(t, name, "free")
-	most := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"name":"pikachu"},`, 100), ",") + `]}`
-	w.try(t, scenario{path: valuations, key: key, body: most, want: []match{at("items.#", 100)}})
+	full := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"name":"pikachu"},`, 100), ",") + `]}`
+	w.try(t, scenario{path: valuations, key: key, body: full, want: []match{at("items.#", 100)}})
 	w.try(t, scenario{path: valuations, key: key, body: `{"items":[]}`, status: 400, code: "invalid_request"})
 	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
 		at("data.request_credits_used", 1), at("data.minute.remaining", 28),
@@ -345,8 +345,8 @@ func TestValuationsAreCharged(t *testing.T) {
 			body:   `{"items":[{"name":"x"},{"name":"y"},{"name":"z"}]}`,
 			status: 403, code: "plan_limit", want: []match{has("allows 2 items in a valuation (got 3)")},
 		},
-		{name: "a preview key", path: valuations, key: "preview", body: most, status: 401, code: "unauthorized"},
-		{name: "no key", path: valuations, key: "-", body: most, status: 401, code: "unauthorized"},
+		{name: "a preview key", path: valuations, key: "preview", body: full, status: 401, code: "unauthorized"},
+		{name: "no key", path: valuations, key: "-", body: full, status: 401, code: "unauthorized"},
 	})
 }
 

@@ -38,8 +38,8 @@ func BenchmarkCard(b *testing.B) {
 	}
 }
 
-// mostCardBytes is what a card page may send, compressed.
-const mostCardBytes = 12 << 10
+// maxCardBytes is what a card page may send, compressed.
+const maxCardBytes = 12 << 10
 
 // TestCardPageIsSmall holds the page of the card with the most prices, with a year of all its variants, against its
 // budget.
@@ -52,7 +52,7 @@ func TestCardPageIsSmall(t *testing.T) {
 
 	now := time.UnixMilli(w.view.Catalog.SnapshotAt)
 	page := w.pages.Card(nil, w.view, now, site.CardQuery{Card: w.busiest(), Days: 365})
-	if n := len(encoder.EncodeAll(page, nil)); n > mostCardBytes {
-		t.Errorf("the page sends %d bytes, more than %d", n, mostCardBytes)
+	if n := len(encoder.EncodeAll(page, nil)); n > maxCardBytes {
+		t.Errorf("the page sends %d bytes, more than %d", n, maxCardBytes)
 	}
 }

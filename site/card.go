@@ -24,7 +24,7 @@ type CardQuery struct {
 const printingsShown = 8
 
 type cardPage struct {
-	frame
+	pageLayout
 	history
 	card           int
 	slug           string
@@ -33,7 +33,7 @@ type cardPage struct {
 	printing       string
 	game           uint8
 	set, setLink   string // "" without one
-	photo          photo
+	photo          imageURLs
 	display        int              // the lane of the display price (decision 19), negative without one
 	priced         []int            // the lanes that have a price: those that the API's card detail lists, in its order
 	spark          []snapshot.Point // of the display price, some weeks
@@ -184,9 +184,9 @@ func historyOf(v *engine.View, query CardQuery) (h history) {
 	// The range depends on the variant: a short one may hold nothing of it.
 	h.days = rangeOf(v.Catalog, h.chosen.lane, query.Days)
 	h.points = pointsOf(v.Catalog, h.chosen.lane, h.days)
-	longest := Ranges[len(Ranges)-1]
+	last := Ranges[len(Ranges)-1]
 	h.drawn = slices.ContainsFunc(h.variants, func(one choice) bool {
-		return len(h.points) > 1 || len(pointsOf(v.Catalog, one.lane, longest)) > 1
+		return len(h.points) > 1 || len(pointsOf(v.Catalog, one.lane, last)) > 1
 	})
 	return h
 }
@@ -237,7 +237,7 @@ func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card in
 	}
 
 	// Link previews want an absolute address of the image; the photo's begins at the root of this host.
-	k.frame = pages.frame(v, now, joined(heading, k.set), description)
+	k.pageLayout = pages.frame(v, now, joined(heading, k.set), description)
 	k.canonical = canonical(v, "/cards/"+k.slug)
 	k.kind = "product"
 	k.script = "chart.js"

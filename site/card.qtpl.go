@@ -345,7 +345,7 @@ func laneTable(c *snapshot.Catalog, lanes []int) string {
 func (k *cardPage) streamchoices(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<div class="choices"> <nav aria-label="Range"><ul class="tabs"> `)
 	for _, days := range Ranges {
-		streamtab(qw422016, counted(days, "day", "days"), k.historyLink(days, k.asked), days == k.days)
+		streamtab(qw422016, plural(days, "day", "days"), k.historyLink(days, k.asked), days == k.days)
 	}
 	qw422016.N().S(`</ul></nav> `)
 	if len(k.variants) > 1 {
@@ -374,7 +374,7 @@ func (k *cardPage) choices() string {
 
 //  programs tells those who write programs how to ask for what a page shows.
 
-func (f *frame) streamprograms(qw422016 *qt422016.Writer, kind, id, slug string) {
+func (f *pageLayout) streamprograms(qw422016 *qt422016.Writer, kind, id, slug string) {
 	qw422016.N().S(`<details class="data"> <summary>For developers</summary> <p>Id <code>`)
 	qw422016.E().S(id)
 	qw422016.N().S(`</code><br>Slug <code>`)
@@ -390,13 +390,13 @@ func (f *frame) streamprograms(qw422016 *qt422016.Writer, kind, id, slug string)
 	qw422016.N().S(`/docs">reference</a> has the rest.</p> </details> `)
 }
 
-func (f *frame) writeprograms(qq422016 qtio422016.Writer, kind, id, slug string) {
+func (f *pageLayout) writeprograms(qq422016 qtio422016.Writer, kind, id, slug string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamprograms(qw422016, kind, id, slug)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) programs(kind, id, slug string) string {
+func (f *pageLayout) programs(kind, id, slug string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writeprograms(qb422016, kind, id, slug)
 	qs422016 := string(qb422016.B)

@@ -36,7 +36,7 @@ func oneCard(t *testing.T, options site.Options, change func(*fixture.Card)) (*w
 		Cards: []fixture.Card{card},
 	}).Catalog()
 	c.ID = "one"
-	v, err := engine.NewView(c, wire.Site{
+	v, err := engine.NewView(c, wire.URLs{
 		URL: "https://own.test", Images: options.BaseURL + "/images/",
 		ProductPrefix: "prd", HasImage: func(file string) bool { return file == "a b.png" },
 	})

@@ -22,9 +22,9 @@ const chartHeight = 200
 // sparkDays is the range of the small chart at the price.
 const sparkDays = 30
 
-// longestGap is how many days a line bridges between two observations, as long as a change looks back for its base
-// (decision 20); beyond it the price is not known, and the line is dashed.
-const longestGap = 7
+// maxGap is how many days a line bridges between two observations, as long as a change looks back
+// for its base (decision 20); beyond it the price is not known, and the line is dashed.
+const maxGap = 7
 
 // byCents orders observations by their prices.
 func byCents(a, b snapshot.Point) int { return cmp.Compare(a.Cents, b.Cents) }
@@ -79,7 +79,7 @@ func drawn(points []snapshot.Point, from snapshot.Day, base, top int64) drawing 
 		switch {
 		case i == 0:
 			pen.beginRun(x, y)
-		case point.Day-pen.day > longestGap:
+		case point.Day-pen.day > maxGap:
 			pen.endRun(false)
 			pen.gaps = appendPair(append(pen.gaps, 'M'), pen.x, pen.y)
 			pen.gaps = appendPair(append(pen.gaps, 'l'), x-pen.x, y-pen.y)

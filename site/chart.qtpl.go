@@ -89,7 +89,7 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`, average `)
 	qw422016.E().S(dollars(sum.Mean))
 	qw422016.N().S(` of `)
-	qw422016.E().S(counted(sum.Points, "observation", "observations"))
+	qw422016.E().S(plural(sum.Points, "observation", "observations"))
 	qw422016.N().S(`.</desc> <path class="grid" d="`)
 	for i := range steps + 1 {
 		qw422016.N().S(`M0 `)
@@ -135,7 +135,7 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	}
 	if drawn.gaps != "" {
 		qw422016.N().S(`<p class="when">Dashed: no price was seen for more than `)
-		qw422016.N().D(longestGap)
+		qw422016.N().D(maxGap)
 		qw422016.N().S(` days.</p> `)
 	}
 	qw422016.N().S(`<details> <summary>As a table</summary> <table class="narrow"> <caption>`)

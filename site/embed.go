@@ -7,8 +7,8 @@ import (
 	"ninepocket/site/picture"
 )
 
-// framed is a card on a page of somebody else.
-type framed struct {
+// embedCard is a card on a page of somebody else.
+type embedCard struct {
 	*Pages
 	view *engine.View
 	card int
@@ -16,7 +16,7 @@ type framed struct {
 
 // Embed appends a small page of a card with its price, for a frame on somebody else's page.
 func (p *Pages) Embed(dst []byte, v *engine.View, card int) []byte {
-	framed := framed{Pages: p, view: v, card: card}
+	framed := embedCard{Pages: p, view: v, card: card}
 	return render(dst, func(w *quicktemplate.Writer) { framed.streamdocument(w) })
 }
 

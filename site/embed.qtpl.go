@@ -17,7 +17,7 @@ var (
 	_ = qt422016.AcquireByteBuffer
 )
 
-func (e *framed) streamdocument(qw422016 *qt422016.Writer) {
+func (e *embedCard) streamdocument(qw422016 *qt422016.Writer) {
 	c := e.view.Catalog
 	name := c.Cards.Name.At(e.card)
 	photo := e.photoOf(e.view, e.card)
@@ -76,13 +76,13 @@ func (e *framed) streamdocument(qw422016 *qt422016.Writer) {
 	qw422016.N().S(` `)
 }
 
-func (e *framed) writedocument(qq422016 qtio422016.Writer) {
+func (e *embedCard) writedocument(qq422016 qtio422016.Writer) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	e.streamdocument(qw422016)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (e *framed) document() string {
+func (e *embedCard) document() string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	e.writedocument(qb422016)
 	qs422016 := string(qb422016.B)

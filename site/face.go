@@ -23,23 +23,23 @@ func faceOf(c *snapshot.Catalog, card int) picture.Face {
 		int(c.Cards.Game[card]))
 }
 
-// photo is the picture of a card: where it is and its small copies, "" for none.
-type photo struct {
+// imageURLs is the picture of a card: where it is and its small copies, "" for none.
+type imageURLs struct {
 	whole, small, large string
 }
 
 // photoOf finds the picture of a card. Without small copies, the whole picture stands for them.
-func (p *Pages) photoOf(v *engine.View, card int) photo {
+func (p *Pages) photoOf(v *engine.View, card int) imageURLs {
 	file := v.Catalog.Cards.Image.At(card)
 	if !v.Site().Shows(file) {
-		return photo{}
+		return imageURLs{}
 	}
 
 	whole := p.root + "/images/" + url.PathEscape(file)
 	version := p.version(file)
 	if version == "" {
-		return photo{whole: whole, small: whole, large: whole}
+		return imageURLs{whole: whole, small: whole, large: whole}
 	}
 	copied := "-" + version + "-" + url.PathEscape(file)
-	return photo{whole: whole, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
+	return imageURLs{whole: whole, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
 }

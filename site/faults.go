@@ -13,19 +13,19 @@ import (
 	"ninepocket/wire"
 )
 
-// explanation says what an error code means and what a developer does about it.
-type explanation struct{ Meaning, Remedy string }
+// errorHelp says what an error code means and what a developer does about it.
+type errorHelp struct{ Meaning, Remedy string }
 
 //go:embed explanations.txt
 var explanationText string
 
 // explanations cover every code of both surfaces' tables. In the text, a code has a line of its own, then a line of
 // meaning and a line of remedy.
-var explanations = func() map[wire.Code]explanation {
-	all := map[wire.Code]explanation{}
+var explanations = func() map[wire.Code]errorHelp {
+	all := map[wire.Code]errorHelp{}
 	for part := range strings.SplitSeq(strings.TrimSpace(explanationText), "\n\n") {
 		lines := strings.Split(part, "\n")
-		all[wire.Code(lines[0])] = explanation{Meaning: lines[1], Remedy: lines[2]}
+		all[wire.Code(lines[0])] = errorHelp{Meaning: lines[1], Remedy: lines[2]}
 	}
 	return all
 }()
@@ -44,8 +44,8 @@ func meaningOf(code wire.Code) (meaning wire.Meaning, surfaces string, ok bool) 
 }
 
 type errorPage struct {
-	frame
-	explanation
+	pageLayout
+	errorHelp
 	code, surfaces string
 	status         int
 }
@@ -58,8 +58,8 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 	}
 
 	errorPage := errorPage{
-		frame: p.frame(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
-		code:  code, status: meaning.Status, surfaces: surfaces, explanation: explanations[wire.Code(code)],
+		pageLayout: p.frame(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
+		code:       code, status: meaning.Status, surfaces: surfaces, errorHelp: explanations[wire.Code(code)],
 	}
 	errorPage.canonical = p.base + "/errors/" + code
 	errorPage.old = false // it says nothing about prices
@@ -67,14 +67,14 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 }
 
 type errorsPage struct {
-	frame
+	pageLayout
 	codes []wire.Code
 }
 
 // Errors appends the list of all codes. v may be nil.
 func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every error code of the API, with what it means and what to do."
-	page := errorsPage{frame: p.frame(v, now, "Error codes", about)}
+	page := errorsPage{pageLayout: p.frame(v, now, "Error codes", about)}
 	page.canonical = p.base + "/errors"
 
 	// By status, because that is what a developer sees first.
@@ -87,7 +87,7 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 }
 
 // messagePage is a page that is not there, or not now: its title is the heading, its description the text.
-type messagePage struct{ frame }
+type messagePage struct{ pageLayout }
 
 // faultPages are what the page says of a fault: heading and text.
 var faultPages = map[wire.Code][2]string{
@@ -108,9 +108,9 @@ var faultPages = map[wire.Code][2]string{
 
 // Fault appends the page that stands in the place of one which cannot be shown, for a code of faultPages; id is the
 // request's. v may be nil.
-func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, fault *wire.Fault, id string) []byte {
+func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, fault *wire.APIError, id string) []byte {
 	says := faultPages[fault.Code]
-	words := strings.NewReplacer("{wait}", counted(fault.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
+	words := strings.NewReplacer("{wait}", plural(fault.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
 
 	// Only what is missing says as of when.
 	if fault.Code != wire.NotFound {

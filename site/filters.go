@@ -9,8 +9,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// countMost is how many cards of a search are counted, so that a search for everything costs no more than others.
-const countMost = 1000
+// maxCounted is how many cards of a search are counted, so that a search for everything costs no
+// more than others.
+const maxCounted = 1000
 
 // filters are what a search can be narrowed down by, each value with how many cards have it.
 type filters struct {
@@ -42,7 +43,7 @@ func (p *Pages) countFilters(
 		}
 		wider := query
 		leave(&wider)
-		page := v.Cards(nil, wider, nil, countMost)
+		page := v.Cards(nil, wider, nil, maxCounted)
 		f.cut = f.cut || page.More
 		return page.Cards
 	}

@@ -161,7 +161,7 @@ func instant(at moment) string {
 	return qs422016
 }
 
-func (f *frame) streamsearchBox(qw422016 *qt422016.Writer) {
+func (f *pageLayout) streamsearchBox(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<form class="search" role="search" action="`)
 	qw422016.E().S(f.root)
 	qw422016.N().S(`/search"> <label class="unseen" for="q">Search cards and sets</label> <input id="q" name="q" type="search" value="`)
@@ -171,13 +171,13 @@ func (f *frame) streamsearchBox(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`/search/suggest" hidden></div> </form> `)
 }
 
-func (f *frame) writesearchBox(qq422016 qtio422016.Writer) {
+func (f *pageLayout) writesearchBox(qq422016 qtio422016.Writer) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamsearchBox(qw422016)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) searchBox() string {
+func (f *pageLayout) searchBox() string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writesearchBox(qb422016)
 	qs422016 := string(qb422016.B)
@@ -215,7 +215,7 @@ func tab(text, href string, here bool) string {
 
 //  gameTabs are links to a list in each game, and in all of them.
 
-func (f *frame) streamgameTabs(qw422016 *qt422016.Writer, chosen string, linked func(game string) string) {
+func (f *pageLayout) streamgameTabs(qw422016 *qt422016.Writer, chosen string, linked func(game string) string) {
 	games := &f.view.Catalog.Games
 
 	qw422016.N().S(`<nav aria-label="Game"><ul class="tabs"> `)
@@ -226,13 +226,13 @@ func (f *frame) streamgameTabs(qw422016 *qt422016.Writer, chosen string, linked 
 	qw422016.N().S(`</ul></nav> `)
 }
 
-func (f *frame) writegameTabs(qq422016 qtio422016.Writer, chosen string, linked func(game string) string) {
+func (f *pageLayout) writegameTabs(qq422016 qtio422016.Writer, chosen string, linked func(game string) string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamgameTabs(qw422016, chosen, linked)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) gameTabs(chosen string, linked func(game string) string) string {
+func (f *pageLayout) gameTabs(chosen string, linked func(game string) string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writegameTabs(qb422016, chosen, linked)
 	qs422016 := string(qb422016.B)
@@ -278,7 +278,7 @@ func pager(page int, more bool, linked func(page int) string) string {
 
 //  cards are cards in pockets or in a list; withChange and withoutSet choose what is told beside name and price.
 
-func (f *frame) streamcards(qw422016 *qt422016.Writer, cards []uint32, list bool, show int) {
+func (f *pageLayout) streamcards(qw422016 *qt422016.Writer, cards []uint32, list bool, show int) {
 	if list {
 		f.streamcardList(qw422016, cards, show)
 	} else {
@@ -286,13 +286,13 @@ func (f *frame) streamcards(qw422016 *qt422016.Writer, cards []uint32, list bool
 	}
 }
 
-func (f *frame) writecards(qq422016 qtio422016.Writer, cards []uint32, list bool, show int) {
+func (f *pageLayout) writecards(qq422016 qtio422016.Writer, cards []uint32, list bool, show int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamcards(qw422016, cards, list, show)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) cards(cards []uint32, list bool, show int) string {
+func (f *pageLayout) cards(cards []uint32, list bool, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writecards(qb422016, cards, list, show)
 	qs422016 := string(qb422016.B)
@@ -302,7 +302,7 @@ func (f *frame) cards(cards []uint32, list bool, show int) string {
 
 //  binder is pages of nine pockets, three by three.
 
-func (f *frame) streambinder(qw422016 *qt422016.Writer, cards []uint32, show int) {
+func (f *pageLayout) streambinder(qw422016 *qt422016.Writer, cards []uint32, show int) {
 	qw422016.N().S(`<div class="binder"> `)
 	for leaf := range slices.Chunk(cards, perLeaf) {
 		qw422016.N().S(`<ul class="pockets"> `)
@@ -314,13 +314,13 @@ func (f *frame) streambinder(qw422016 *qt422016.Writer, cards []uint32, show int
 	qw422016.N().S(`</div> `)
 }
 
-func (f *frame) writebinder(qq422016 qtio422016.Writer, cards []uint32, show int) {
+func (f *pageLayout) writebinder(qq422016 qtio422016.Writer, cards []uint32, show int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streambinder(qw422016, cards, show)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) binder(cards []uint32, show int) string {
+func (f *pageLayout) binder(cards []uint32, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writebinder(qb422016, cards, show)
 	qs422016 := string(qb422016.B)
@@ -328,7 +328,7 @@ func (f *frame) binder(cards []uint32, show int) string {
 	return qs422016
 }
 
-func (f *frame) streampocket(qw422016 *qt422016.Writer, card, show int) {
+func (f *pageLayout) streampocket(qw422016 *qt422016.Writer, card, show int) {
 	c := f.view.Catalog
 	photo := f.photoOf(f.view, card)
 	cents := c.DisplayCents(card)
@@ -356,13 +356,13 @@ func (f *frame) streampocket(qw422016 *qt422016.Writer, card, show int) {
 	}
 }
 
-func (f *frame) writepocket(qq422016 qtio422016.Writer, card, show int) {
+func (f *pageLayout) writepocket(qq422016 qtio422016.Writer, card, show int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streampocket(qw422016, card, show)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) pocket(card, show int) string {
+func (f *pageLayout) pocket(card, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writepocket(qb422016, card, show)
 	qs422016 := string(qb422016.B)
@@ -370,7 +370,7 @@ func (f *frame) pocket(card, show int) string {
 	return qs422016
 }
 
-func (f *frame) streamcardList(qw422016 *qt422016.Writer, cards []uint32, show int) {
+func (f *pageLayout) streamcardList(qw422016 *qt422016.Writer, cards []uint32, show int) {
 	qw422016.N().S(`<ul class="cards"> `)
 	for _, card := range cards {
 		f.streamcardRow(qw422016, int(card), show)
@@ -378,13 +378,13 @@ func (f *frame) streamcardList(qw422016 *qt422016.Writer, cards []uint32, show i
 	qw422016.N().S(`</ul> `)
 }
 
-func (f *frame) writecardList(qq422016 qtio422016.Writer, cards []uint32, show int) {
+func (f *pageLayout) writecardList(qq422016 qtio422016.Writer, cards []uint32, show int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamcardList(qw422016, cards, show)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) cardList(cards []uint32, show int) string {
+func (f *pageLayout) cardList(cards []uint32, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writecardList(qb422016, cards, show)
 	qs422016 := string(qb422016.B)
@@ -392,7 +392,7 @@ func (f *frame) cardList(cards []uint32, show int) string {
 	return qs422016
 }
 
-func (f *frame) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
+func (f *pageLayout) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
 	c := f.view.Catalog
 	photo := f.photoOf(f.view, card)
 	cents := c.DisplayCents(card)
@@ -421,13 +421,13 @@ func (f *frame) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
 	qw422016.N().S(`</div> `)
 }
 
-func (f *frame) writecardRow(qq422016 qtio422016.Writer, card, show int) {
+func (f *pageLayout) writecardRow(qq422016 qtio422016.Writer, card, show int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamcardRow(qw422016, card, show)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) cardRow(card, show int) string {
+func (f *pageLayout) cardRow(card, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writecardRow(qb422016, card, show)
 	qs422016 := string(qb422016.B)
@@ -498,7 +498,7 @@ func views(list bool, linked func(list bool) string) string {
 	return qs422016
 }
 
-func (f *frame) streamsetList(qw422016 *qt422016.Writer, sets []uint32) {
+func (f *pageLayout) streamsetList(qw422016 *qt422016.Writer, sets []uint32) {
 	c := f.view.Catalog
 
 	qw422016.N().S(`<ul class="sets"> `)
@@ -516,13 +516,13 @@ func (f *frame) streamsetList(qw422016 *qt422016.Writer, sets []uint32) {
 	qw422016.N().S(`</ul> `)
 }
 
-func (f *frame) writesetList(qq422016 qtio422016.Writer, sets []uint32) {
+func (f *pageLayout) writesetList(qq422016 qtio422016.Writer, sets []uint32) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	f.streamsetList(qw422016, sets)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *frame) setList(sets []uint32) string {
+func (f *pageLayout) setList(sets []uint32) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	f.writesetList(qb422016, sets)
 	qs422016 := string(qb422016.B)
@@ -540,7 +540,7 @@ func streamchange(qw422016 *qt422016.Writer, base, cents int64) {
 	qw422016.N().S(`<span class="`)
 	qw422016.E().S(direction(base, cents))
 	qw422016.N().S(`">`)
-	qw422016.E().S(gain(cents - base))
+	qw422016.E().S(signedDollars(cents - base))
 	if base > 0 {
 		qw422016.N().S(` <small>`)
 		qw422016.E().S(share(cents-base, base))

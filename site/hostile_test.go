@@ -61,7 +61,7 @@ func ownCatalog(text string) *snapshot.Catalog {
 func ownWorld(tb testing.TB, text string) *world {
 	tb.Helper()
 	c := ownCatalog(text)
-	v, err := engine.NewView(c, wire.Site{URL: base, Images: base + "/images/", ProductPrefix: "prd"})
+	v, err := engine.NewView(c, wire.URLs{URL: base, Images: base + "/images/", ProductPrefix: "prd"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -72,30 +72,30 @@ func ownWorld(tb testing.TB, text string) *world {
 func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
-	keep := func(name string) func([]byte) {
+	collect := func(name string) func([]byte) {
 		return func(page []byte) { all[name] = string(page) }
 	}
 
 	card, _ := w.view.Index.Card("a-card")
-	keep("card")(w.pages.Card(nil, w.view, w.now, site.CardQuery{Card: card, Days: 30, Variant: typed}))
-	keep("set")(w.pages.Set(nil, w.view, w.now, site.SetQuery{}))
-	keep("sets")(w.pages.Sets(nil, w.view, w.now, site.SetsQuery{Game: typed}))
-	keep("home")(w.pages.Home(nil, w.view, w.now))
-	keep("movers")(w.pages.Movers(nil, w.view, w.now, site.MoversQuery{Game: typed}))
-	keep("search")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: typed, Game: typed, Sort: typed}))
-	keep("filtered")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{
+	collect("card")(w.pages.Card(nil, w.view, w.now, site.CardQuery{Card: card, Days: 30, Variant: typed}))
+	collect("set")(w.pages.Set(nil, w.view, w.now, site.SetQuery{}))
+	collect("sets")(w.pages.Sets(nil, w.view, w.now, site.SetsQuery{Game: typed}))
+	collect("home")(w.pages.Home(nil, w.view, w.now))
+	collect("movers")(w.pages.Movers(nil, w.view, w.now, site.MoversQuery{Game: typed}))
+	collect("search")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: typed, Game: typed, Sort: typed}))
+	collect("filtered")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{
 		Set: typed, Rarity: typed, Variant: typed, Min: 1, List: true,
 	}))
-	keep("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
-	keep("embed")(w.pages.Embed(nil, w.view, card))
+	collect("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
+	collect("embed")(w.pages.Embed(nil, w.view, card))
 	// A picked card is priced whatever else the line says.
 	var list site.List
 	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // a list does not fail
-	keep("value")(w.pages.Value(nil, w.view, w.now, site.ValueQuery{
+	collect("value")(w.pages.Value(nil, w.view, w.now, site.ValueQuery{
 		List: list, Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
 	}))
-	keep("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
-	keep("suggest")(w.pages.Suggest(nil, w.view, indexed))
+	collect("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
+	collect("suggest")(w.pages.Suggest(nil, w.view, indexed))
 	return all
 }
 

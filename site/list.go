@@ -10,7 +10,7 @@ import (
 // List is a list on its way in, written to as it comes. As much of it is kept as may be valued, and all of it
 // is counted. Of one that is too long only its beginning is kept.
 type List struct {
-	kept  []byte // without the CR of line ends, which browsers add and which do not count
+	text  []byte // without the CR of line ends, which browsers add and which do not count
 	bytes int    // in all
 	long  bool   // it is too long to be kept
 
@@ -42,26 +42,26 @@ func (l *List) Write(p []byte) (int, error) {
 			l.record = true
 		}
 
-		l.keep(b)
+		l.add(b)
 		l.before = b
 	}
 	return len(p), nil
 }
 
-// keep keeps a byte, while the list may be valued.
-func (l *List) keep(b byte) {
+// add keeps a byte, while the list may be valued.
+func (l *List) add(b byte) {
 	if l.long {
 		return
 	}
 	if b == '\n' && l.before == '\r' {
-		l.kept = l.kept[:len(l.kept)-1]
+		l.text = l.text[:len(l.text)-1]
 	}
-	l.kept = append(l.kept, b)
+	l.text = append(l.text, b)
 
 	// A CR at the end may yet be that of a line end.
-	if len(l.kept) > ValueText+1 || len(l.kept) > ValueText && b != '\r' {
+	if len(l.text) > ValueText+1 || len(l.text) > ValueText && b != '\r' {
 		l.long = true
-		l.kept = slices.Clone(l.kept[:headBytes])
+		l.text = slices.Clone(l.text[:headBytes])
 	}
 }
 
@@ -86,7 +86,7 @@ func (l *List) Text() string {
 	if l.long {
 		return ""
 	}
-	return cleaned(string(l.kept))
+	return cleaned(string(l.text))
 }
 
 // cleaned is a text without what a page cannot show.
@@ -108,7 +108,7 @@ func (l *List) Rows() int {
 	counted.quoted = false
 	counted.endLine() // the last line may lack its end
 
-	first, rest, _ := strings.Cut(cleaned(string(l.kept)), "\n")
+	first, rest, _ := strings.Cut(cleaned(string(l.text)), "\n")
 	second, _, _ := strings.Cut(rest, "\n")
 	if _, _, err := valuation.ReadExport(first+"\n"+second, 0); err != nil {
 		if isHeader(first) {

@@ -59,28 +59,28 @@ func released(c *snapshot.Catalog, set int, before string) string {
 }
 
 func countedCards(c *snapshot.Catalog, set int) string {
-	return counted(int(c.Sets.Cards[set]), "card", "cards")
+	return plural(int(c.Sets.Cards[set]), "card", "cards")
 }
 
-// awaited reports whether a set has no cards yet: most are of the future.
-func awaited(c *snapshot.Catalog, set int) bool { return c.Sets.Cards[set] == 0 }
+// upcoming reports whether a set has no cards yet: most are of the future.
+func upcoming(c *snapshot.Catalog, set int) bool { return c.Sets.Cards[set] == 0 }
 
 // pageOf is what of a list from its beginning is on a page, counted from 1.
 func pageOf(all []uint32, page, size int) []uint32 { return all[min(len(all), (page-1)*size):] }
 
 // movers are the cards that moved most, by the API's rules and its smallest price.
-func movers(v *engine.View, down bool, game string, most int) []uint32 {
+func movers(v *engine.View, down bool, game string, limit int) []uint32 {
 	filter := index.NoFilter
 	filter.Min = wire.MoversMinCents
 	filter.Game = game
-	return v.Index.Movers(nil, down, filter, most)
+	return v.Index.Movers(nil, down, filter, limit)
 }
 
 // noMoves says why a page of moves has none.
 const noMoves = "No such price changes are known. Changes appear once prices are a week old."
 
 type homePage struct {
-	frame
+	pageLayout
 	up, down, sets []uint32
 	dearest        []uint32 // where no moves are known
 }
@@ -88,9 +88,9 @@ type homePage struct {
 // Home appends the home page: search, movers, newest sets.
 func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
 	page := homePage{
-		frame: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
-		up:    movers(v, false, "", homeMovers),
-		down:  movers(v, true, "", homeMovers),
+		pageLayout: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
+		up:         movers(v, false, "", homeMovers),
+		down:       movers(v, true, "", homeMovers),
 	}
 
 	if len(page.up) == 0 && len(page.down) == 0 {
@@ -103,16 +103,16 @@ func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
 }
 
 // dearest are the cards of a game, or of all, that cost most.
-func dearest(v *engine.View, game string, most int) []uint32 {
+func dearest(v *engine.View, game string, limit int) []uint32 {
 	query := index.Query{Filter: index.NoFilter, Sort: index.PriceDesc}
 	query.Game = game
-	return v.Cards(nil, query, nil, most).Cards
+	return v.Cards(nil, query, nil, limit).Cards
 }
 
 // newestSets are the newest sets that have cards.
-func newestSets(c *snapshot.Catalog, most int) (sets []uint32) {
+func newestSets(c *snapshot.Catalog, limit int) (sets []uint32) {
 	for set := range c.Sets.ID.Len() {
-		if c.Sets.Cards[set] > 0 && len(sets) < most {
+		if c.Sets.Cards[set] > 0 && len(sets) < limit {
 			sets = append(sets, uint32(set))
 		}
 	}
@@ -126,7 +126,7 @@ type MoversQuery struct {
 }
 
 type moversPage struct {
-	frame
+	pageLayout
 	asked   MoversQuery
 	cards   []uint32
 	dearest []uint32 // where no moves are known
@@ -136,7 +136,7 @@ type moversPage struct {
 func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) []byte {
 	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
 	page := moversPage{
-		frame: p.frame(v, now, query.heading()+" in 7 days", about), asked: query,
+		pageLayout: p.frame(v, now, query.heading()+" in 7 days", about), asked: query,
 		cards: movers(v, query.Down, query.Game, moversShown),
 	}
 	if len(page.cards) == 0 {

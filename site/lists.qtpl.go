@@ -23,15 +23,15 @@ func (h *homePage) streamcontent(qw422016 *qt422016.Writer) {
 	c := h.view.Catalog
 
 	qw422016.N().S(`<section class="hero"> <h1>What is this card worth?</h1> <p> Market prices and their history for `)
-	qw422016.E().S(counted(c.Cards.ID.Len(), "card", "cards"))
+	qw422016.E().S(plural(c.Cards.ID.Len(), "card", "cards"))
 	qw422016.N().S(` in `)
-	qw422016.E().S(counted(c.Sets.ID.Len(), "set", "sets"))
+	qw422016.E().S(plural(c.Sets.ID.Len(), "set", "sets"))
 	qw422016.N().S(`. </p> `)
 	h.streamsearchBox(qw422016)
 	qw422016.N().S(`</section> `)
 	if len(h.dearest) > 0 {
 		qw422016.N().S(`<section> <h2>Most valuable cards</h2> `)
-		h.frame.streamcards(qw422016, h.dearest, false, 0)
+		h.pageLayout.streamcards(qw422016, h.dearest, false, 0)
 		qw422016.N().S(`<p class="none">`)
 		qw422016.E().S(noMoves)
 		qw422016.N().S(`</p> </section> `)
@@ -96,7 +96,7 @@ func (m *moversPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<p class="none">`)
 		qw422016.E().S(noMoves)
 		qw422016.N().S(`</p> <h2>Most valuable cards</h2> `)
-		m.frame.streamcards(qw422016, m.dearest, false, 0)
+		m.pageLayout.streamcards(qw422016, m.dearest, false, 0)
 	}
 }
 

@@ -36,7 +36,7 @@ type Pages struct {
 
 	version func(file string) string
 	groups  []group // of the reference
-	names   names
+	names   suggestIndex
 }
 
 // New prepares the assets.
@@ -67,8 +67,9 @@ func New(o Options) (*Pages, error) {
 // Root is the path of the base URL, "" for none: what every link within the site begins with.
 func (p *Pages) Root() string { return p.root }
 
-// frame is what every page has beside its content. The parts that several pages share are its templates.
-type frame struct {
+// pageLayout is what every page has beside its content. The parts that several pages share are its
+// templates.
+type pageLayout struct {
 	*Pages
 	view *engine.View // nil when no catalog is loaded
 
@@ -86,9 +87,9 @@ type frame struct {
 	old         bool   // the catalog itself is old
 }
 
-// frame makes the frame of a page; v may be nil.
-func (p *Pages) frame(v *engine.View, now time.Time, title, description string) frame {
-	frame := frame{Pages: p, view: v, title: title, description: description, kind: "website"}
+// pageLayout makes the frame of a page; v may be nil.
+func (p *Pages) frame(v *engine.View, now time.Time, title, description string) pageLayout {
+	frame := pageLayout{Pages: p, view: v, title: title, description: description, kind: "website"}
 
 	// Pages about errors are there before any catalog is.
 	if v != nil {
@@ -99,11 +100,11 @@ func (p *Pages) frame(v *engine.View, now time.Time, title, description string) 
 	return frame
 }
 
-func (f *frame) head() *frame { return f }
+func (f *pageLayout) head() *pageLayout { return f }
 
 // page is a frame with a content, which is the template of that name.
 type page interface {
-	head() *frame
+	head() *pageLayout
 	streamcontent(w *quicktemplate.Writer)
 }
 

@@ -321,7 +321,7 @@ func (p *referencePage) curl(op *operation) string {
 }
 
 type referencePage struct {
-	frame
+	pageLayout
 	samples samples
 }
 
@@ -329,7 +329,7 @@ type referencePage struct {
 // nil.
 func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every operation of the API, a guide for clients, and forms to try them."
-	page := referencePage{frame: p.frame(v, now, "API reference", about), samples: samplesOf(v)}
+	page := referencePage{pageLayout: p.frame(v, now, "API reference", about), samples: samplesOf(v)}
 	page.canonical = p.base + "/docs"
 	page.script = "reference.js"
 	page.old = false // it says nothing about prices

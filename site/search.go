@@ -76,15 +76,15 @@ var orders = [...]struct{ sort, name string }{
 }
 
 type searchPage struct {
-	frame
-	asked  SearchQuery
-	cards  []uint32
-	more   bool     // after this page
-	total  int      // how many cards there are, at most countMost
-	sets   []uint32 // that the words name
-	filter filters
-	meant  string // other words that find something, where these find nothing
-	notes  []string
+	pageLayout
+	asked      SearchQuery
+	cards      []uint32
+	more       bool     // after this page
+	total      int      // how many cards there are, at most maxCounted
+	sets       []uint32 // that the words name
+	filter     filters
+	didYouMean string // other words that find something, where these find nothing
+	remarks    []string
 }
 
 // setsNamed is how many sets a search shows before its cards.
@@ -103,7 +103,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 		heading = "Results for “" + asked.Words + "”"
 	}
 
-	page := searchPage{frame: p.frame(v, now, heading, "Search results."), asked: asked}
+	page := searchPage{pageLayout: p.frame(v, now, heading, "Search results."), asked: asked}
 	query := asked.query()
 	if asked.Words != "" {
 		page.sets, _ = v.Index.Sets(nil, index.SetFilter{Game: asked.Game, Query: asked.Words}, 0, setsNamed)
@@ -111,54 +111,54 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 
 	// Pages are cut from the beginning of the results, so that they need no cursor; what is counted is found in the
 	// same way.
-	found := v.CardsTold(nil, query, nil, countMost)
+	found := v.CardsInterpreted(nil, query, nil, maxCounted)
 	page.total = len(found.Cards)
 	page.cards = pageOf(found.Cards[:min(len(found.Cards), asked.Page*perSearch)], asked.Page, perSearch)
 	page.more = len(found.Cards) > asked.Page*perSearch
 	page.filter = p.countFilters(v, &asked, query, found.Cards, found.More)
 	if len(page.cards) == 0 && len(page.sets) == 0 {
-		page.meant = p.meant(v, asked.Words)
+		page.didYouMean = p.didYouMean(v, asked.Words)
 	}
 
-	page.notes = told(found.Notes)
+	page.remarks = queryRemarks(found.Interpretation)
 	page.hidden = true
 	page.query = asked.Words
 	return show(dst, &page)
 }
 
-// told says in words what was done to a query: what no card has, and what was read otherwise. What was
-// understood as it was meant needs no words.
-func told(notes []text.Note) (all []string) {
-	for _, note := range notes {
-		switch note.Kind {
+// queryRemarks says in words what was done to a query: what no card has, and what was read
+// otherwise. What was understood as it was meant needs no words.
+func queryRemarks(list []text.Note) (all []string) {
+	for _, remark := range list {
+		switch remark.Kind {
 		case text.Missing:
-			all = append(all, "No card that fits has “"+note.From+"”.")
+			all = append(all, "No card that fits has “"+remark.From+"”.")
 		case text.Corrected:
-			all = append(all, "“"+note.From+"” was read as “"+note.To+"”.")
+			all = append(all, "“"+remark.From+"” was read as “"+remark.To+"”.")
 		case text.Dropped, text.Replaced, text.MatchedSet, text.MatchedNumber, text.Preferred, text.InGame:
 		}
 	}
 	return all
 }
 
-// meant is the name of a card or a set that words come near which find nothing, "" for none. A search
-// forgives a slip or two by itself, so that this is asked for rarely.
-func (p *Pages) meant(v *engine.View, words string) string {
-	if len(words) < leastMeant || len(words) > mostMeant {
+// didYouMean is the name of a card or a set that words come near which find nothing, "" for none. A
+// search forgives a slip or two by itself, so that this is asked for rarely.
+func (p *Pages) didYouMean(v *engine.View, words string) string {
+	if len(words) < minSuggestLen || len(words) > maxSuggestLen {
 		return ""
 	}
 	return p.names.of(v).Nearest(words)
 }
 
-// names are the names of what is served, for slips. They are made when the first slip asks for them:
-// to read all names for each would cost a visitor's every letter more than any search.
-type names struct {
+// suggestIndex are the names of what is served, for slips. They are made when the first slip asks
+// for them: to read all names for each would cost a visitor's every letter more than any search.
+type suggestIndex struct {
 	mu       sync.Mutex
 	snapshot string
 	known    *cardvocab.Suggester
 }
 
-func (n *names) of(v *engine.View) *cardvocab.Suggester {
+func (n *suggestIndex) of(v *engine.View) *cardvocab.Suggester {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known == nil || n.snapshot != v.ID {
@@ -181,8 +181,8 @@ func (n *names) of(v *engine.View) *cardvocab.Suggester {
 
 // The bounds of the words that a name is looked for to: of fewer letters, no slip is one.
 const (
-	leastMeant = 3
-	mostMeant  = 40
+	minSuggestLen = 3
+	maxSuggestLen = 40
 )
 
 // suggestions are how many cards the search box suggests.
@@ -191,13 +191,13 @@ const suggestions = 8
 // suggested is what the search box suggests.
 type suggested struct {
 	*Pages
-	view  *engine.View
-	words string
-	sets  []uint32
-	cards []uint32
-	total int  // how many cards there are, at most countMost
-	more  bool // than that
-	meant string
+	view       *engine.View
+	words      string
+	sets       []uint32
+	cards      []uint32
+	total      int  // how many cards there are, at most maxCounted
+	more       bool // than that
+	didYouMean string
 }
 
 // Suggest appends the options of the search box for words: a fragment of HTML.
@@ -208,20 +208,20 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 	}
 
 	query := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
-	found := v.Cards(nil, query, nil, countMost)
+	found := v.Cards(nil, query, nil, maxCounted)
 	suggested := suggested{
 		Pages: p, view: v, words: words, total: len(found.Cards), more: found.More, cards: varied(v, found.Cards),
 	}
 	suggested.sets, _ = v.Index.Sets(nil, index.SetFilter{Query: words}, 0, setsNamed)
 	if len(suggested.cards) == 0 && len(suggested.sets) == 0 {
-		suggested.meant = p.meant(v, words)
+		suggested.didYouMean = p.didYouMean(v, words)
 	}
 	return render(dst, func(w *quicktemplate.Writer) { suggested.streamoptions(w) })
 }
 
-// mostOfAName is how many cards of one name the search box suggests, while there are others: "char" means
-// Charizard as well as Charmander.
-const mostOfAName = 2
+// maxOfAName is how many cards of one name the search box suggests, while there are others: "char"
+// means Charizard as well as Charmander.
+const maxOfAName = 2
 
 // varied chooses the cards to suggest among those found, in their order.
 func varied(v *engine.View, found []uint32) []uint32 {
@@ -234,7 +234,7 @@ func varied(v *engine.View, found []uint32) []uint32 {
 		switch {
 		case len(chosen) == suggestions:
 			return chosen
-		case named[name] < mostOfAName:
+		case named[name] < maxOfAName:
 			named[name]++
 			chosen = append(chosen, card)
 		case len(left) < suggestions:

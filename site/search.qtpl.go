@@ -30,7 +30,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<h1>`)
 	qw422016.E().S(s.title)
 	qw422016.N().S(`</h1> `)
-	for _, note := range s.notes {
+	for _, note := range s.remarks {
 		qw422016.N().S(`<p class="about">`)
 		qw422016.E().S(note)
 		qw422016.N().S(`</p> `)
@@ -57,7 +57,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 		if s.filter.cut {
 			qw422016.N().S(`More than `)
 		}
-		qw422016.E().S(counted(s.total, "card", "cards"))
+		qw422016.E().S(plural(s.total, "card", "cards"))
 		if s.total > perSearch {
 			qw422016.N().S(`, `)
 			qw422016.E().S(grouped((q.Page-1)*perSearch + 1))
@@ -66,18 +66,18 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 			qw422016.N().S(` here`)
 		}
 		qw422016.N().S(`</p> `)
-		s.frame.streamcards(qw422016, s.cards, q.List, 0)
+		s.pageLayout.streamcards(qw422016, s.cards, q.List, 0)
 	} else {
 		qw422016.N().S(`<p class="none">No card fits`)
 		if q.Words != "" {
 			qw422016.N().S(`. Fewer or shorter words find more`)
 		}
 		qw422016.N().S(`.</p> `)
-		if s.meant != "" {
+		if s.didYouMean != "" {
 			qw422016.N().S(`<p>Did you mean <a href="`)
-			qw422016.E().S(s.searchLink(SearchQuery{Words: s.meant}))
+			qw422016.E().S(s.searchLink(SearchQuery{Words: s.didYouMean}))
 			qw422016.N().S(`">`)
-			qw422016.E().S(s.meant)
+			qw422016.E().S(s.didYouMean)
 			qw422016.N().S(`</a>?</p> `)
 		}
 	}
@@ -137,7 +137,7 @@ func (s *searchPage) streamnarrow(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</form> `)
 	if s.filter.cut {
 		qw422016.N().S(`<p class="when">Counted in the first `)
-		qw422016.E().S(grouped(countMost))
+		qw422016.E().S(grouped(maxCounted))
 		qw422016.N().S(` cards.</p> `)
 	}
 	qw422016.N().S(`</details> `)
@@ -256,15 +256,15 @@ func (s *suggested) streamoptions(qw422016 *qt422016.Writer) {
 		if s.more {
 			qw422016.N().S(`of more than `)
 		}
-		qw422016.E().S(counted(s.total, "card", "cards"))
+		qw422016.E().S(plural(s.total, "card", "cards"))
 		qw422016.N().S(`</a> `)
 	}
 	if at == 0 {
-		if s.meant != "" {
+		if s.didYouMean != "" {
 			qw422016.N().S(`<a id="o0" role="option" tabindex="-1" class="all" href="`)
-			qw422016.E().S(s.searchLink(SearchQuery{Words: s.meant}))
+			qw422016.E().S(s.searchLink(SearchQuery{Words: s.didYouMean}))
 			qw422016.N().S(`">Nothing fits. Did you mean `)
-			qw422016.E().S(s.meant)
+			qw422016.E().S(s.didYouMean)
 			qw422016.N().S(`?</a> `)
 		} else {
 			qw422016.N().S(`<a id="o0" role="option" tabindex="-1" class="all" href="`)

@@ -20,25 +20,25 @@ type SetQuery struct {
 }
 
 type setPage struct {
-	frame
+	pageLayout
 	asked SetQuery
 	slug  string
 	about string
 	cards []uint32
 	more  bool // after this page
-	worth worth
+	worth setValue
 }
 
-// worth is what the cards of a set are worth together: one of each, at its display price.
-type worth struct {
+// setValue is what the cards of a set are worth together: one of each, at its display price.
+type setValue struct {
 	cents   int64
 	priced  int
 	dearest []uint32
-	parts   []part // of the value by rarity, the most valuable first
+	parts   []rarityShare // of the value by rarity, the most valuable first
 }
 
-// part is what the cards of a rarity are worth.
-type part struct {
+// rarityShare is what the cards of a rarity are worth.
+type rarityShare struct {
 	name  string
 	cents int64
 	cards int
@@ -50,7 +50,7 @@ const (
 )
 
 // worthOf adds up a set.
-func worthOf(v *engine.View, set int) (sum worth) {
+func worthOf(v *engine.View, set int) (sum setValue) {
 	c := v.Catalog
 	priced := v.Index.Top(nil, set, int(c.Sets.Cards[set]))
 	for _, n := range priced {
@@ -59,10 +59,10 @@ func worthOf(v *engine.View, set int) (sum worth) {
 		sum.cents += cents
 
 		rarity := cmp.Or(c.Cards.Rarity.At(card), "No rarity")
-		at := slices.IndexFunc(sum.parts, func(part part) bool { return part.name == rarity })
+		at := slices.IndexFunc(sum.parts, func(part rarityShare) bool { return part.name == rarity })
 		if at < 0 {
 			at = len(sum.parts)
-			sum.parts = append(sum.parts, part{name: rarity})
+			sum.parts = append(sum.parts, rarityShare{name: rarity})
 		}
 		sum.parts[at].cents += cents
 		sum.parts[at].cards++
@@ -70,9 +70,9 @@ func worthOf(v *engine.View, set int) (sum worth) {
 
 	sum.priced = len(priced)
 	sum.dearest = priced[:min(len(priced), dearestShown)]
-	slices.SortStableFunc(sum.parts, func(a, b part) int { return cmp.Compare(b.cents, a.cents) })
+	slices.SortStableFunc(sum.parts, func(a, b rarityShare) int { return cmp.Compare(b.cents, a.cents) })
 	if len(sum.parts) > partsShown {
-		rest := part{name: "All others"}
+		rest := rarityShare{name: "All others"}
 		for _, part := range sum.parts[partsShown-1:] {
 			rest.cents += part.cents
 			rest.cards += part.cards
@@ -86,7 +86,7 @@ func worthOf(v *engine.View, set int) (sum worth) {
 const barWidth = 1000
 
 // places are where the parts of the value begin in a bar, and where the last one ends.
-func (w *worth) places() []int {
+func (w *setValue) places() []int {
 	places := []int{0}
 	sum := int64(0)
 	for _, part := range w.parts {
@@ -127,7 +127,7 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery
 
 	name := c.Sets.Name.At(setQuery.Set)
 	game := c.Games.Name.At(int(c.Sets.Game[setQuery.Set]))
-	page.frame = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
+	page.pageLayout = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
 	page.canonical = canonical(v, "/sets/"+page.slug)
 	return show(dst, &page)
 }
@@ -160,7 +160,7 @@ type SetsQuery struct {
 }
 
 type setsPage struct {
-	frame
+	pageLayout
 	asked   SetsQuery
 	years   []year
 	awaited []uint32 // without a card yet
@@ -189,7 +189,7 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery)
 	sets, next := v.Index.Sets(nil, filter, 0, query.Page*perSets)
 
 	page := setsPage{
-		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: query, more: next >= 0,
+		pageLayout: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: query, more: next >= 0,
 	}
 	page.years, page.awaited = byYear(c, pageOf(sets, query.Page, perSets))
 	page.canonical = canonical(v, address("/sets", 1, param{"game", query.Game}))
@@ -201,7 +201,7 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery)
 func byYear(c *snapshot.Catalog, sets []uint32) (years []year, later []uint32) {
 	for _, n := range sets {
 		set := int(n)
-		if awaited(c, set) {
+		if upcoming(c, set) {
 			later = append(later, n)
 			continue
 		}

@@ -41,7 +41,7 @@ func (s *setPage) streamcontent(qw422016 *qt422016.Writer) {
 	streamviews(qw422016, q.List, func(list bool) string { return s.link(func(q *SetQuery) { q.List = list }) })
 	qw422016.N().S(`</div> `)
 	if len(s.cards) > 0 {
-		s.frame.streamcards(qw422016, s.cards, q.List, withChange|withoutSet)
+		s.pageLayout.streamcards(qw422016, s.cards, q.List, withChange|withoutSet)
 	} else {
 		qw422016.N().S(`<p class="none">No cards of this set are known.</p> `)
 	}
@@ -100,7 +100,7 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.N().S(` <b>`)
 		qw422016.E().S(percent(p.cents, w.cents))
 		qw422016.N().S(`</b> <small>`)
-		qw422016.E().S(counted(p.cards, "card", "cards"))
+		qw422016.E().S(plural(p.cards, "card", "cards"))
 		qw422016.N().S(`</small> `)
 	}
 	qw422016.N().S(`</ul> <h3 class="wide">Most valuable cards</h3> <ol class="dearest wide"> `)

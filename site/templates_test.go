@@ -47,17 +47,17 @@ func FuzzMarkup(f *testing.F) {
 			t.Fatal(err)
 		}
 
-		box := frame{Pages: &Pages{}, query: s}
+		box := pageLayout{Pages: &Pages{}, query: s}
 		got := render(nil, func(w *quicktemplate.Writer) {
 			streamtab(w, s, "/x", true)
 			box.streamsearchBox(w)
 			streaminstant(w, moment{ISO: s, Text: s})
 		})
 		tab, rest, _ := strings.Cut(string(got), " <form ")
-		form, instant, _ := strings.Cut(rest, "</form> ")
-		input := inputPattern.FindStringSubmatch(form)
+		markup, instant, _ := strings.Cut(rest, "</form> ")
+		input := inputPattern.FindStringSubmatch(markup)
 		if input == nil {
-			t.Fatalf("%q: the search box is %s", s, form)
+			t.Fatalf("%q: the search box is %s", s, markup)
 		}
 		if got := tab + "<input" + input[1] + ">" + instant; got != spelling.Replace(want.String()) {
 			t.Errorf("%q is written %q, html/template has %q", s, got, want.String())

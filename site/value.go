@@ -20,10 +20,10 @@ const (
 	ValueText  = 64 << 10
 )
 
-// mostPicks is how many cards the page offers for a line that several fit; those behind the first few are
-// folded away.
+// maxPicks is how many cards the page offers for a line that several fit; those behind the first
+// few are folded away.
 const (
-	mostPicks  = 12
+	maxPicks   = 12
 	shownPicks = 3
 )
 
@@ -71,12 +71,12 @@ func (asked *ValueQuery) TooLong() string {
 		return ""
 	}
 
-	size := counted(rows, "row", "rows") + " and " + counted(asked.bytes, "byte", "bytes")
+	size := plural(rows, "row", "rows") + " and " + plural(asked.bytes, "byte", "bytes")
 	if asked.More {
 		size = "more than " + size
 	}
-	return "This list has " + size + ". Up to " + counted(ValueLines, "row", "rows") + " and " +
-		counted(ValueText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
+	return "This list has " + size + ". Up to " + plural(ValueLines, "row", "rows") + " and " +
+		plural(ValueText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
 }
 
 // valuedLine is a line with what became of it.
@@ -94,7 +94,7 @@ type valuedLines []valuedLine
 func (lines valuedLines) Line(line *valuation.Line) { lines[line.N].Line = *line }
 
 type valuePage struct {
-	frame
+	pageLayout
 	text   string // the list, "" without one
 	picks  []Pick
 	why    string // it was not valued, "" where it was
@@ -104,8 +104,8 @@ type valuePage struct {
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
 	page := &valuePage{
-		frame: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
-		picks: asked.Picks,
+		pageLayout: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
+		picks:      asked.Picks,
 	}
 	if !asked.Empty() {
 		page.text = asked.Text()
@@ -156,7 +156,7 @@ func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals valua
 			items[i].Picked = true
 		}
 	}
-	appraiser := &valuation.Appraiser{Candidates: mostPicks}
+	appraiser := &valuation.Appraiser{Candidates: maxPicks}
 	totals = appraiser.Walk(v, items, valuedLines(lines))
 	return lines, totals
 }
@@ -201,8 +201,8 @@ func lanePicks(c *snapshot.Catalog, line *valuedLine) (picks []Pick) {
 	return picks
 }
 
-// cautious is a cell that no spreadsheet takes for a formula.
-func cautious(cell string) string {
+// csvSafe is a cell that no spreadsheet takes for a formula.
+func csvSafe(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell
 	}
@@ -241,7 +241,7 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 		}
 		row[10] = assumptions(&line.Result)
 		for k := range row {
-			row[k] = cautious(row[k])
+			row[k] = csvSafe(row[k])
 		}
 		rows = append(rows, row)
 	}
@@ -298,10 +298,10 @@ func assumptions(r *valuation.Result) string {
 func openText(r *valuation.Result) string {
 	switch {
 	case r.Status == valuation.Ambiguous && r.From >= 0:
-		return counted(r.MatchCount, "card fits", "cards fit") + ", from " + dollars(r.From) + " to " + dollars(r.To) +
+		return plural(r.MatchCount, "card fits", "cards fit") + ", from " + dollars(r.From) + " to " + dollars(r.To) +
 			". Which one is it?"
 	case r.Status == valuation.Ambiguous:
-		return counted(r.MatchCount, "card fits", "cards fit") + ". Which one is it?"
+		return plural(r.MatchCount, "card fits", "cards fit") + ". Which one is it?"
 	case len(r.Candidates) > 0:
 		return "No card fits all of it. Is it one of these?"
 	}

@@ -72,11 +72,11 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 	}
 	qw422016.E().S(dollars(t.Exact + t.Assumed))
 	qw422016.N().S(`</p> <p>`)
-	qw422016.E().S(counted(t.Counts[valuation.Priced], "line", "lines"))
+	qw422016.E().S(plural(t.Counts[valuation.Priced], "line", "lines"))
 	qw422016.N().S(` of `)
 	qw422016.N().D(t.Lines)
 	qw422016.N().S(` priced, `)
-	qw422016.E().S(counted(int(t.Quantity), "copy", "copies"))
+	qw422016.E().S(plural(int(t.Quantity), "copy", "copies"))
 	qw422016.N().S(`</p> `)
 	if t.Assumed > 0 {
 		qw422016.N().S(`<p class="when">`)
@@ -85,7 +85,7 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 	}
 	if open > 0 {
 		qw422016.N().S(`<p class="when"><b>`)
-		qw422016.E().S(counted(open, "line is", "lines are"))
+		qw422016.E().S(plural(open, "line is", "lines are"))
 		qw422016.N().S(` open</b> and not in the total yet: see below. `)
 		if from, to := p.between(); to > from {
 			qw422016.N().S(` `)
@@ -196,7 +196,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 		}
 		if len(line.Candidates) > shownPicks {
 			qw422016.N().S(`<details><summary>`)
-			qw422016.E().S(counted(len(line.Candidates)-shownPicks, "more card", "more cards"))
+			qw422016.E().S(plural(len(line.Candidates)-shownPicks, "more card", "more cards"))
 			qw422016.N().S(`</summary><div class="ask"> `)
 			for _, card := range line.Candidates[shownPicks:] {
 				p.streamcandidate(qw422016, line, int(card))
@@ -205,7 +205,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 		}
 		if more := line.MatchCount - len(line.Candidates); more > 0 {
 			qw422016.N().S(`<p class="when">`)
-			qw422016.E().S(counted(more, "more card fits", "more cards fit"))
+			qw422016.E().S(plural(more, "more card fits", "more cards fit"))
 			qw422016.N().S(`: a set or a number in the line tells which.</p> `)
 		}
 		qw422016.N().S(`</div> `)

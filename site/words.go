@@ -55,8 +55,8 @@ func appendDollars(dst []byte, cents int64) []byte {
 	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
 }
 
-// gain spells the difference between two prices: +$1.00.
-func gain(cents int64) string { return plus(cents) + dollars(cents) }
+// signedDollars spells the difference between two prices: +$1.00.
+func signedDollars(cents int64) string { return plus(cents) + dollars(cents) }
 
 // share spells the same as a percentage, that of wire.AppendPercent, so that it agrees with the API's.
 func share(part, whole int64) string {
@@ -110,8 +110,8 @@ func joined(parts ...string) string {
 	return strings.Join(parts, separator)
 }
 
-// counted is a number with its noun.
-func counted(n int, one, many string) string {
+// plural is a number with its noun.
+func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -53,7 +53,7 @@ func makeWorld(tb testing.TB) (*world, error) {
 
 	built.Catalog.ID = "today"
 	w := &world{now: time.UnixMilli(built.Catalog.SnapshotAt)}
-	w.view, err = engine.NewView(built.Catalog, wire.Site{URL: base, ProductPrefix: "prd"})
+	w.view, err = engine.NewView(built.Catalog, wire.URLs{URL: base, ProductPrefix: "prd"})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func makeWorld(tb testing.TB) (*world, error) {
 
 // busiest is the card with the most prices.
 func (w *world) busiest() int {
-	var best, most int
+	var best, peak int
 	for card := range w.view.Catalog.Cards.ID.Len() {
 		n := 0
 		from, to := w.view.Catalog.Lanes.Of.Range(card)
@@ -73,9 +73,9 @@ func (w *world) busiest() int {
 				n++
 			}
 		}
-		if n > most {
+		if n > peak {
 			best = card
-			most = n
+			peak = n
 		}
 	}
 	return best

@@ -40,7 +40,7 @@ var realView = sync.OnceValues(func() (*engine.View, error) {
 	}
 
 	built.Catalog.ID = "20260822-real"
-	return engine.NewView(built.Catalog, wire.Site{URL: "https://cards.example", ProductPrefix: "prd"})
+	return engine.NewView(built.Catalog, wire.URLs{URL: "https://cards.example", ProductPrefix: "prd"})
 })
 
 // shop values lines of cards that it knows.

@@ -97,7 +97,7 @@ func smallWorld() *fixture.World {
 func newShop(t testing.TB, c *snapshot.Catalog) *shop {
 	t.Helper()
 	c.ID = "20260314-small"
-	view, err := engine.NewView(c, wire.Site{URL: "https://cards.example", ProductPrefix: "prd"})
+	view, err := engine.NewView(c, wire.URLs{URL: "https://cards.example", ProductPrefix: "prd"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (a *Appraiser) Walk(view *engine.View, items []Item, sink Sink) (totals Tot
 func (r *Result) AppendAssumed(dst []byte) []byte {
 	dst = append(dst, '[')
 	for _, a := range r.Assumed {
-		dst = wire.AppendText(wire.Comma(dst), `{"field":`, a.Field)
+		dst = wire.AppendText(wire.AppendComma(dst), `{"field":`, a.Field)
 		dst = wire.AppendText(dst, `,"given":`, a.Given)
 		dst = append(wire.AppendText(dst, `,"used":`, a.Used), '}')
 	}

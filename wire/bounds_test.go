@@ -225,12 +225,12 @@ func dig(o object, pointer string) object {
 // TestBoundsAreUsed fails for a bound of bounds.go that the table above does not hold against the
 // document.
 func TestBoundsAreUsed(t *testing.T) {
-	held := map[string]bool{
+	used := map[string]bool{
 		"ProductTail": true, // by its pattern
 		"ValueLines":  true, // of MCP alone
 	}
 	for _, d := range allDocumented {
-		held[d.name] = true
+		used[d.name] = true
 	}
 
 	file, err := parser.ParseFile(token.NewFileSet(), "bounds.go", nil, 0)
@@ -248,14 +248,14 @@ func TestBoundsAreUsed(t *testing.T) {
 		for _, spec := range decl.Specs {
 			for _, name := range spec.(*ast.ValueSpec).Names {
 				named++
-				if !held[name.Name] {
+				if !used[name.Name] {
 					t.Errorf("no test holds %s against the document", name.Name)
 				}
 			}
 		}
 	}
 
-	if named != len(held) {
-		t.Errorf("bounds.go has %d bounds, and %d are held", named, len(held))
+	if named != len(used) {
+		t.Errorf("bounds.go has %d bounds, and %d are held", named, len(used))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Site says where things are for the URLs in answers.
-type Site struct {
+// URLs says where things are for the URLs in answers.
+type URLs struct {
 	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
 	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
@@ -21,16 +21,16 @@ type Site struct {
 }
 
 // AppendCardURL appends the url member of a card.
-func (s *Site) AppendCardURL(dst []byte, c *snapshot.Catalog, card int) []byte {
+func (s *URLs) AppendCardURL(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return s.appendURL(dst, "/cards/", c.Cards.Slug.At(card))
 }
 
 // AppendSetURL appends the url member of a set.
-func (s *Site) AppendSetURL(dst []byte, c *snapshot.Catalog, set int) []byte {
+func (s *URLs) AppendSetURL(dst []byte, c *snapshot.Catalog, set int) []byte {
 	return s.appendURL(dst, "/sets/", c.Sets.Slug.At(set))
 }
 
-func (s *Site) appendURL(dst []byte, kind, slug string) []byte {
+func (s *URLs) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, `,"url":`...)
 	if slug == "" {
 		return append(dst, "null"...)
@@ -44,12 +44,12 @@ func (s *Site) appendURL(dst []byte, kind, slug string) []byte {
 }
 
 // Shows reports whether a card with an image file, "" for none, has an image to show.
-func (s *Site) Shows(file string) bool {
+func (s *URLs) Shows(file string) bool {
 	return s.Images != "" && file != "" && (s.HasImage == nil || s.HasImage(file))
 }
 
 // AppendImage appends the image_url member of a card with an image file, "" for none.
-func (s *Site) AppendImage(dst []byte, file string) []byte {
+func (s *URLs) AppendImage(dst []byte, file string) []byte {
 	dst = append(dst, `,"image_url":`...)
 	if !s.Shows(file) {
 		return append(dst, "null"...)
@@ -61,7 +61,7 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 
 // AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
 // set and url.
-func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
 	dst = appendSetOf(dst, c, card)
@@ -107,7 +107,7 @@ func appendPrice(dst []byte, cents, updatedAt int64) []byte {
 }
 
 // appendCard appends what card summary and card detail share, up to the url.
-func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+func appendCard(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
 	dst = AppendNullable(dst, `,"rarity":`, c.Cards.Rarity.At(card))
@@ -117,7 +117,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 }
 
 // AppendCardSummary appends a Card summary.
-func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
 	dst = appendCard(dst, c, card, site)
 	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, `,"price":{"currency":"USD","market_price_cents":`, cents)
@@ -126,7 +126,7 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []
 
 // AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
 // current price, in variant order and then condition order (decision 22).
-func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
 	dst = appendCard(dst, c, card, site)
 
 	dst = append(dst, `,"prices":[`...)
@@ -134,7 +134,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 	for lane := from; lane < to; lane++ {
 		// A lane without a current price has a history at most.
 		if c.Lanes.Cents[lane] >= 0 {
-			dst = AppendLanePrice(Comma(dst), c, lane)
+			dst = AppendLanePrice(AppendComma(dst), c, lane)
 		}
 	}
 
@@ -161,7 +161,7 @@ func appendIdentifiers(dst []byte, c *snapshot.Catalog, item int) []byte {
 }
 
 func appendIdentifier(dst []byte, namespace, value string) []byte {
-	dst = AppendText(Comma(dst), `{"namespace":`, namespace)
+	dst = AppendText(AppendComma(dst), `{"namespace":`, namespace)
 	return append(AppendText(dst, `,"value":`, value), '}')
 }
 
@@ -191,7 +191,7 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 
 // AppendMover appends a Market mover: a card whose display price has changed from that of its lane
 // in before, which is Lanes.Base7 or Lanes.Base30.
-func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site, before []int64) []byte {
+func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *URLs, before []int64) []byte {
 	cents, at := c.DisplayPrice(card)
 	dst = AppendIdentity(dst, c, card, site)
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)

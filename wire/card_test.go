@@ -13,7 +13,7 @@ import (
 
 type card = fixture.Card
 
-var site = &wire.Site{URL: "https://cards.example", Images: "https://cards.example/images/", ProductPrefix: "np"}
+var site = &wire.URLs{URL: "https://cards.example", Images: "https://cards.example/images/", ProductPrefix: "np"}
 
 // oneCard is a catalog of one card, edited.
 func oneCard(t testing.TB, edit func(c *card)) *snapshot.Catalog {
@@ -231,7 +231,7 @@ func TestGamesAndSets(t *testing.T) {
 func TestHistoryAndStats(t *testing.T) {
 	c := oneCard(t, func(c *card) { c.ID, c.Slug, c.Name = "card_abc", "a-1", `A "1"` }) // air: one card
 	b := wire.AppendHistoryHead(nil, c, 0, 30, site)
-	var normal, holofoil wire.PointForm
+	var normal, holofoil wire.PointTemplate
 	normal.Reset("normal")
 	holofoil.Reset("holofoil")
 	b = normal.Append(b, (*[10]byte)([]byte("2026-03-14")), snapshot.MaxCents, true)
@@ -290,7 +290,7 @@ func TestFaults(t *testing.T) {
 	for _, retry := range []int{0, 17} {
 		for code, m := range wire.Live {
 			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",
-				wire.Fault{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
+				wire.APIError{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
 			want := problem{
 				"https://api.example/errors/" + string(code), m.Title, m.Status, `a "b"`, string(code),
 				"req_x", nil,
@@ -304,7 +304,7 @@ func TestFaults(t *testing.T) {
 
 		for code := range wire.Preview {
 			got := decode[envelope](t, wire.AppendEnvelope(nil,
-				wire.Fault{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
+				wire.APIError{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
 			var want envelope
 			want.Error.Code = string(code)
 			want.Error.Message = "a\nb"

@@ -21,7 +21,7 @@ func AppendFacets(dst []byte, c *snapshot.Catalog, facets Facets) []byte {
 	dst = AppendText(dst, `{"snapshot_id":`, c.ID)
 	dst = append(dst, `,"games":[`...)
 	for game := range cards {
-		dst = AppendText(Comma(dst), `{"value":`, c.Games.Slug.At(game))
+		dst = AppendText(AppendComma(dst), `{"value":`, c.Games.Slug.At(game))
 		dst = AppendText(dst, `,"name":`, c.Games.Name.At(game))
 		dst = append(AppendInt(dst, `,"cards":`, cards[game]), '}')
 	}
@@ -33,7 +33,7 @@ func AppendFacets(dst []byte, c *snapshot.Catalog, facets Facets) []byte {
 	dst = append(dst, `],"conditions":[`...)
 	for k, cards := range facets.Conditions {
 		condition := snapshot.Condition(k)
-		dst = AppendText(Comma(dst), `{"value":`, condition.Code())
+		dst = AppendText(AppendComma(dst), `{"value":`, condition.Code())
 		dst = AppendText(dst, `,"name":`, condition.Text())
 		dst = append(AppendInt(dst, `,"cards":`, int64(cards)), '}')
 	}
@@ -43,7 +43,7 @@ func AppendFacets(dst []byte, c *snapshot.Catalog, facets Facets) []byte {
 func appendFacets(dst []byte, c *snapshot.Catalog, facets []Facet) []byte {
 	for i := range facets {
 		facet := &facets[i]
-		dst = AppendText(Comma(dst), `{"value":`, facet.Value)
+		dst = AppendText(AppendComma(dst), `{"value":`, facet.Value)
 		dst = AppendText(dst, `,"game":`, c.Games.Slug.At(facet.Game))
 		dst = append(AppendInt(dst, `,"cards":`, int64(facet.Cards)), '}')
 	}

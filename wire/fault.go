@@ -67,8 +67,8 @@ var (
 	})
 )
 
-// Fault is what an error answer says.
-type Fault struct {
+// APIError is what an error answer says.
+type APIError struct {
 	Code   Code
 	Detail string // a sentence for the developer at the other end; no secrets, no internals
 	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
@@ -77,7 +77,7 @@ type Fault struct {
 }
 
 // AppendProblem appends the live surface's error body, application/problem+json.
-func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte {
+func AppendProblem(dst []byte, baseURL string, f APIError, requestID string) []byte {
 	m := Live[f.Code]
 
 	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(f.Code))
@@ -94,7 +94,7 @@ func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte
 }
 
 // AppendEnvelope appends the preview contract's error body.
-func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
+func AppendEnvelope(dst []byte, f APIError, requestID string) []byte {
 	dst = AppendText(dst, `{"error":{"code":`, string(f.Code))
 	dst = AppendText(dst, `,"message":`, f.Detail)
 	dst = AppendText(dst, `,"request_id":`, requestID)

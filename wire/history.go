@@ -3,7 +3,7 @@ package wire
 import "ninepocket/snapshot"
 
 // AppendHistoryHead appends the body of price history up to its data array's opening bracket.
-func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *Site) []byte {
+func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *URLs) []byte {
 	dst = AppendText(dst, `{"id":`, c.Cards.ID.At(card))
 	dst = AppendText(dst, `,"name":`, c.Cards.Name.At(card))
 	dst = site.AppendCardURL(dst, c, card)
@@ -17,17 +17,17 @@ const (
 	pointStart = `,{"date":"`
 )
 
-// PointForm is a Price history point of one variant up to the end of its price, as it stands after
-// another one. The next point is a copy of it with another date, and with another price where that
-// has changed.
-type PointForm struct {
+// PointTemplate is a Price history point of one variant up to the end of its price, as it stands
+// after another one. The next point is a copy of it with another date, and with another price where
+// that has changed.
+type PointTemplate struct {
 	text  []byte
 	price int   // where the price begins
 	cents int64 // that the text has
 }
 
 // Reset makes the form of a variant.
-func (f *PointForm) Reset(variant string) {
+func (f *PointTemplate) Reset(variant string) {
 	f.text = append(f.text[:0], pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
 	f.text = AppendString(f.text, variant)
 	f.text = append(f.text, `,"market_price_cents":0`...)
@@ -37,7 +37,7 @@ func (f *PointForm) Reset(variant string) {
 
 // Append appends a point but for what follows its price, after another one or as the first. The
 // date is YYYY-MM-DD. After the last one comes AppendPointEnd.
-func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
+func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
 	skip := 0
 	if first {
 		skip = len(pointEnd) + 1
@@ -85,14 +85,14 @@ func AppendSummary(dst []byte, variant string, summary snapshot.PriceSummary) []
 	dst = AppendCents(dst, `,"min_price_cents":`, summary.Min)
 	dst = AppendCents(dst, `,"max_price_cents":`, summary.Max)
 	dst = AppendCents(dst, `,"average_price_cents":`, summary.Mean)
-	dst = AppendDated(dst, `,"first":`, summary.FirstDay, summary.First)
-	dst = AppendDated(dst, `,"last":`, summary.LastDay, summary.Last)
+	dst = AppendDayPrice(dst, `,"first":`, summary.FirstDay, summary.First)
+	dst = AppendDayPrice(dst, `,"last":`, summary.LastDay, summary.Last)
 	dst = AppendChange(dst, `,"change_cents":`, `,"change_percent":`, summary.First, summary.Last)
 	return append(AppendInt(dst, `,"data_points":`, int64(summary.Points)), '}')
 }
 
-// AppendDated appends a member that is the price of a day.
-func AppendDated(dst []byte, name string, day snapshot.Day, cents int64) []byte {
+// AppendDayPrice appends a member that is the price of a day.
+func AppendDayPrice(dst []byte, name string, day snapshot.Day, cents int64) []byte {
 	dst = append(append(dst, name...), `{"date":"`...)
 	dst = AppendDay(dst, day)
 	return append(AppendInt(dst, `","price_cents":`, cents), '}')

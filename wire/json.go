@@ -13,7 +13,7 @@ import (
 // AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
 // backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	if Plain(s) < len(s) {
+	if SafePrefixLen(s) < len(s) {
 		dst, _ = jsontext.AppendQuote(dst, s) // the error tells of bytes that are not UTF-8
 		return dst
 	}
@@ -22,9 +22,9 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but
-// for quotes, backslashes and control characters. It looks at eight bytes at a time.
-func Plain(s string) int {
+// SafePrefixLen counts the bytes at the beginning of s that stand in a JSON string as they are:
+// ASCII but for quotes, backslashes and control characters. It looks at eight bytes at a time.
+func SafePrefixLen(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
 	i := 0
@@ -54,8 +54,8 @@ func Plain(s string) int {
 	return i
 }
 
-// Comma separates the next element of a list from the one before, if there is one.
-func Comma(dst []byte) []byte {
+// AppendComma separates the next element of a list from the one before, if there is one.
+func AppendComma(dst []byte) []byte {
 	if dst[len(dst)-1] == '[' {
 		return dst
 	}

@@ -57,8 +57,8 @@ func FuzzString(f *testing.F) {
 
 		if v := jsontext.Value(b); !v.IsValid() {
 			t.Fatalf("%q is spelt %s, which strict JSON does not take", s, b)
-		} else if spelt := string(b); v.Canonicalize() != nil || string(v) != spelt { // in place
-			t.Fatalf("%q is spelt %s, canonically %s", s, spelt, v)
+		} else if encoded := string(b); v.Canonicalize() != nil || string(v) != encoded { // in place
+			t.Fatalf("%q is spelt %s, canonically %s", s, encoded, v)
 		}
 	})
 }
@@ -237,24 +237,24 @@ func TestDays(t *testing.T) {
 func TestPlain(t *testing.T) {
 	for n := range 28 {
 		text := []byte(strings.Repeat("a~ !#[]\x7f0Z", 3)[:n])
-		if got := wire.Plain(string(text)); got != n {
+		if got := wire.SafePrefixLen(string(text)); got != n {
 			t.Fatalf("%q has %d plain bytes", text, got)
 		}
 
 		for i := range n {
 			for b := range 256 {
-				kept := text[i]
+				same := text[i]
 				text[i] = byte(b)
 				want := n
 				if b < ' ' || b == '"' || b == '\\' || b >= 0x80 {
 					want = i
 				}
 
-				if got := wire.Plain(string(text)); got != want {
+				if got := wire.SafePrefixLen(string(text)); got != want {
 					t.Fatalf("%q has %d plain bytes, want %d", text, got, want)
 				}
 
-				text[i] = kept
+				text[i] = same
 			}
 		}
 	}
@@ -284,7 +284,7 @@ func TestImageAddress(t *testing.T) {
 	for _, file := range []string{"4.png", "a b.png", "übung%20?.webp", "a/../b.png", `q"\'<>&#.png`, "\t.png"} {
 		c := oneCard(t, func(c *card) { c.Image = file })
 		got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0,
-			&wire.Site{URL: "https://x.example", Images: prefix}))
+			&wire.URLs{URL: "https://x.example", Images: prefix}))
 		u, err := url.Parse(*got.Image)
 		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 ||
 			u.Path != "/cards/"+file {
@@ -293,12 +293,12 @@ func TestImageAddress(t *testing.T) {
 	}
 
 	c := oneCard(t, func(c *card) { c.Image = "" })
-	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{Images: prefix})); got.Image != nil {
+	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.URLs{Images: prefix})); got.Image != nil {
 		t.Errorf("a card without an image has %s", *got.Image)
 	}
 
 	c = oneCard(t, func(c *card) { c.Image = "4.png" })
-	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{})); got.Image != nil {
+	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.URLs{})); got.Image != nil {
 		t.Errorf("without an image folder a card has %s", *got.Image)
 	}
 }

@@ -17,7 +17,7 @@ func previewGame(slug string) string {
 }
 
 // AppendProduct appends a Product: a card or a sealed product, by item number.
-func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site *Site) []byte {
+func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site *URLs) []byte {
 	cards := c.Cards.ID.Len()
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, site.ProductPrefix...)
@@ -63,7 +63,7 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 	dst = append(dst, `,"price_options":[`...)
 	from, to := c.Lanes.Of.Range(item)
 	for lane := from; lane < to; lane++ {
-		dst = AppendText(Comma(dst), `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
+		dst = AppendText(AppendComma(dst), `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
 		dst = append(AppendText(dst, `,"condition":`, snapshot.Condition(c.Lanes.Condition[lane]).Code()), '}')
 	}
 
@@ -99,9 +99,9 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 	return append(AppendText(appendSelection(dst, s), missing, reason), '}')
 }
 
-// AppendPriced appends the result of a selection whose lane has a price. Its status is classified
-// at the snapshot's instant (decision 28).
-func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
+// AppendPriceResult appends the result of a selection whose lane has a price. Its status is
+// classified at the snapshot's instant (decision 28).
+func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
 

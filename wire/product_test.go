@@ -150,7 +150,7 @@ func TestPriceResults(t *testing.T) {
 		}
 
 		s := wire.Selection(want.Selection)
-		equal(t, status, want, decode[priceResult](t, wire.AppendPriced(nil, c, &s, 0)))
+		equal(t, status, want, decode[priceResult](t, wire.AppendPriceResult(nil, c, &s, 0)))
 	}
 
 	f(at-36*hour, "fresh") // exactly as old as fresh may be (decision 28)

@@ -9,7 +9,7 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 
 	dst = append(dst, `{"data":[`...)
 	for g := range cards {
-		dst = AppendText(Comma(dst), `{"slug":`, c.Games.Slug.At(g))
+		dst = AppendText(AppendComma(dst), `{"slug":`, c.Games.Slug.At(g))
 		dst = AppendText(dst, `,"name":`, c.Games.Name.At(g))
 		dst = AppendInt(dst, `,"set_count":`, sets[g])
 		dst = append(AppendInt(dst, `,"card_count":`, cards[g]), '}')
@@ -52,14 +52,14 @@ func AppendSetSummary(dst []byte, c *snapshot.Catalog, set int) []byte {
 }
 
 // AppendSetDetail appends a Set detail with its highest-value cards, dearest first.
-func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, site *Site) []byte {
+func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, site *URLs) []byte {
 	dst = appendSet(dst, c, set)
 	dst = site.AppendSetURL(dst, c, set)
 
 	dst = append(dst, `,"top_cards":[`...)
 	for _, card := range top {
 		// The game and the set are the ones of the body.
-		dst = AppendName(Comma(dst), c, int(card))
+		dst = AppendName(AppendComma(dst), c, int(card))
 		dst = site.AppendCardURL(dst, c, int(card))
 		dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, c.DisplayCents(int(card)))
 		dst = append(dst, '}')

@@ -34,7 +34,7 @@ func export(ctx context.Context, task *bench.Task, out io.Writer) error {
 		return err
 	}
 
-	view, err := engine.NewView(c, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
+	view, err := engine.NewView(c, wire.URLs{URL: "http://localhost", ProductPrefix: "prd"})
 	if err != nil {
 		return err
 	}

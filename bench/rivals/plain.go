@@ -97,7 +97,7 @@ type (
 func servePlain(ctx context.Context, task *bench.Task, _ io.Writer) error {
 	now := time.Now()
 	eng := engine.New(snapshot.OpenStore(task.Store), engine.Options{
-		Site: wire.Site{URL: "http://localhost", ProductPrefix: "prd"},
+		Site: wire.URLs{URL: "http://localhost", ProductPrefix: "prd"},
 	})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {

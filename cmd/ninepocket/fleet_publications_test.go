@@ -81,7 +81,7 @@ func TestPublicationsTogether(t *testing.T) {
 				Publishers: []mirror.Publisher{key.Publisher()},
 			}),
 			engine: engine.New(dir, engine.Options{
-				Site: wire.Site{URL: "https://cards.test"}, Poll: 20 * time.Millisecond,
+				Site: wire.URLs{URL: "https://cards.test"}, Poll: 20 * time.Millisecond,
 			}),
 		}
 		if _, err := f.cache.Pull(ctx); err != nil {

@@ -22,7 +22,7 @@ import (
 
 	"ninepocket/internal/certificate/certificatetest"
 	"ninepocket/internal/testsweep"
-	"ninepocket/server/front"
+	"ninepocket/server/httpconn"
 )
 
 // long reports whether tests take their long form.
@@ -401,7 +401,7 @@ func floodHostile(t *testing.T, path string) {
 	process := f.resident() - before
 	buffered := f.sockets() - socketsBefore
 	open := f.metric("ninepocket_connections")
-	noneCut := time.Since(stalls) < front.UsualPatience.Write // who reads nothing is cut later
+	noneCut := time.Since(stalls) < httpconn.DefaultTimeouts.Write // who reads nothing is cut later
 	all := int64(idle + stalled + bodies)
 	t.Logf("%d connections open of %d: p99 %v without, %v with; process %d MiB more, sockets %d MiB more", open, all,
 		without, with, process>>20, buffered>>20)

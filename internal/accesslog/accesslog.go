@@ -71,7 +71,7 @@ func (l *Log) open() (io.WriteCloser, error) {
 }
 
 // Add takes an entry. It never waits.
-func (l *Log) Add(e server.Entry) {
+func (l *Log) Add(e server.AccessLogEntry) {
 	if n := l.seen.Add(1); l.every > 1 && n%l.every != 0 && e.Status < 500 {
 		return
 	}
@@ -89,7 +89,7 @@ func (l *Log) Add(e server.Entry) {
 
 // appendLine spells an entry as a line. The texts are names that the program or an operator gave,
 // or an id of a checked form, so that nothing in them needs an escape.
-func appendLine(dst []byte, e *server.Entry) []byte {
+func appendLine(dst []byte, e *server.AccessLogEntry) []byte {
 	text := func(name, value string) {
 		dst = append(dst, `,"`...)
 		dst = append(dst, name...)

@@ -33,7 +33,7 @@ func TestAccessLog(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); l.Run(done) }()
 	add := func(id string) {
-		l.Add(server.Entry{
+		l.Add(server.AccessLogEntry{
 			At: at, Took: 1500 * time.Microsecond, ID: []byte(id), Tenant: "acme", Key: "key_a",
 			Surface: "live", Operation: "cards_get", Status: 200, Bytes: 12, Snapshot: "s",
 		})
@@ -74,7 +74,7 @@ func TestAccessLogNeverWaits(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 1)
 	for range maxWaitingLines + 10 {
-		l.Add(server.Entry{ID: []byte("req_x"), Status: 200})
+		l.Add(server.AccessLogEntry{ID: []byte("req_x"), Status: 200})
 	}
 	if n := l.Dropped(); n != 10 {
 		t.Errorf("%d lines are dropped, want 10", n)
@@ -89,7 +89,7 @@ func TestAccessLogOnAFullDisk(t *testing.T) {
 	}
 	l := openLog(t, "/dev/full", 1)
 	for range 2000 {
-		l.Add(server.Entry{ID: []byte("req_x"), Status: 200})
+		l.Add(server.AccessLogEntry{ID: []byte("req_x"), Status: 200})
 	}
 	done := make(chan struct{})
 	close(done)
@@ -104,10 +104,10 @@ func TestAccessLogSample(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 3)
 	for range 300 {
-		l.Add(server.Entry{Status: 200})
+		l.Add(server.AccessLogEntry{Status: 200})
 	}
 	for range 30 {
-		l.Add(server.Entry{Status: 503})
+		l.Add(server.AccessLogEntry{Status: 503})
 	}
 	if n := len(l.lines); n != 130 {
 		t.Errorf("%d lines, want 130", n)

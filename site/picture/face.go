@@ -79,7 +79,7 @@ func wrapped(name string) (lines [lineCount]string) {
 }
 
 // broken breaks a text into at most so many lines that fit; what does not fit ends in an ellipsis.
-func broken(text string, mostLines int, fits func(string) bool) (lines []string) {
+func broken(text string, maxLines int, fits func(string) bool) (lines []string) {
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i++ {
 		head, tail, ok := divided(words[i], fits)
@@ -94,7 +94,7 @@ func broken(text string, mostLines int, fits func(string) bool) (lines []string)
 		}
 
 		// The last line has all that is left, as far as there is room.
-		if len(lines) == mostLines-1 {
+		if len(lines) == maxLines-1 {
 			taken = len(words)
 		}
 		line := []rune(strings.Join(words[:taken], " "))
@@ -121,11 +121,11 @@ func divided(word string, fits func(string) bool) (head, tail string, ok bool) {
 }
 
 // cut is a text of at most so many characters.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
+	return strings.TrimSpace(string([]rune(s)[:limit-1])) + "…"
 }
 
 // Mark is the sign of a rarity: shapes, or letters where the rarity has no shape.
@@ -186,13 +186,13 @@ func (m Mark) places() (xs []int) {
 // Path is the path data of a mark, "" for letters.
 func (m Mark) Path() string { return markPaths[m.Shape][m.Count] }
 
-// most is how many shapes a mark has.
-const most = 3
+// maxWords is how many shapes a mark has.
+const maxWords = 3
 
 // markPaths are made once: a page may show a hundred faces.
-var markPaths = func() (all [len(shapeCorners)][most + 1]string) {
+var markPaths = func() (all [len(shapeCorners)][maxWords + 1]string) {
 	for shape, corners := range shapeCorners {
-		for count := range most + 1 {
+		for count := range maxWords + 1 {
 			var path []byte
 			for _, x := range (Mark{Count: count}).places() {
 				path = appendPath(path, corners, x)
@@ -236,8 +236,8 @@ var kinds = []struct {
 	{"rare", Mark{Shape: Star, Count: 1}},
 }
 
-// longestLetters is the longest rarity that is its own mark: SEC, DON!!.
-const longestLetters = 5
+// maxLetters is the longest rarity that is its own mark: SEC, DON!!.
+const maxLetters = 5
 
 // markOf is the mark of a rarity, none for "".
 func markOf(rarity string) Mark {
@@ -247,7 +247,7 @@ func markOf(rarity string) Mark {
 			return kind.mark
 		}
 	}
-	if utf8.RuneCountInString(rarity) <= longestLetters {
+	if utf8.RuneCountInString(rarity) <= maxLetters {
 		return Mark{Letters: rarity}
 	}
 
@@ -255,7 +255,7 @@ func markOf(rarity string) Mark {
 	var initials []rune
 	for word := range strings.FieldsSeq(rarity) {
 		first, _ := utf8.DecodeRuneInString(word)
-		if len(initials) < most {
+		if len(initials) < maxWords {
 			initials = append(initials, unicode.ToUpper(first))
 		}
 	}

@@ -26,15 +26,15 @@ const (
 // quality is that of small copies. In a pocket one looks closer.
 var quality = map[Size]int{Small: 70, Large: 78}
 
-// mostPixels bounds what is decoded: a few bytes may say that they are a picture of any size.
-const mostPixels = 24 << 20
+// maxPixels bounds what is decoded: a few bytes may say that they are a picture of any size.
+const maxPixels = 24 << 20
 
 var errTooLarge = errors.New("it has too many pixels")
 
 // Shrink makes a small copy of a picture, as JPEG. A picture that is no wider than the copy keeps its size.
 func Shrink(file io.ReadSeeker, size Size) ([]byte, error) {
 	about, _, err := image.DecodeConfig(file)
-	if err == nil && (about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height) {
+	if err == nil && (about.Width < 1 || about.Height < 1 || about.Width > maxPixels/about.Height) {
 		err = errTooLarge
 	}
 	if err == nil {

@@ -177,13 +177,13 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 		}
 
 		// A path or a list of parameters of which nothing is left goes as well.
-		kept := r.value(m.value, at.AppendToken(m.name.Text()))
+		rendered := r.value(m.value, at.AppendToken(m.name.Text()))
 		switch {
-		case kept == nil, at == "/paths" && string(kept) == "{}",
-			m.name.Is("parameters") && string(kept) == "[]" && string(m.value) != "[]":
+		case rendered == nil, at == "/paths" && string(rendered) == "{}",
+			m.name.Is("parameters") && string(rendered) == "[]" && string(m.value) != "[]":
 			continue
 		}
-		out = append(append(append(append(out, m.name...), ':'), kept...), ',')
+		out = append(append(append(append(out, m.name...), ':'), rendered...), ',')
 	}
 	out = closed(out, '}')
 
@@ -199,8 +199,8 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 func (r *rendering) array(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
 	out := jsonwalk.Value{'['}
 	for element := range value.Elements() {
-		if kept := r.value(element, at.AppendToken("-")); kept != nil {
-			out = append(append(out, kept...), ',')
+		if rendered := r.value(element, at.AppendToken("-")); rendered != nil {
+			out = append(append(out, rendered...), ',')
 		}
 	}
 	return closed(out, ']')

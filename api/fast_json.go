@@ -1,0 +1,122 @@
+package api
+
+import (
+	"hash/maphash"
+	"unicode/utf8"
+	"unsafe"
+
+	"ninepocket/wire"
+)
+
+// scanner is a fast path: it takes the expected members, and strings without escapes. On anything
+// else, valid or not, it returns false, and the caller reads the body again by walking it, which
+// knows all of JSON and says what is wrong with it. Strings alias the body.
+type scanner struct {
+	text string
+	at   int
+}
+
+// scan returns a scanner of a body, which must not change while its strings are used.
+func scan(body []byte) scanner {
+	return scanner{text: unsafe.String(unsafe.SliceData(body), len(body))}
+}
+
+// space steps over white space.
+func (s *scanner) space() {
+	for s.at < len(s.text) {
+		if char := s.text[s.at]; char > ' ' || char != ' ' && char != '\n' && char != '\r' && char != '\t' {
+			return
+		}
+		s.at++
+	}
+}
+
+// next takes a character after white space, if it is the next.
+func (s *scanner) next(char byte) bool {
+	s.space()
+	if s.at == len(s.text) || s.text[s.at] != char {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// str takes a string.
+func (s *scanner) str() (string, bool) {
+	if !s.next('"') {
+		return "", false
+	}
+	from := s.at
+	ascii := true
+
+	// Plain characters are passed over eight at a time.
+	for {
+		s.at += wire.SafePrefixLen(s.text[s.at:])
+		switch {
+		case s.at == len(s.text):
+			return "", false
+		case s.text[s.at] == '"':
+			text := s.text[from:s.at]
+			s.at++
+			return text, ascii || utf8.ValidString(text)
+		case s.text[s.at] < utf8.RuneSelf: // an escape, or what must be one
+			return "", false
+		}
+		ascii = false
+		s.at++
+	}
+}
+
+// key takes a member's name.
+func (s *scanner) key() (string, bool) {
+	name, ok := s.str()
+	return name, ok && s.next(':')
+}
+
+// list takes an object that is one member, an array of 1 to most elements. element takes one.
+func (s *scanner) list(member string, limit int, element func(*scanner) bool) bool {
+	if !s.next('{') {
+		return false
+	}
+	if name, ok := s.key(); !ok || name != member || !s.next('[') {
+		return false
+	}
+
+	// One element more than allowed is the decoder's to tell.
+	for n := 0; ; n++ {
+		if n == limit || !element(s) {
+			return false
+		}
+		if !s.next(',') {
+			break
+		}
+	}
+
+	// Nothing but space may follow.
+	closed := s.next(']') && s.next('}')
+	s.space()
+	return closed && s.at == len(s.text)
+}
+
+// duplicateSet finds which elements of a list were there before. Its zero value is for a list of up
+// to 200 elements, the most ids that a batch may have.
+type duplicateSet struct {
+	rows [512]uint8 // hash table of numbers of elements, and 1
+}
+
+// duplicateSeed makes it impossible to send what has equal hashes.
+var duplicateSeed = maphash.MakeSeed()
+
+// add enters element i with a hash, and returns an earlier one that is the same.
+func (d *duplicateSet) add(hash uint64, i int, same func(earlier int) bool) (earlier int, again bool) {
+	for ; ; hash++ {
+		row := &d.rows[hash%uint64(len(d.rows))]
+		if *row == 0 {
+			*row = uint8(i + 1)
+			return 0, false
+		}
+		if same(int(*row) - 1) {
+			return int(*row) - 1, true
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"ninepocket/engine"
+	"ninepocket/index"
+)
+
+// maxInterpretation bounds the X-Search-Interpretation header in bytes.
+const maxInterpretation = 512
+
+// interpretationTokens are the kinds of notes as the header spells them.
+var interpretationTokens = map[index.NoteKind]string{
+	index.Dropped: "left-out", index.Replaced: "read-as", index.Corrected: "corrected", index.Missing: "missing",
+	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
+}
+
+// interpret notes in the reply what was done to the words of a query, and the set that a misspelt
+// name was taken for, or those that are nearest where none fits.
+func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage) {
+	if q.Sort == index.Relevance {
+		for _, remark := range found.Interpretation {
+			to := remark.To
+			if remark.Kind == index.MatchedSet {
+				to = r.View.Index.SetName(found.Cards[0])
+			}
+			out.Interpretation = appendToken(out.Interpretation, interpretationTokens[remark.Kind], remark.From, to)
+		}
+	}
+
+	out.interpretSets(r.View, q.Set, r.View.Index.SetNames().ResolveFuzzy)
+}
+
+// interpretSets notes the sets that a misspelt name, "" for none, was taken for, or those whose
+// names are most like one that no set has.
+func (out *Reply) interpretSets(v *engine.View, ref string, read func(ref string) (sets []uint32, corrected bool)) {
+	if ref == "" {
+		return
+	}
+
+	token := interpretationTokens[index.Corrected]
+	sets, corrected := read(ref)
+	switch {
+	case len(sets) == 0:
+		token = "nearest-set"
+		sets = v.Index.SetNames().Nearest(ref)
+	case !corrected:
+		return
+	}
+
+	for _, set := range sets {
+		out.Interpretation = appendToken(out.Interpretation, token, ref, v.Catalog.Sets.Name.At(int(set)))
+	}
+}
+
+// appendToken appends a member of a list of RFC 9651: a token with the words, and what they were
+// taken for. One that would make the header too long is left out.
+func appendToken(dst []byte, kind, from, to string) []byte {
+	begin := len(dst)
+	if begin > 0 {
+		dst = append(dst, ", "...)
+	}
+	dst = append(dst, kind...)
+	dst = appendQuoted(append(dst, ";q="...), from)
+	if to != "" {
+		dst = appendQuoted(append(dst, ";as="...), to)
+	}
+
+	if len(dst) > maxInterpretation {
+		return dst[:begin]
+	}
+	return dst
+}
+
+// appendQuoted appends a string of RFC 9651; what is not printable ASCII is percent-encoded, and so
+// is the percent sign.
+func appendQuoted(dst []byte, text string) []byte {
+	const hex = "0123456789ABCDEF"
+	dst = append(dst, '"')
+	for i := range len(text) {
+		switch b := text[i]; {
+		case b == '"' || b == '\\':
+			dst = append(dst, '\\', b)
+		case b < ' ' || b > '~' || b == '%':
+			dst = append(dst, '%', hex[b>>4], hex[b&15])
+		default:
+			dst = append(dst, b)
+		}
+	}
+
+	return append(dst, '"')
+}

@@ -1,0 +1,103 @@
+package httpconn
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Fields are the request headers that every request is asked for, found in one pass: the first
+// value of each, and which came more than once. They alias the request.
+type Fields struct {
+	APIKey        []byte
+	Authorization []byte
+	RequestID     []byte
+	Accept        []byte // Accept-Encoding
+	NoneMatch     []byte // If-None-Match
+	Origin        []byte
+
+	Closes   bool  // the client wants the connection to end with the answer
+	repeated uint8 // bits of the enumeration below
+}
+
+const (
+	repeatedAccept = 1 << iota
+	repeatedNoneMatch
+)
+
+// read finds the fields among the headers of a request. The names are in canonical form.
+func (f *Fields) read(header *fasthttp.RequestHeader) {
+	*f = Fields{}
+	connection := false
+
+	// Lengths first: most headers have one that no name here has.
+
+	for name, value := range header.All() {
+		switch len(name) {
+		case len("Origin"):
+			if f.Origin == nil && string(name) == fasthttp.HeaderOrigin {
+				f.Origin = value
+			}
+		case len("X-Api-Key"):
+			if string(name) == "X-Api-Key" { // once at most, as Authorization (package strict)
+				f.APIKey = value
+			}
+		case len("Connection"):
+			if string(name) == fasthttp.HeaderConnection {
+				connection = true
+				f.Closes = f.Closes || hasClose(value)
+			}
+		case len("X-Request-Id"):
+			if f.RequestID == nil && string(name) == "X-Request-Id" {
+				f.RequestID = value
+			}
+		case len("Authorization"): // and of If-None-Match
+			switch string(name) {
+			case fasthttp.HeaderAuthorization:
+				f.Authorization = value
+			case fasthttp.HeaderIfNoneMatch:
+				f.set(&f.NoneMatch, value, repeatedNoneMatch)
+			}
+		case len("Accept-Encoding"):
+			if string(name) == fasthttp.HeaderAcceptEncoding {
+				f.set(&f.Accept, value, repeatedAccept)
+			}
+		}
+	}
+
+	if connection && !f.Closes {
+		f.Closes = closedBefore(header)
+	}
+}
+
+// closedBefore finds a close among the Connection lines as they were sent: fasthttp forgets one
+// that another line follows.
+func closedBefore(header *fasthttp.RequestHeader) bool {
+	for name, value := range header.AllInOrder() {
+		if string(name) == fasthttp.HeaderConnection && hasClose(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasClose reports whether a value of Connection, a list of options in any letters (RFC 9110,
+// 7.6.1), holds close. fasthttp knows only the value that is exactly that.
+func hasClose(value []byte) bool {
+	for len(value) > 0 {
+		var option []byte
+		option, value, _ = bytes.Cut(value, []byte{','})
+		if bytes.EqualFold(bytes.Trim(option, " \t"), []byte("close")) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Fields) set(to *[]byte, value []byte, bit uint8) {
+	if *to != nil {
+		f.repeated |= bit
+		return
+	}
+	*to = value
+}

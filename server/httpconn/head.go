@@ -1,0 +1,59 @@
+package httpconn
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Head is the header lines of an answer. fasthttp takes one header at a time, searches those
+// already set for it and cleans its value: for the ten headers of an answer that is more work than
+// all the rest. So they are spelt into one block and handed over as a single header, whose name is
+// everything up to the last line's value. That is sound because no value holds a line break: ids
+// are checked, and what comes from a client is percent-encoded.
+type Head struct {
+	block []byte // "Name: value", lines joined by CRLF, the last one open
+	value int    // where the last line's value begins
+}
+
+// Reset begins a head anew in the same memory.
+func (h *Head) Reset() { h.block = h.block[:0] }
+
+// Name begins a line whose value the caller appends with Append.
+func (h *Head) Name(name string) {
+	if len(h.block) > 0 {
+		h.block = append(h.block, "\r\n"...)
+	}
+	h.block = append(h.block, name...)
+	h.block = append(h.block, ": "...)
+	h.value = len(h.block)
+}
+
+// Append lets spell append to the value of the last line.
+func (h *Head) Append(encode func(dst []byte) []byte) { h.block = encode(h.block) }
+
+// Set adds a line.
+func (h *Head) Set(name, value string) {
+	h.Name(name)
+	h.block = append(h.block, value...)
+}
+
+// SetBytes is Set of bytes.
+func (h *Head) SetBytes(name string, value []byte) {
+	h.Name(name)
+	h.block = append(h.block, value...)
+}
+
+// SetInt is Set of a decimal.
+func (h *Head) SetInt(name string, n int64) {
+	h.Name(name)
+	h.block = strconv.AppendInt(h.block, n, 10)
+}
+
+// Send hands the lines to a response and begins anew.
+func (h *Head) Send(to *fasthttp.ResponseHeader) {
+	if len(h.block) > len(": ") {
+		to.SetCanonical(h.block[:h.value-len(": ")], h.block[h.value:])
+	}
+	h.Reset()
+}

@@ -1,0 +1,103 @@
+package httpconn
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// weighted walks a list of names with weights (RFC 9110, 12.4.2). A weight that is not one
+// counts as 0: what the client did not make clear is not sent.
+func weighted(header []byte) iter.Seq2[[]byte, float64] {
+	return func(yield func([]byte, float64) bool) {
+		for item := range bytes.SplitSeq(header, []byte{','}) {
+			name, params, _ := bytes.Cut(item, []byte{';'})
+			if !yield(bytes.TrimSpace(name), weightOf(params)) {
+				return
+			}
+		}
+	}
+}
+
+// weightOf is the q parameter, 1 without one.
+func weightOf(params []byte) float64 {
+	for p := range bytes.SplitSeq(params, []byte{';'}) {
+		name, value, _ := bytes.Cut(bytes.TrimSpace(p), []byte{'='})
+		if !bytes.EqualFold(name, []byte{'q'}) {
+			continue
+		}
+
+		weight, err := strconv.ParseFloat(string(value), 64)
+		if err != nil || !(weight >= 0 && weight <= 1) {
+			return 0
+		}
+		return weight
+	}
+	return 1
+}
+
+// Names reports whether an Accept header names a media type, and not to refuse it.
+func Names(header []byte, media string) bool {
+	for name, weight := range weighted(header) {
+		if bytes.EqualFold(name, []byte(media)) && weight > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Accepts reports whether an Accept header takes a media type: the most specific range that fits
+// decides (RFC 9110, 12.5.1).
+func Accepts(header []byte, media string) bool {
+	kind, _, _ := strings.Cut(media, "/")
+	ranges := [...]string{"*/*", kind + "/*", media}
+
+	best := -1
+	accepted := false
+	for name, weight := range weighted(header) {
+		for i, media := range ranges {
+			if i >= best && bytes.EqualFold(name, []byte(media)) {
+				best = i
+				accepted = weight > 0
+			}
+		}
+	}
+	return accepted
+}
+
+// pickEncoding picks zstd or gzip from an Accept-Encoding list, "" for neither (RFC 9110, 12.5.3).
+func pickEncoding(accept []byte) string {
+	const unnamed = -1
+	if len(accept) == 0 {
+		return ""
+	}
+	names := [...]string{"zstd", "gzip", "identity", "*"}
+	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
+	// Other encodings mean nothing here, and of one that comes twice the last counts.
+	for name, weight := range weighted(accept) {
+		for i := range names {
+			if bytes.EqualFold(name, []byte(names[i])) {
+				weights[i] = weight
+			}
+		}
+	}
+
+	// zstd stands first, so that it wins a tie.
+	best := ""
+	top := 0.0
+	for i, name := range names[:2] {
+		weight := weights[i]
+		if weight == unnamed {
+			weight = weights[3]
+		}
+		if weight > top {
+			best = name
+			top = weight
+		}
+	}
+	if weights[2] > top {
+		return ""
+	}
+	return best
+}
