@@ -101,7 +101,7 @@ torture-fleet: ## kill and pause each process of a fleet in turn, under load, an
 
 .PHONY: sim
 sim: ## simulate a fleet over the real scripts from SEEDS=1000 seeds, and look for each planted mistake (2 min)
-	NINEPOCKET_SIM=$(or $(SEEDS),1000) $(GO) test -run '^(TestSimulatedFleet|TestPlantedFaults)$$' -count=1 -v -timeout 10m ./fleet/meter
+	NINEPOCKET_SIM=$(or $(SEEDS),1000) $(GO) test -run '^(TestSimulatedFleet|TestPlantedFaults)$$' -count=1 -v -timeout 10m ./fleet/limiter
 
 .PHONY: hunt
 hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 to 13 min)

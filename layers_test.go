@@ -46,8 +46,8 @@ var mayImport = map[string][]string{
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"cardvocab":                            {},
 	"feed":                                 {"internal/disk", "snapshot"},
-	"fleet/ledger":                         {"access", "access/keys", "calendar", "engine/cursor"},
-	"fleet/meter":                          {"access", "access/keys", "calendar", "internal/counters"},
+	"fleet/control":                        {"access", "access/keys", "calendar", "engine/cursor"},
+	"fleet/limiter":                        {"access", "access/keys", "calendar", "internal/counters"},
 	"fleet/mirror":                         {"internal/disk", "snapshot"},
 	"index":                                {"cardvocab", "index/text", "snapshot"},
 	"index/text":                           {"cardvocab"},
@@ -66,10 +66,10 @@ var mayImport = map[string][]string{
 	"internal/postgrestest":                {},
 	"internal/redistest":                   {},
 	"internal/registry": {
-		"access", "access/keys", "calendar", "fleet/ledger", "internal/disk",
+		"access", "access/keys", "calendar", "fleet/control", "internal/disk",
 	},
 	"internal/settings": {
-		"access", "access/keys", "feed", "fleet/meter", "fleet/mirror", "internal/disk", "internal/term", "loader",
+		"access", "access/keys", "feed", "fleet/limiter", "fleet/mirror", "internal/disk", "internal/term", "loader",
 		"snapshot/guard",
 	},
 	"internal/synth":    {},
@@ -85,8 +85,8 @@ var mayImport = map[string][]string{
 	"loader/history": {"snapshot"},
 	"loader/slug":    {},
 	"node": {
-		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/ledger",
-		"fleet/meter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
+		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/control",
+		"fleet/limiter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
 		"internal/registry", "internal/settings", "internal/counters", "internal/term", "internal/wal", "server",
 		"site", "snapshot", "wire",
 	},
@@ -147,11 +147,11 @@ var testKit = []string{
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
-	"access":      {"internal/disk"},
-	"bench":       {"access", "engine/cursor", "server", "site"},
-	"fleet/meter": {"access/accesstest", "access/state"},
-	"mcp":         {"access", "loader"},
-	"server":      {"cardvocab", "index", "loader", "snapshot"},
+	"access":        {"internal/disk"},
+	"bench":         {"access", "engine/cursor", "server", "site"},
+	"fleet/limiter": {"access/accesstest", "access/state"},
+	"mcp":           {"access", "loader"},
+	"server":        {"cardvocab", "index", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

@@ -164,14 +164,14 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 	now := time.Now()
 	file := keys.NewFile()
 	var err error
-	_, r.live, err = file.Create(keys.NewKey{Name: "live", Tenant: "diver", Kind: keys.Live, Plan: "unlimited"},
+	_, r.live, err = file.Create(keys.NewKey{Name: "live", Tenant: "diver", Surface: keys.Live, Plan: "unlimited"},
 		now)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	_, r.preview, err = file.Create(keys.NewKey{
-		Name: "preview", Tenant: "partner", Kind: keys.Preview,
+		Name: "preview", Tenant: "partner", Surface: keys.Preview,
 		Plan: "unlimited",
 	}, now)
 	if err != nil {

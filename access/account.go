@@ -11,15 +11,15 @@ import (
 	"ninepocket/calendar"
 )
 
-// account is all that is known of one tenant's calls: the journal's book, and what the limits hold.
-// mu guards every field. It is held for tens of nanoseconds and never over input or output; the
-// log's queue is the only lock taken under it.
-type account struct {
+// tenantState is all that is known of one tenant's calls: the journal's book, and what the limits
+// hold. mu guards every field. It is held for tens of nanoseconds and never over input or output;
+// the log's queue is the only lock taken under it.
+type tenantState struct {
 	tenant string
 	mu     sync.Mutex
 
-	book
-	held
+	usage
+	reservedUnits
 	keys map[string]*keyState
 }
 
@@ -30,15 +30,15 @@ type keyState struct {
 	window  window // the limits'
 }
 
-// newAccount returns an empty account, whose replies count into waiting.
-func newAccount(tenant string, waiting *atomic.Int64) *account {
-	rs := replies{flying: map[ReplyName]*flight{}, fresh: map[ReplyName]reply{}, waiting: waiting}
-	return &account{
-		tenant: tenant, keys: map[string]*keyState{}, book: book{rows: map[rowName]*Counts{}, replies: rs},
+// newTenantState returns an empty account, whose replies count into waiting.
+func newTenantState(tenant string, waiting *atomic.Int64) *tenantState {
+	rs := replyStore{pending: map[ReplyKey]*pendingKey{}, unsaved: map[ReplyKey]storedReply{}, waiting: waiting}
+	return &tenantState{
+		tenant: tenant, keys: map[string]*keyState{}, usage: usage{rows: map[rowName]*Counts{}, replies: rs},
 	}
 }
 
-func (a *account) key(id string) *keyState {
+func (a *tenantState) key(id string) *keyState {
 	key := a.keys[id]
 	if key == nil {
 		key = &keyState{id: id}
@@ -48,7 +48,7 @@ func (a *account) key(id string) *keyState {
 }
 
 // apply enters a finished call in the book, and as its key's last use.
-func (a *account) apply(e *entry) {
+func (a *tenantState) apply(e *entry) {
 	a.charge(e)
 	key := a.key(e.key)
 	key.lastUse = max(key.lastUse, e.wall)
@@ -62,7 +62,7 @@ const (
 
 // append appends the account as the checkpoint keeps it: everything but ledger rows, replies and
 // reservations. The caller holds it.
-func (a *account) append(dst []byte) []byte {
+func (a *tenantState) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, accountVersion), a.seq)
 	for _, figure := range []int64{
 		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
@@ -85,7 +85,7 @@ func (a *account) append(dst []byte) []byte {
 }
 
 // decode fills a new account from its checkpoint.
-func (a *account) decode(value []byte) error {
+func (a *tenantState) decode(value []byte) error {
 	in := state.Decoder{Data: value}
 	version := in.Bytes(1)
 	if len(version) == 1 && version[0] != firstVersion && version[0] != accountVersion {
@@ -97,10 +97,10 @@ func (a *account) decode(value []byte) error {
 	a.dayUsed = in.Varint()
 	a.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
 	a.creditsUsed = in.Varint()
-	a.last = moment{store: in.Varint(), wall: in.Varint()}
+	a.last = timePair{store: in.Varint(), wall: in.Varint()}
 	if len(version) == 1 && version[0] == accountVersion {
-		a.dayBefore = spent{of: in.Varint(), used: in.Varint()}
-		a.periodBefore = spent{of: in.Varint(), used: in.Varint()}
+		a.dayBefore = periodUsage{of: in.Varint(), used: in.Varint()}
+		a.periodBefore = periodUsage{of: in.Varint(), used: in.Varint()}
 		a.resets = resets{day: in.Varint(), credits: in.Varint()}
 		a.ended = in.Varint()
 	}

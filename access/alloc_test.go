@@ -12,16 +12,16 @@ import (
 // TestAllocations keeps the hot path free of them.
 func TestAllocations(t *testing.T) {
 	f := keys.NewFile()
-	_, raw := mustCreate(t, f, keys.NewKey{Tenant: "free", Kind: keys.Live, Plan: "unlimited"})
-	_, slowRaw := mustCreate(t, f, keys.NewKey{Tenant: "slow", Kind: keys.Live, Plan: "pro"})
-	_, previewRaw := mustCreate(t, f, keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "unlimited"})
+	_, raw := mustCreate(t, f, keys.NewKey{Tenant: "free", Surface: keys.Live, Plan: "unlimited"})
+	_, slowRaw := mustCreate(t, f, keys.NewKey{Tenant: "slow", Surface: keys.Live, Plan: "pro"})
+	_, previewRaw := mustCreate(t, f, keys.NewKey{Tenant: "org", Surface: keys.Preview, Plan: "unlimited"})
 	ring, err := keys.FixedRing(f, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	now := instant(testTime)
-	embedded, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{Now: now, CheckpointEvery: time.Hour})
+	embedded, err := OpenLocal(t.TempDir(), LocalOptions{Now: now, CheckpointEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func TestAllocations(t *testing.T) {
 				now.Wall += 10_000
 				p, err := gate.Authenticate(key, now)
 				decision := gate.Admit(p, op, now)
-				if err != nil || decision.Verdict != Admitted {
-					t.Fatal(err, decision.Verdict)
+				if err != nil || decision.Result != Admitted {
+					t.Fatal(err, decision.Result)
 				}
 				if _, err := gate.Finish(decision.Ticket, true); err != nil {
 					t.Fatal(err)
@@ -55,7 +55,7 @@ func TestAllocations(t *testing.T) {
 
 		slow, _ := gate.Authenticate([]byte(slowRaw), now)
 		none(name+" refused", func() {
-			if decision := gate.Admit(slow, CardsGet, now); decision.Verdict == Admitted {
+			if decision := gate.Admit(slow, CardsGet, now); decision.Result == Admitted {
 				gate.Finish(decision.Ticket, false)
 			}
 		})

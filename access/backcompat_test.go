@@ -84,7 +84,7 @@ func TestOldState(t *testing.T) {
 
 	end := instant(testTime)
 	end.Wall += 28_000 // and the process began anew
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: end, CheckpointEvery: time.Hour})
+	store, err := OpenLocal(dir, LocalOptions{Now: end, CheckpointEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestOldState(t *testing.T) {
 		if k == 2 {
 			op = PricesBatch
 		}
-		decision := store.Admit(who[k], RuleFor(who[k], op), end)
+		decision := store.Admit(who[k], SpecFor(who[k], op), end)
 		if decision.Minute.Remaining != want-1 {
 			t.Errorf("key %d: %+v, want %d left", k, decision.Minute, want-1)
 		}
@@ -134,15 +134,16 @@ func TestOldState(t *testing.T) {
 	}
 
 	for _, name := range []string{"first", "second", "third", "fourth"} {
-		claim, err := store.Begin(Ticket{Principal: who[2], Rule: RuleFor(who[2], PricesBatch)}, name, BodyHash{1}, end)
-		if err != nil || claim.Outcome != Replay || string(claim.Reply) != "reply of "+name {
+		claim, err := store.Begin(Reservation{Principal: who[2], Rule: SpecFor(who[2], PricesBatch)}, name,
+			BodyHash{1}, end)
+		if err != nil || claim.Result != Replay || string(claim.Reply) != "reply of "+name {
 			t.Errorf("batch %s: %+v (%v)", name, claim, err)
 		}
 	}
 }
 
-// TestEntriesKeepTheirBytes encodes the log of an earlier version anew.
-func TestEntriesKeepTheirBytes(t *testing.T) {
+// TestEntryBytesAreStable encodes the log of an earlier version anew.
+func TestEntryBytesAreStable(t *testing.T) {
 	t.Parallel()
 	count := 0
 	_, err := wal.Read(filepath.Join(oldState(t), statedir.LogName), 14, func(seq uint64, payload []byte) error {

@@ -17,10 +17,10 @@ import (
 func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byte) {
 	b.Helper()
 	f := keys.NewFile()
-	_, live := mustCreate(b, f, keys.NewKey{Tenant: "bench", Kind: keys.Live, Plan: "unlimited"})
-	_, preview := mustCreate(b, f, keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "unlimited"})
+	_, live := mustCreate(b, f, keys.NewKey{Tenant: "bench", Surface: keys.Live, Plan: "unlimited"})
+	_, preview := mustCreate(b, f, keys.NewKey{Tenant: "org", Surface: keys.Preview, Plan: "unlimited"})
 	for i := range 1000 { // a table of some size
-		mustCreate(b, f, keys.NewKey{Tenant: fmt.Sprint("tenant", i), Kind: keys.Live, Plan: "free"})
+		mustCreate(b, f, keys.NewKey{Tenant: fmt.Sprint("tenant", i), Surface: keys.Live, Plan: "free"})
 	}
 
 	plans := keys.DefaultPlans()
@@ -32,9 +32,9 @@ func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byt
 	return NewGate(ring, store), []byte(live), []byte(preview)
 }
 
-func benchEmbedded(b *testing.B) *Embedded {
+func benchEmbedded(b *testing.B) *LocalStore {
 	b.Helper()
-	store, err := OpenEmbedded(b.TempDir(), EmbeddedOptions{Now: instant(testTime)})
+	store, err := OpenLocal(b.TempDir(), LocalOptions{Now: instant(testTime)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -71,14 +71,14 @@ func BenchmarkAdmit(b *testing.B) {
 			store := NewMemory(MemoryOptions{})
 			gate, raw, _ := benchGate(b, store)
 			p := benchAuthenticate(b, gate, raw)
-			rule := RuleFor(p, CardsGet)
+			rule := SpecFor(p, CardsGet)
 			rule.PerMinute = limit
 			now := instant(testTime)
 			step := calendar.MinuteMillis/int64(limit) + 1
 			b.ReportAllocs()
 			for i := int64(0); b.Loop(); i++ {
 				now.Mono += step
-				if decision := store.Admit(p, rule, now); decision.Verdict != Admitted {
+				if decision := store.Admit(p, rule, now); decision.Result != Admitted {
 					b.Fatal(decision)
 				}
 			}
@@ -89,7 +89,7 @@ func BenchmarkAdmit(b *testing.B) {
 		store := NewMemory(MemoryOptions{})
 		gate, raw, _ := benchGate(b, store)
 		p := benchAuthenticate(b, gate, raw)
-		rule := RuleFor(p, CardsGet)
+		rule := SpecFor(p, CardsGet)
 		rule.PerMinute = 30
 		b.ReportAllocs()
 		for b.Loop() {
@@ -112,7 +112,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 
 			decision := gate.Admit(p, CardsGet, now)
-			if decision.Verdict != Admitted {
+			if decision.Result != Admitted {
 				b.Fatal(decision)
 			}
 			if _, err := gate.Finish(decision.Ticket, true); err != nil {
@@ -208,8 +208,8 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {
 			claim, err := gate.Begin(b.Context(), decision.Ticket, "key", BodyHash{1}, now)
-			if err != nil || claim.Outcome != Replay {
-				b.Fatal(claim.Outcome, err)
+			if err != nil || claim.Result != Replay {
+				b.Fatal(claim.Result, err)
 			}
 		}
 	}

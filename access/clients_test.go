@@ -27,8 +27,8 @@ func mustCreate(t testing.TB, f *keys.File, want keys.NewKey) (*keys.Key, string
 // principalOf is who calls with a key of a file, whose text nobody knows any more.
 func principalOf(f *keys.File, key *keys.Key, plans keys.Plans) *keys.Principal {
 	tenant := f.Tenants[key.Tenant]
-	kind, _ := keys.ParseKind(key.Surface) // checked when the file was read
-	p := &keys.Principal{KeyID: key.ID, Tenant: key.Tenant, Kind: kind, Plan: plans[tenant.PlanOf(key.Surface)]}
+	kind, _ := keys.ParseSurface(key.Surface) // checked when the file was read
+	p := &keys.Principal{KeyID: key.ID, Tenant: key.Tenant, Surface: kind, Plan: plans[tenant.PlanOf(key.Surface)]}
 	if p.Plan != nil {
 		p.Credits = p.Plan.Credits
 	}

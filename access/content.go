@@ -14,24 +14,24 @@ import (
 // content is a journal as its state directory sees it: what a checkpoint takes of it, and what is read
 // back. See [state.Content].
 type content struct {
-	journal *journal
+	journal *usageLog
 	now     Instant     // when the store is opened
 	boot    func() Boot // where the machine's boot stands
 	opened  int64       // store time
 	started time.Time
 
-	taken []image // what a checkpoint has to write, until it is in the file or in no file
+	taken []tenantDelta // what a checkpoint has to write, until it is in the file or in no file
 	// moved are the ledger's rows, without counts, that went into the file since they were asked for;
 	// nil when nobody asks.
 	moved map[LedgerRow]bool
 }
 
-// image is what a checkpoint writes of one account.
-type image struct {
-	of      *account
+// tenantDelta is what a checkpoint writes of one account.
+type tenantDelta struct {
+	of      *tenantState
 	account []byte
 	rows    map[rowName]*Counts
-	replies map[ReplyName]reply
+	replies map[ReplyKey]storedReply
 	gone    []int64 // minutes whose replies are deleted
 }
 
@@ -52,12 +52,12 @@ func (c *content) Replay(seq uint64, record []byte) error { return c.journal.rep
 // clock says: a clock that was set ahead opens no window early.
 func (c *content) Loaded(mark state.Mark) {
 	j := c.journal
-	last := moment{store: mark.At, wall: mark.Wall}
+	last := timePair{store: mark.At, wall: mark.Wall}
 	for _, a := range j.all("") {
 		last = last.later(a.last)
 	}
 	if last.store == 0 { // nothing is stored
-		last = moment{store: max(c.now.Wall, memoryEpoch), wall: c.now.Wall}
+		last = timePair{store: max(c.now.Wall, memoryEpoch), wall: c.now.Wall}
 	}
 
 	passed := max(0, c.now.Wall-last.wall)
@@ -74,7 +74,7 @@ func (c *content) Loaded(mark state.Mark) {
 // admission of any.
 func (c *content) Take() state.Mark {
 	all := c.journal.all("")
-	var latest moment
+	var latest timePair
 	for _, a := range all {
 		a.mu.Lock()
 		latest = latest.later(a.last)
@@ -90,7 +90,7 @@ func (c *content) Take() state.Mark {
 		a.mu.Lock()
 		latest = latest.later(a.last)
 		a.replies.purge(now)
-		if a.dirty || len(a.replies.fresh) > 0 || len(a.replies.gone) > 0 {
+		if a.dirty || len(a.replies.unsaved) > 0 || len(a.replies.expiredMinutes) > 0 {
 			c.taken = append(c.taken, a.image())
 		}
 		a.mu.Unlock()
@@ -100,10 +100,10 @@ func (c *content) Take() state.Mark {
 	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.ID, Up: up.Up}
 }
 
-// image moves what changed since the last checkpoint from the account into an image. The caller
-// holds the account's lock.
-func (a *account) image() image {
-	img := image{of: a, account: a.append(nil), rows: a.rows}
+// tenantDelta moves what changed since the last checkpoint from the account into an image. The
+// caller holds the account's lock.
+func (a *tenantState) image() tenantDelta {
+	img := tenantDelta{of: a, account: a.append(nil), rows: a.rows}
 	a.rows = map[rowName]*Counts{}
 	a.row = nil
 	a.dirty = false
@@ -124,14 +124,14 @@ func (c *content) Write(into *state.Writer) {
 			into.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
 		}
 		for _, minute := range img.gone {
-			key := replyKey(tenant, minute, ReplyName{})
-			into.DropReplies(key[:len(key)-len(ReplyName{})])
+			key := replyKey(tenant, minute, ReplyKey{})
+			into.DropReplies(key[:len(key)-len(ReplyKey{})])
 		}
 	}
 }
 
-// Keep implements [state.Content]: it lets go of what is in the file.
-func (c *content) Keep() {
+// Confirm implements [state.Content]: it lets go of what is in the file.
+func (c *content) Confirm() {
 	for _, img := range c.taken {
 		img.of.mu.Lock()
 		img.of.replies.saved()
@@ -177,17 +177,17 @@ func (c *content) Renew() {
 	}
 }
 
-// beside is what a state directory holds, read from any process: a journal as it stands at the last
-// written call, with the rows of its checkpoint apart.
-type beside struct {
-	*journal
+// offlineState is what a state directory holds, read from any process: a journal as it stands at
+// the last written call, with the rows of its checkpoint apart.
+type offlineState struct {
+	*usageLog
 	rows []LedgerRow
 }
 
-func newBeside() *beside { return &beside{journal: newJournal(0)} }
+func newOfflineState() *offlineState { return &offlineState{usageLog: newUsageLog(0)} }
 
 // Load implements [state.Loader].
-func (b *beside) Load(of state.Bucket, key, value []byte) error {
+func (b *offlineState) Load(of state.Bucket, key, value []byte) error {
 	if of != state.Ledger {
 		return b.load(of, key, value, false)
 	}
@@ -197,7 +197,7 @@ func (b *beside) Load(of state.Bucket, key, value []byte) error {
 }
 
 // Replay implements [state.Loader].
-func (b *beside) Replay(seq uint64, record []byte) error { return b.replay(seq, record) }
+func (b *offlineState) Replay(seq uint64, record []byte) error { return b.replay(seq, record) }
 
 // salvaged is the content of a damaged state directory: all that is whole of it, in memory.
 type salvaged struct{ *content }
@@ -216,7 +216,7 @@ func (s salvaged) Load(of state.Bucket, key, value []byte) error {
 
 // load takes over an account or a reply: what memory has of it, or all of one that the next checkpoint
 // has to write.
-func (j *journal) load(of state.Bucket, key, value []byte, whole bool) error {
+func (j *usageLog) load(of state.Bucket, key, value []byte, whole bool) error {
 	if of == state.Accounts {
 		return j.account(string(key)).decode(value)
 	}
@@ -225,15 +225,15 @@ func (j *journal) load(of state.Bucket, key, value []byte, whole bool) error {
 	switch {
 	case err != nil:
 	case whole || of == state.FirstReplies:
-		j.account(tenant).replies.keep(name, r)
+		j.account(tenant).replies.add(name, r)
 	default:
-		j.account(tenant).replies.index(name, r.answer)
+		j.account(tenant).replies.index(name, r.replyMeta)
 	}
 	return err
 }
 
 // replay applies a call read back from the log, unless the account's checkpoint holds it already.
-func (j *journal) replay(seq uint64, record []byte) error {
+func (j *usageLog) replay(seq uint64, record []byte) error {
 	// The record was given up when the disk failed, so that nobody was answered, or it is a mark.
 	if len(record) == 0 {
 		return nil
@@ -245,7 +245,7 @@ func (j *journal) replay(seq uint64, record []byte) error {
 	}
 
 	// What is prepared is in no account, and in every segment of the log until it is settled.
-	if e.prepared {
+	if e.isPrepared {
 		j.prepared.add(&e)
 		return nil
 	}
@@ -265,8 +265,8 @@ func (j *journal) replay(seq uint64, record []byte) error {
 	}
 
 	if e.reply != nil {
-		r := reply{answer: answer{body: e.reply.body, at: e.at}, data: e.reply.data}
-		a.replies.keep(NameReply(e.op, e.reply.name), r)
+		r := storedReply{replyMeta: replyMeta{body: e.reply.body, at: e.at}, data: e.reply.data}
+		a.replies.add(NewReplyKey(e.op, e.reply.name), r)
 	}
 	return nil
 }
@@ -296,27 +296,27 @@ func decodeRow(key, value []byte) (row LedgerRow, err error) {
 
 // replyKey names a kept reply in the file. Those of a minute stand together, so that they are
 // deleted together.
-func replyKey(tenant string, minute int64, name ReplyName) []byte {
+func replyKey(tenant string, minute int64, name ReplyKey) []byte {
 	key := state.AppendText(nil, tenant)
 	key = binary.BigEndian.AppendUint64(key, uint64(minute))
 	return append(key, name[:]...)
 }
 
 // append appends a reply as the checkpoint keeps it.
-func (r *reply) append(dst []byte) []byte {
+func (r *storedReply) append(dst []byte) []byte {
 	dst = append(dst, r.body[:]...)
 	dst = binary.AppendVarint(dst, r.at)
 	return append(dst, r.data...)
 }
 
 // decodeReply reads a kept reply, its name and its tenant.
-func decodeReply(of state.Bucket, key, value []byte) (tenant string, name ReplyName, r reply, err error) {
+func decodeReply(of state.Bucket, key, value []byte) (tenant string, name ReplyKey, r storedReply, err error) {
 	inKey := state.Decoder{Data: key}
 	in := state.Decoder{Data: value}
 	tenant = inKey.Text()
 	if of == state.FirstReplies {
 		op := Operation(inKey.Text())
-		name = NameReply(op, inKey.Text())
+		name = NewReplyKey(op, inKey.Text())
 		if version := in.Bytes(1); len(version) == 1 && version[0] != firstVersion {
 			in.Fail()
 		}

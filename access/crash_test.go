@@ -40,12 +40,13 @@ func crashPrincipals(t testing.TB, dir string) map[string]*keys.Principal {
 	f, err := keys.Read(dir)
 	if errors.Is(err, keys.ErrNoFile) {
 		err = keys.Update(dir, func(file *keys.File) error {
-			kinds := map[string]keys.Kind{
+			kinds := map[string]keys.Surface{
 				"live": keys.Live, "pace": keys.Live, "get": keys.Preview, "batch": keys.Preview,
 			}
 			for tenant, kind := range kinds {
 				plan := map[string]string{"live": "unlimited", "pace": "pace", "get": "org", "batch": "org"}[tenant]
-				if _, _, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
+				if _, _, err := file.Create(keys.NewKey{Tenant: tenant, Surface: kind, Plan: plan},
+					testTime); err != nil {
 					return err
 				}
 			}
@@ -67,10 +68,10 @@ func crashPrincipals(t testing.TB, dir string) map[string]*keys.Principal {
 	return out
 }
 
-func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
+func openCrash(t testing.TB, dir, kind string, clock Clock) *LocalStore {
 	t.Helper()
-	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: clock.At(time.Now()), RepliesMax: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
+	store, err := OpenLocal(dir, LocalOptions{
+		Now: clock.At(time.Now()), MaxIdempotencyRecords: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
 		Seams: state.Seams{Disk: disktest.OfKind(kind == "mapped", nil)},
 	})
 	if err != nil {
@@ -98,8 +99,8 @@ func TestCrashChild(t *testing.T) {
 			go func() {
 				for {
 					now := clock.At(time.Now())
-					decision := store.Admit(who[tenant], RuleFor(who[tenant], op), now)
-					if decision.Verdict == RateLimited {
+					decision := store.Admit(who[tenant], SpecFor(who[tenant], op), now)
+					if decision.Result == RateLimited {
 						time.Sleep(time.Millisecond)
 						continue
 					}
@@ -130,12 +131,12 @@ func TestCrashChild(t *testing.T) {
 
 func crashKey(round string, worker, n int) string { return fmt.Sprintf("r%s-w%d-%d", round, worker, n) }
 
-func crashBatch(store *Embedded, p *keys.Principal, clock Clock, key string) error {
+func crashBatch(store *LocalStore, p *keys.Principal, clock Clock, key string) error {
 	now := clock.At(time.Now())
-	decision := store.Admit(p, RuleFor(p, PricesBatch), now)
+	decision := store.Admit(p, SpecFor(p, PricesBatch), now)
 	claim, err := store.Begin(decision.Ticket, key, BodyHash{7}, now)
-	if err != nil || claim.Outcome != Fresh {
-		return fmt.Errorf("begin %s: %v %w", key, claim.Outcome, err)
+	if err != nil || claim.Result != Fresh {
+		return fmt.Errorf("begin %s: %v %w", key, claim.Result, err)
 	}
 
 	_, err = store.Commit(decision.Ticket, claim, []byte("reply of "+key))
@@ -180,13 +181,13 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 		store := openCrash(t, dir, kind, clock)
 		after := crashCharged(t, store)
 		for _, tenant := range []string{"live", "pace", "get", "batch"} {
-			told := int64(len(acks[tenant]))
+			acked := int64(len(acks[tenant]))
 			charged := after[tenant] - before[tenant]
-			if over := charged - told; over < 0 || over > crashWorkers {
-				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, told)
+			if over := charged - acked; over < 0 || over > crashWorkers {
+				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, acked)
 			}
-			total += told
-			beyond += charged - told
+			total += acked
+			beyond += charged - acked
 		}
 
 		batches := crashBatches{store: store, clock: clock, p: crashPrincipals(t, dir)["batch"], round: round}
@@ -256,7 +257,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 	return acks
 }
 
-func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
+func crashCharged(t *testing.T, store *LocalStore) map[string]int64 {
 	t.Helper()
 	rows, err := store.Ledger("", 0)
 	if err != nil {
@@ -272,7 +273,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 
 // crashBatches asks a store, after a crash, for the batches of a round.
 type crashBatches struct {
-	store *Embedded
+	store *LocalStore
 	clock Clock
 	p     *keys.Principal
 	round int
@@ -286,12 +287,12 @@ func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	replayed := func(worker, n int) bool {
 		now := b.clock.At(time.Now())
 		key := crashKey(strconv.Itoa(b.round), worker, n)
-		ticket := Ticket{Principal: b.p, Rule: RuleFor(b.p, PricesBatch), Now: now}
+		ticket := Reservation{Principal: b.p, Rule: SpecFor(b.p, PricesBatch), Now: now}
 		claim, err := b.store.Begin(ticket, key, BodyHash{7}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return claim.Outcome == Replay && string(claim.Reply) == "reply of "+key
+		return claim.Result == Replay && string(claim.Reply) == "reply of "+key
 	}
 
 	for _, ack := range acks {

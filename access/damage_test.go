@@ -30,8 +30,8 @@ func smallState(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	err := keys.Update(dir, func(f *keys.File) error {
-		_, _, err := f.Create(keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"}, testTime)
-		preview := keys.NewKey{Tenant: "prev", Kind: keys.Preview, Plan: "preview", Credits: new(int64(100))}
+		_, _, err := f.Create(keys.NewKey{Tenant: "live", Surface: keys.Live, Plan: "pro"}, testTime)
+		preview := keys.NewKey{Tenant: "prev", Surface: keys.Preview, Plan: "preview", Credits: new(int64(100))}
 		_, _, again := f.Create(preview, testTime)
 		return errors.Join(err, again)
 	})
@@ -42,9 +42,9 @@ func smallState(t *testing.T) string {
 	live, preview := faultKeys(t)
 	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
-		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+		tried: map[string]int64{}, acked: map[string]int64{}, replies: map[string]string{},
 	}
-	script.store, err = OpenEmbedded(dir, EmbeddedOptions{
+	script.store, err = OpenLocal(dir, LocalOptions{
 		Now: script.now, boot: noBoot,
 		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
@@ -70,7 +70,7 @@ func smallState(t *testing.T) string {
 
 // everything is what a state directory holds, with the data of its replies.
 type everything struct {
-	*beside
+	*offlineState
 	data map[string][]byte
 }
 
@@ -82,13 +82,13 @@ func (e *everything) Load(of state.Bucket, key, value []byte) error {
 		}
 		e.data[tenant+string(name[:])] = r.data
 	}
-	return e.beside.Load(of, key, value)
+	return e.offlineState.Load(of, key, value)
 }
 
 // figures is everything that a state directory says, in words that differ when anything does. It
 // never changes the directory.
 func figures(dir string) (string, error) {
-	found := &everything{beside: newBeside(), data: map[string][]byte{}}
+	found := &everything{offlineState: newOfflineState(), data: map[string][]byte{}}
 	if _, err := state.LoadQuiet(dir, found); err != nil {
 		return "", err
 	}
@@ -97,10 +97,10 @@ func figures(dir string) (string, error) {
 	fmt.Fprintln(&out, sumRows(append(found.rows, found.rowsOf("", -1<<30)...), "", -1<<30))
 	for _, a := range found.all("") {
 		names := []string{}
-		for _, gen := range a.replies.kept {
+		for _, gen := range a.replies.byMinute {
 			for name, ans := range gen.byName {
-				kept, ok := a.replies.find(name, ans.at)
-				data := kept.data
+				restored, ok := a.replies.find(name, ans.at)
+				data := restored.data
 				if ok && data == nil {
 					data = found.data[a.tenant+string(name[:])]
 				}
@@ -249,8 +249,8 @@ func TestRepair(t *testing.T) {
 			if err != nil || len(report.Damage) == 0 {
 				t.Fatalf("verify: %+v, %v", report, err)
 			}
-			options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
-			if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrCorrupt) {
+			options := LocalOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
+			if _, err := OpenLocal(dir, options); !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("a server starts on it: %v", err)
 			}
 			if _, err := BackupState(dir, filepath.Join(t.TempDir(), "copy")); !errors.Is(err, ErrCorrupt) {
@@ -269,7 +269,7 @@ func TestRepair(t *testing.T) {
 				t.Fatalf("after the repair: %+v, %v", again, err)
 			}
 
-			store, err := OpenEmbedded(dir, options)
+			store, err := OpenLocal(dir, options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +332,7 @@ func TestBackup(t *testing.T) {
 	live, _ := faultKeys(t)
 	now := instant(testTime)
 	now.Wall += 2 * calendar.DayMillis
-	store, err := OpenEmbedded(dir, EmbeddedOptions{
+	store, err := OpenLocal(dir, LocalOptions{
 		Now: now, CheckpointEvery: 10 * time.Millisecond, Seams: quick(),
 	})
 	if err != nil {
@@ -340,16 +340,16 @@ func TestBackup(t *testing.T) {
 	}
 	defer store.Close()
 
-	told := int64(0)
+	acked := int64(0)
 	for range 20 {
 		for range 30 {
 			now.Mono += 200
 			now.Wall += 200
-			receipt, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, true)
+			receipt, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Ticket, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			told += receipt.Charged
+			acked += receipt.Charged
 		}
 
 		to := filepath.Join(t.TempDir(), "copy")
@@ -366,8 +366,8 @@ func TestBackup(t *testing.T) {
 				got += day.Operations[CardsGet].Charged
 			}
 		}
-		if got != told {
-			t.Fatalf("the copy has %d calls, %d were acknowledged", got, told)
+		if got != acked {
+			t.Fatalf("the copy has %d calls, %d were acknowledged", got, acked)
 		}
 		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "not empty") {
 			t.Fatalf("a copy over a copy: %v", err)
@@ -457,7 +457,7 @@ func TestKeysByHand(t *testing.T) {
 func TestOneServerWithoutFile(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
+	first, err := OpenLocal(dir, LocalOptions{Now: instant(testTime), Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +470,7 @@ func TestOneServerWithoutFile(t *testing.T) {
 		}
 	}
 
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, statedir.ErrLocked) {
+	if _, err := OpenLocal(dir, LocalOptions{Now: instant(testTime)}); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("second server: %v", err)
 	}
 }
@@ -485,15 +485,15 @@ func TestOldServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
-	if _, err := OpenEmbedded(dir, options); !errors.Is(err, statedir.ErrLocked) {
+	options := LocalOptions{Now: instant(testTime), boot: noBoot, Seams: quick()}
+	if _, err := OpenLocal(dir, options); !errors.Is(err, statedir.ErrLocked) {
 		t.Fatalf("beside an old server: %v", err)
 	}
 
 	if err := old.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenEmbedded(dir, options)
+	store, err := OpenLocal(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -512,22 +512,22 @@ func TestOldServer(t *testing.T) {
 func TestHangingReader(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
-	held, err := disk.TakeShared(filepath.Join(dir, statedir.CheckpointName), 0)
+	lock, err := disk.TakeShared(filepath.Join(dir, statedir.CheckpointName), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), Seams: quick()})
+	store, err := OpenLocal(dir, LocalOptions{Now: instant(testTime), Seams: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 
 	live, _ := faultKeys(t)
-	if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
+	if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
 		t.Fatal(err)
 	}
 
-	if err := held.Unlock(); err != nil {
+	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.SaveCheckpoint(); err != nil {

@@ -5,12 +5,12 @@ import (
 	"ninepocket/calendar"
 )
 
-// Verdict is the answer of an admission.
-type Verdict uint8
+// AdmitResult is the answer of an admission.
+type AdmitResult uint8
 
 const (
 	// Admitted means: go on; the ticket must be finished.
-	Admitted Verdict = iota
+	Admitted AdmitResult = iota
 	// RateLimited means: 429 rate_limit_exceeded; nothing was taken.
 	RateLimited
 	// QuotaExceeded means: 429 quota_exceeded; nothing was taken.
@@ -19,57 +19,57 @@ const (
 	Unavailable
 )
 
-var verdictCodes = [...]string{
+var resultCodes = [...]string{
 	RateLimited: "rate_limit_exceeded", QuotaExceeded: "quota_exceeded", Unavailable: "temporarily_unavailable",
 }
 
 // String returns the error code of the verdict, "" when admitted.
-func (verdict Verdict) String() string { return verdictCodes[verdict] }
+func (verdict AdmitResult) String() string { return resultCodes[verdict] }
 
 // UnavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
 const UnavailableRetry = int64(5)
 
-// Policy is the state of one limit after a call, as the rate headers and the error body show it.
-// All figures come from one reading, so they agree.
-type Policy struct {
+// LimitState is the state of one limit after a call, as the rate headers and the error body show
+// it. All figures come from one reading, so they agree.
+type LimitState struct {
 	Limit     int64 // q
 	Remaining int64 // r
 	Wait      int64 // t: whole seconds until the next unit frees, 0 when none is taken
 	Reset     int64 // the same instant in Unix seconds, rounded up
 }
 
-// NewPolicy returns the policy of a limit at a wall time: what remains of it, and in how many
+// NewLimitState returns the policy of a limit at a wall time: what remains of it, and in how many
 // milliseconds its next unit frees.
-func NewPolicy(limit, remaining, wait, wall int64) Policy {
-	return Policy{
+func NewLimitState(limit, remaining, wait, wall int64) LimitState {
+	return LimitState{
 		Limit: limit, Remaining: max(0, remaining), Wait: secondsUp(wait), Reset: secondsUp(wall + max(0, wait)),
 	}
 }
 
 // Decision is the answer of Admit. It is a value and holds nothing of the request.
 type Decision struct {
-	Verdict    Verdict
-	RetryAfter int64  // seconds; at least 1 unless admitted; equals the Wait of the tripped policy
-	Ticket     Ticket // valid when admitted
-	Minute     Policy // the window passed; zero Limit when the call passes none
-	Allowance  Policy // day quota or credits; this call's reservation is not yet taken from Remaining
+	Result     AdmitResult
+	RetryAfter int64       // seconds; at least 1 unless admitted; equals the InProgress of the tripped policy
+	Ticket     Reservation // valid when admitted
+	Minute     LimitState  // the window passed; zero Limit when the call passes none
+	Quota      LimitState  // day quota or credits; this call's reservation is not yet taken from Remaining
 }
 
-// Ticket is an admitted call that is to be finished exactly once, by Finish, Commit or Abort. It
-// stays valid when the ring reloads.
-type Ticket struct {
+// Reservation is an admitted call that is to be finished exactly once, by Finish, Commit or Abort.
+// It stays valid when the ring reloads.
+type Reservation struct {
 	Principal *keys.Principal
-	Rule      Rule
+	Rule      LimitSpec
 	Now       Instant         // of the admission
 	Day       calendar.Day    // that the call is counted on
 	Period    calendar.Period // that a credit is charged to
 	At        int64           // the store's own time of the admission, in milliseconds
 }
 
-// Receipt is what a finished call cost.
-type Receipt struct {
-	Charged   int64  // 0 or 1
-	Allowance Policy // after the charge
+// Charge is what a finished call cost.
+type Charge struct {
+	Charged int64      // 0 or 1
+	Quota   LimitState // after the charge
 }
 
 // Usage is the caller's allowance for GET /v1/usage: the UTC day on live, the credit period on
@@ -81,5 +81,5 @@ type Usage struct {
 	Used      int64
 	Remaining int64
 	PerMinute int
-	Minute    Policy // the minute of a live key, of which the question takes nothing; zero on preview
+	Minute    LimitState // the minute of a live key, of which the question takes nothing; zero on preview
 }

@@ -7,11 +7,11 @@
 //
 // There are three things to know.
 //
-// A [Rule] says what an operation takes: which minute window it passes and which allowance (daily
-// quota or credits) a success costs. [RuleFor] derives it from the principal and the [Operation];
-// nothing else decides what a call costs.
+// A [LimitSpec] says what an operation takes: which minute window it passes and which allowance
+// (daily quota or credits) a success costs. [SpecFor] derives it from the principal and the
+// [Operation]; nothing else decides what a call costs.
 //
-// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded] keeps
+// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenLocal] keeps
 // them in a state directory. Both are made of limits, which decide, and of a journal, which records.
 // They answer from counters in memory. The journal of an embedded store writes each finished call into
 // a write-ahead log and now and then a checkpoint into a file. Every store passes the conformance
@@ -37,8 +37,8 @@
 //	case access.Fresh:     // Commit(ticket, claim, reply) or Abort(ticket, claim)
 //	}
 //
-// A [Ticket] is a value: it is not pooled, holds nothing of the request, and is finished exactly
-// once.
+// A [Reservation] is a value: it is not pooled, holds nothing of the request, and is finished
+// exactly once.
 //
 // Time is always passed in, as an [Instant] made by the one [Clock] of the process; the admission
 // logic never reads a clock.

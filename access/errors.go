@@ -13,12 +13,12 @@ var (
 	// ErrUnavailable: metering or key state cannot answer; the call costs nothing and the response
 	// is 503 (fails closed).
 	ErrUnavailable = keys.ErrUnavailable
-	// ErrIdempotencyFull: the tenant's idempotency records are at their bound; see [FullError]. It wraps
-	// ErrUnavailable: records are never evicted early.
+	// ErrIdempotencyFull: the tenant's idempotency records are at their bound; see
+	// [IdempotencyFullError]. It wraps ErrUnavailable: records are never evicted early.
 	ErrIdempotencyFull = fmt.Errorf("idempotency records at their bound: %w", ErrUnavailable)
-	// ErrTicket: the ticket does not fit the call, as when a call with an idempotency key is
+	// ErrReservation: the ticket does not fit the call, as when a call with an idempotency key is
 	// finished as a success without Commit.
-	ErrTicket = errors.New("ticket used wrongly")
+	ErrReservation = errors.New("ticket used wrongly")
 )
 
 // ErrCorrupt means: stored data is damaged where a crash cannot explain it.

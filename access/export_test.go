@@ -12,7 +12,7 @@ import (
 
 // Kill ends a store as the death of its process would: what is queued and not written is lost,
 // nothing is saved.
-func (store *Embedded) Kill() {
+func (store *LocalStore) Kill() {
 	store.once.Do(func() {
 		_ = store.dir.Stop(false)
 		store.closed.Store(true)
@@ -21,13 +21,13 @@ func (store *Embedded) Kill() {
 }
 
 // On puts a store on another disk.
-func (o EmbeddedOptions) On(disk disk.FS) EmbeddedOptions {
+func (o LocalOptions) On(disk disk.FS) LocalOptions {
 	o.Seams.Disk = disk
 	return o
 }
 
 // Unsynced makes a store leave fsync out, for tests that do not cut the power.
-func (o EmbeddedOptions) Unsynced(mapped bool) EmbeddedOptions {
+func (o LocalOptions) Unsynced(mapped bool) LocalOptions {
 	o.Seams.Disk = disktest.Unsynced(mapped)
 	o.boot = noBoot
 	return o
@@ -55,4 +55,4 @@ func verb(call disktest.Call) string {
 func noBoot() Boot { return Boot{} }
 
 // SaveCheckpoint writes a checkpoint now.
-func (store *Embedded) SaveCheckpoint() error { return store.dir.Save(5 * time.Second) }
+func (store *LocalStore) SaveCheckpoint() error { return store.dir.Save(5 * time.Second) }

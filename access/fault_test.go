@@ -20,22 +20,22 @@ import (
 // faultScript is a sequence of calls whose charges are counted as a client sees them.
 type faultScript struct {
 	t       *testing.T
-	store   *Embedded
+	store   *LocalStore
 	live    *keys.Principal
 	preview *keys.Principal
 	now     Instant
 
-	tried, told map[string]int64  // charges by tenant: attempted, acknowledged
-	replies     map[string]string // acknowledged replies by key
-	keys        []string          // idempotency keys attempted
-	down        bool
+	tried, acked map[string]int64  // charges by tenant: attempted, acknowledged
+	replies      map[string]string // acknowledged replies by key
+	keys         []string          // idempotency keys attempted
+	down         bool
 }
 
 func faultKeys(t testing.TB) (live, preview *keys.Principal) {
 	t.Helper()
 	f := keys.NewFile()
-	_, liveRaw := mustCreate(t, f, keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"})
-	_, previewRaw := mustCreate(t, f, keys.NewKey{Tenant: "prev", Kind: keys.Preview, Plan: "preview"})
+	_, liveRaw := mustCreate(t, f, keys.NewKey{Tenant: "live", Surface: keys.Live, Plan: "pro"})
+	_, previewRaw := mustCreate(t, f, keys.NewKey{Tenant: "prev", Surface: keys.Preview, Plan: "preview"})
 	plans := keys.DefaultPlans()
 	plans.Set("preview", keys.Plan{PerMinute: 100_000})
 	ring, err := keys.FixedRing(f, plans)
@@ -43,8 +43,8 @@ func faultKeys(t testing.TB) (live, preview *keys.Principal) {
 		t.Fatal(err)
 	}
 
-	live, liveErr := ring.Recognize([]byte(liveRaw), testTime.UnixMilli(), nil)
-	preview, previewErr := ring.Recognize([]byte(previewRaw), testTime.UnixMilli(), nil)
+	live, liveErr := ring.FindCached([]byte(liveRaw), testTime.UnixMilli(), nil)
+	preview, previewErr := ring.FindCached([]byte(previewRaw), testTime.UnixMilli(), nil)
 	if err := errors.Join(liveErr, previewErr); err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +64,13 @@ func (script *faultScript) answered(err error) bool {
 }
 
 func (script *faultScript) admit(p *keys.Principal, op Operation) (Decision, bool) {
-	decision := script.store.Admit(p, RuleFor(p, op), script.now)
-	if decision.Verdict == Unavailable {
+	decision := script.store.Admit(p, SpecFor(p, op), script.now)
+	if decision.Result == Unavailable {
 		script.answered(ErrUnavailable)
 		return decision, false
 	}
-	if decision.Verdict != Admitted {
-		script.t.Fatalf("verdict %v", decision.Verdict)
+	if decision.Result != Admitted {
+		script.t.Fatalf("verdict %v", decision.Result)
 	}
 	return decision, true
 }
@@ -86,7 +86,7 @@ func (script *faultScript) call(p *keys.Principal, op Operation, success bool) {
 
 	receipt, err := script.store.Finish(decision.Ticket, success)
 	if script.answered(err) {
-		script.told[p.Tenant] += receipt.Charged
+		script.acked[p.Tenant] += receipt.Charged
 	} else if receipt.Charged != 0 {
 		script.t.Fatal("a failed call says it was charged")
 	}
@@ -108,7 +108,7 @@ func (script *faultScript) batch(key string) {
 	script.keys = append(script.keys, key)
 	receipt, err := script.store.Commit(decision.Ticket, claim, []byte("reply of "+key))
 	if script.answered(err) {
-		script.told["prev"] += receipt.Charged
+		script.acked["prev"] += receipt.Charged
 		script.replies[key] = "reply of " + key
 	}
 }
@@ -167,12 +167,12 @@ func runFaulty(t *testing.T, dir string, nth *disktest.Nth, mapped bool) {
 	live, preview := faultKeys(t)
 	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
-		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+		tried: map[string]int64{}, acked: map[string]int64{}, replies: map[string]string{},
 	}
 
 	disk := disktest.Unsynced(mapped)
 	disk.Set(nth.Rule)
-	store, err := OpenEmbedded(dir, EmbeddedOptions{
+	store, err := OpenLocal(dir, LocalOptions{
 		Now: script.now, CheckpointEvery: time.Hour, boot: noBoot,
 		// Inline, or the log's own calls come when they like, and the k-th one is another.
 		Seams: state.Seams{Disk: disk, Inline: true},
@@ -191,7 +191,7 @@ func runFaulty(t *testing.T, dir string, nth *disktest.Nth, mapped bool) {
 	}
 
 	script.now = Instant{Wall: script.now.Wall}
-	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, Seams: quick()})
+	script.store, err = OpenLocal(dir, LocalOptions{Now: script.now, Seams: quick()})
 	if err != nil {
 		t.Fatalf("fault %d (%s): cannot open what is left: %v", nth.K, nth.Failed(), err)
 	}
@@ -217,14 +217,14 @@ func (script *faultScript) check(nth *disktest.Nth) {
 	}
 
 	for _, p := range []*keys.Principal{script.live, script.preview} {
-		usage, err := script.store.Usage(p, RuleFor(p, UsageGet), script.now)
+		usage, err := script.store.Usage(p, SpecFor(p, UsageGet), script.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
 			script.t.Fatalf("fault %d: %s used %d, ledger %d (%v)",
 				nth.K, p.Tenant, usage.Used, ledger[p.Tenant], err)
 		}
-		if usage.Used != script.told[p.Tenant] {
+		if usage.Used != script.acked[p.Tenant] {
 			script.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d",
-				nth.K, p.Tenant, usage.Used, script.told[p.Tenant], script.tried[p.Tenant])
+				nth.K, p.Tenant, usage.Used, script.acked[p.Tenant], script.tried[p.Tenant])
 		}
 	}
 
@@ -235,7 +235,7 @@ func (script *faultScript) check(nth *disktest.Nth) {
 		if err != nil {
 			script.t.Fatal(err)
 		}
-		if claim.Outcome == Replay && string(claim.Reply) == "reply of "+key {
+		if claim.Result == Replay && string(claim.Reply) == "reply of "+key {
 			replays++
 		} else if script.replies[key] != "" {
 			script.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", nth.K, key, claim)
@@ -253,13 +253,13 @@ func TestStateDamage(t *testing.T) {
 	fill := func() string {
 		dir := t.TempDir()
 		live, _ := faultKeys(t)
-		store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+		store, err := OpenLocal(dir, LocalOptions{Now: instant(testTime)})
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		for range 3 {
-			decision := store.Admit(live, RuleFor(live, CardsGet), instant(testTime))
+			decision := store.Admit(live, SpecFor(live, CardsGet), instant(testTime))
 			if _, err := store.Finish(decision.Ticket, true); err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +276,7 @@ func TestStateDamage(t *testing.T) {
 		if err := damage(dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrCorrupt) {
+		if _, err := OpenLocal(dir, LocalOptions{Now: instant(testTime)}); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -296,11 +296,11 @@ func TestStateDamage(t *testing.T) {
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	first, err := OpenLocal(dir, LocalOptions{Now: instant(testTime)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	_, err = OpenLocal(dir, LocalOptions{Now: instant(testTime)})
 	if !errors.Is(err, statedir.ErrLocked) || !strings.Contains(err.Error(), "one server") {
 		t.Fatalf("second server: %v", err)
 	}
@@ -308,7 +308,7 @@ func TestOneServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	second, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	second, err := OpenLocal(dir, LocalOptions{Now: instant(testTime)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestReadBeside(t *testing.T) {
 	now := instant(testTime)
 
 	const every = 60 * time.Millisecond // readers look at the lock every 50 ms
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: every})
+	store, err := OpenLocal(dir, LocalOptions{Now: now, CheckpointEvery: every})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,14 +356,14 @@ func TestReadBeside(t *testing.T) {
 		}
 	}
 
-	if _, err := store.Finish(store.Admit(preview, RuleFor(preview, ProductsList), now).Ticket, true); err != nil {
+	if _, err := store.Finish(store.Admit(preview, SpecFor(preview, ProductsList), now).Ticket, true); err != nil {
 		t.Fatal(err)
 	}
 
 	for calls := range int64(120) {
 		now.Mono += 1000
 		now.Wall += 1000
-		if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
+		if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
 			t.Fatal(err)
 		}
 		check(calls + 1)

@@ -20,34 +20,34 @@ func NewGate(ring *keys.Ring, store Store) *Gate { return &Gate{ring: ring, stor
 // 401), ErrSandbox with the principal (403), or ErrUnavailable with the principal when its plan is
 // not configured (503). It keeps no part of raw and does not allocate.
 func (g *Gate) Authenticate(raw []byte, now Instant) (*keys.Principal, error) {
-	return g.ring.Recognize(raw, now.Wall, nil)
+	return g.ring.FindCached(raw, now.Wall, nil)
 }
 
-// Recognize is Authenticate for a caller that sends the same key again and again. It keeps in last
-// what it last found, raw included; nil remembers nothing. A revocation, an expiry or a change
-// takes effect for a remembered key at the same instant as for any other.
-func (g *Gate) Recognize(raw []byte, now Instant, last *keys.Recall) (*keys.Principal, error) {
-	return g.ring.Recognize(raw, now.Wall, last)
+// AuthenticateCached is Authenticate for a caller that sends the same key again and again. It keeps
+// in last what it last found, raw included; nil remembers nothing. A revocation, an expiry or a
+// change takes effect for a remembered key at the same instant as for any other.
+func (g *Gate) AuthenticateCached(raw []byte, now Instant, last *keys.KeyCache) (*keys.Principal, error) {
+	return g.ring.FindCached(raw, now.Wall, last)
 }
 
 // Admit decides whether a call may go on. Every authenticated call of a counted operation is
 // admitted exactly once, before its parameters are judged.
 func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
-	return g.store.Admit(p, RuleFor(p, op), now)
+	return g.store.Admit(p, SpecFor(p, op), now)
 }
 
 // Finish ends an admitted call before its response is written; on an error the response is 503.
 // Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
 // and errors are not.
-func (g *Gate) Finish(t Ticket, success bool) (Receipt, error) { return g.store.Finish(t, success) }
+func (g *Gate) Finish(t Reservation, success bool) (Charge, error) { return g.store.Finish(t, success) }
 
 // Begin looks up an idempotency key, waiting while the same body is being answered; the outcome is
-// never Wait. When ctx ends first it returns ErrUnavailable. An error or any outcome other than
-// Fresh leaves the ticket to Finish(t, false).
-func (g *Gate) Begin(ctx context.Context, t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
+// never InProgress. When ctx ends first it returns ErrUnavailable. An error or any outcome other
+// than Fresh leaves the ticket to Finish(t, false).
+func (g *Gate) Begin(ctx context.Context, t Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	for {
 		claim, err := g.store.Begin(t, key, body, now)
-		if err != nil || claim.Outcome != Wait {
+		if err != nil || claim.Result != InProgress {
 			return claim, err
 		}
 
@@ -61,14 +61,14 @@ func (g *Gate) Begin(ctx context.Context, t Ticket, key string, body BodyHash, n
 }
 
 // Commit charges a fresh claim and keeps its reply; see [Store].
-func (g *Gate) Commit(t Ticket, claim Claim, reply []byte) (Receipt, error) {
+func (g *Gate) Commit(t Reservation, claim Claim, reply []byte) (Charge, error) {
 	return g.store.Commit(t, claim, reply)
 }
 
 // Abort gives up a fresh claim and finishes its ticket; see [Store].
-func (g *Gate) Abort(t Ticket, claim Claim) (Receipt, error) { return g.store.Abort(t, claim) }
+func (g *Gate) Abort(t Reservation, claim Claim) (Charge, error) { return g.store.Abort(t, claim) }
 
 // Usage reads the allowance of a principal.
 func (g *Gate) Usage(p *keys.Principal, now Instant) (Usage, error) {
-	return g.store.Usage(p, RuleFor(p, UsageGet), now)
+	return g.store.Usage(p, SpecFor(p, UsageGet), now)
 }

@@ -12,23 +12,23 @@ import (
 )
 
 // Begin implements [Store].
-func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
-	defer l.meter.times.Since(timeBegin, time.Now())
+func (l *limits) Begin(t Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+	defer l.metrics.times.Since(timeBegin, time.Now())
 	if err := l.Err(); err != nil {
 		return Claim{}, err
 	}
-	if !t.Rule.Deferred {
+	if !t.Rule.ReserveAtBegin {
 		return Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key",
-			string(t.Rule.Operation), ErrTicket)
+			string(t.Rule.Operation), ErrReservation)
 	}
 
 	at := l.time(now)
-	name := NameReply(t.Rule.Operation, key)
+	name := NewReplyKey(t.Rule.Operation, key)
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	a.replies.purge(at)
-	flying := a.replies.flying[name]
-	kept, found := a.replies.find(name, at)
+	flying := a.replies.pending[name]
+	stored, found := a.replies.find(name, at)
 	if flying == nil && !found {
 		defer a.mu.Unlock()
 		return l.begin(a, &t, key, body, now)
@@ -37,25 +37,25 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 	// What flies, and the data of what is kept, never changes.
 	a.mu.Unlock()
 	switch {
-	case flying != nil && flying.body != body, flying == nil && kept.body != body:
-		return Claim{Outcome: Conflict}, nil
+	case flying != nil && flying.body != body, flying == nil && stored.body != body:
+		return Claim{Result: Conflict}, nil
 	case flying != nil:
-		return Claim{Outcome: Wait, Done: flying.done}, nil
+		return Claim{Result: InProgress, Done: flying.done}, nil
 	}
 
-	plain, err := l.plain(t.Principal.Tenant, name, kept)
+	plain, err := l.plain(t.Principal.Tenant, name, stored)
 	if err != nil {
 		return Claim{}, err
 	}
-	return Claim{Outcome: Replay, Reply: plain}, nil
+	return Claim{Result: Replay, Reply: plain}, nil
 }
 
 // plain returns a kept reply as it was committed.
-func (l *limits) plain(tenant string, name ReplyName, r reply) ([]byte, error) {
+func (l *limits) plain(tenant string, name ReplyKey, r storedReply) ([]byte, error) {
 	data := r.data
 	if data == nil {
 		var err error
-		data, err = l.readReply(tenant, name, r.answer)
+		data, err = l.readReply(tenant, name, r.replyMeta)
 		if err != nil {
 			return nil, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 		}
@@ -64,7 +64,7 @@ func (l *limits) plain(tenant string, name ReplyName, r reply) ([]byte, error) {
 }
 
 // readReply returns the data of a reply that is in the checkpoint file alone.
-func (j *journal) readReply(tenant string, name ReplyName, want answer) (data []byte, err error) {
+func (j *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (data []byte, err error) {
 	err = j.dir.Between(func(file *state.File) error {
 		return file.Read(func(stored *state.View) error {
 			key := replyKey(tenant, minuteOf(want.at), name)
@@ -88,87 +88,89 @@ func (j *journal) readReply(tenant string, name ReplyName, want answer) (data []
 }
 
 // begin makes a fresh record and reserves its cost. The caller holds the account.
-func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Instant) (Claim, error) {
+func (l *limits) begin(a *tenantState, t *Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	st := a.stand(t.Principal, &t.Rule, l.moment(now))
 	if st.full(t.Rule.Cost) {
-		policy := st.policy(true)
-		return Claim{Outcome: Exhausted, Allowance: policy, RetryAfter: policy.Wait}, nil
+		policy := st.limitState(true)
+		return Claim{Result: Exhausted, Quota: policy, RetryAfter: policy.Wait}, nil
 	}
 
 	// No record is dropped early to make room: its caller may ask again.
-	if wait, full := a.replies.full(l.repliesMax, l.time(now)); full {
-		return Claim{}, &FullError{Kept: l.repliesMax, RetryAfter: secondsUp(wait)}
+	if wait, full := a.replies.full(l.maxRecords, l.time(now)); full {
+		return Claim{}, &IdempotencyFullError{Records: l.maxRecords, RetryAfter: secondsUp(wait)}
 	}
 	if l.waiting.Load() > l.waitingMax {
-		return Claim{}, &FullError{RetryAfter: UnavailableRetry}
+		return Claim{}, &IdempotencyFullError{RetryAfter: UnavailableRetry}
 	}
 
 	// The key may alias the request's memory, which the claim outlives.
-	flying := &flight{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: st.period}
+	flying := &pendingKey{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: st.period}
 	a.reserve(&t.Rule, st.day, st.period)
-	a.replies.flying[NameReply(t.Rule.Operation, key)] = flying
-	return Claim{Outcome: Fresh, Key: strings.Clone(key), Body: body, ID: flying.id}, nil
+	a.replies.pending[NewReplyKey(t.Rule.Operation, key)] = flying
+	return Claim{Result: Fresh, Key: strings.Clone(key), Body: body, ID: flying.id}, nil
 }
 
-// FullError says that no other idempotent reply can be kept. It is an ErrIdempotencyFull.
-type FullError struct {
-	Kept       int   // replies of the tenant, which is as many as there may be; 0: the disk takes none
+// IdempotencyFullError says that no other idempotent reply can be kept. It is an
+// ErrIdempotencyFull.
+type IdempotencyFullError struct {
+	Records    int   // replies of the tenant, which is as many as there may be; 0: the disk takes none
 	RetryAfter int64 // seconds until one leaves
 }
 
-func (full *FullError) Error() string {
-	if full.Kept == 0 {
+func (full *IdempotencyFullError) Error() string {
+	if full.Records == 0 {
 		return "replies cannot be written to the checkpoint: " + ErrIdempotencyFull.Error()
 	}
-	return fmt.Sprintf("%d replies of the last ten minutes are kept: %v", full.Kept, ErrIdempotencyFull)
+	return fmt.Sprintf("%d replies of the last ten minutes are kept: %v", full.Records, ErrIdempotencyFull)
 }
 
-func (full *FullError) Unwrap() error { return ErrIdempotencyFull }
+func (full *IdempotencyFullError) Unwrap() error { return ErrIdempotencyFull }
 
-// owned returns the record in flight that a claim names, or nil. The caller holds the account.
-func (a *account) owned(t *Ticket, claim *Claim) *flight {
-	flying := a.replies.flying[NameReply(t.Rule.Operation, claim.Key)]
+// ownedBy returns the record in flight that a claim names, or nil. The caller holds the account.
+func (a *tenantState) ownedBy(t *Reservation, claim *Claim) *pendingKey {
+	flying := a.replies.pending[NewReplyKey(t.Rule.Operation, claim.Key)]
 	if flying == nil || flying.id != claim.ID || claim.ID == 0 {
 		return nil
 	}
 	return flying
 }
 
-// land ends a record in flight and wakes those that wait for it. The caller holds the account.
-func (a *account) land(t *Ticket, claim *Claim, flying *flight) {
-	delete(a.replies.flying, NameReply(t.Rule.Operation, claim.Key))
+// finish ends a record in flight and wakes those that wait for it. The caller holds the account.
+func (a *tenantState) finish(t *Reservation, claim *Claim, flying *pendingKey) {
+	delete(a.replies.pending, NewReplyKey(t.Rule.Operation, claim.Key))
 	close(flying.done)
 }
 
 // Commit implements [Store].
-func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
-	defer l.meter.times.Since(timeCommit, time.Now())
+func (l *limits) Commit(t Reservation, claim Claim, plain []byte) (Charge, error) {
+	defer l.metrics.times.Since(timeCommit, time.Now())
 	data, err := PackReply(plain) // before the lock: it takes longer than all that follows
 	if err != nil {
 		_, aborted := l.Abort(t, claim)
-		return Receipt{}, cmp.Or(aborted, err)
+		return Charge{}, cmp.Or(aborted, err)
 	}
 
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
-	flying := a.owned(&t, &claim)
+	flying := a.ownedBy(&t, &claim)
 	if flying == nil {
 		a.mu.Unlock()
-		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
+		return Charge{},
+			fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrReservation)
 	}
 	if err := l.Err(); err != nil {
 		a.mu.Unlock()
 		_, _ = l.Abort(t, claim) // which ends the claim, so that no caller waits for it in vain
-		return Receipt{}, err
+		return Charge{}, err
 	}
 
 	// A checkpoint that has the charge has to have the reply: both go in under one lock.
-	name := NameReply(t.Rule.Operation, claim.Key)
+	name := NewReplyKey(t.Rule.Operation, claim.Key)
 	a.release(&t.Rule, t.Day, flying.period)
-	a.replies.keep(name, reply{answer: answer{body: flying.body, at: t.At}, data: data})
+	a.replies.add(name, storedReply{replyMeta: replyMeta{body: flying.body, at: t.At}, data: data})
 	e := ticketEntry(&t, t.Rule.Cost)
 	e.period = flying.period
-	e.reply = &replyEntry{name: claim.Key, body: flying.body, data: data}
+	e.reply = &replyRecord{name: claim.Key, body: flying.body, data: data}
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
@@ -178,27 +180,27 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 	defer a.mu.Unlock()
 	if err != nil {
 		a.undo(&e)
-		a.replies.withdraw(name, t.At)
-		receipt = Receipt{}
+		a.replies.undoAdd(name, t.At)
+		receipt = Charge{}
 	}
-	a.land(&t, &claim, flying)
+	a.finish(&t, &claim, flying)
 	return receipt, err
 }
 
 // Abort implements [Store]. Waiters are woken even when the store is down.
-func (l *limits) Abort(t Ticket, claim Claim) (Receipt, error) {
+func (l *limits) Abort(t Reservation, claim Claim) (Charge, error) {
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
-	flying := a.owned(&t, &claim)
+	flying := a.ownedBy(&t, &claim)
 	if flying == nil {
 		// A commit ended it: what is left is told as it stands.
-		st := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
+		st := a.stand(t.Principal, &t.Rule, timePair{store: t.At, wall: t.Now.Wall})
 		a.mu.Unlock()
-		return Receipt{Allowance: st.policy(false)}, nil
+		return Charge{Quota: st.limitState(false)}, nil
 	}
 
 	a.release(&t.Rule, t.Day, flying.period)
-	a.land(&t, &claim, flying)
+	a.finish(&t, &claim, flying)
 	a.mu.Unlock()
 
 	return l.Finish(t, false)

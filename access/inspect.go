@@ -46,7 +46,7 @@ func VerifyState(stateDir string) (StateReport, error) {
 		report.Keys = len(file.Keys)
 	}
 
-	stored, found, err := state.Load(stateDir, newBeside)
+	stored, found, err := state.Load(stateDir, newOfflineState)
 	switch {
 	case errors.Is(err, ErrCorrupt):
 		report.damaged(err)
@@ -68,7 +68,7 @@ func VerifyState(stateDir string) (StateReport, error) {
 // ReadLedger returns the ledger's rows of a state directory for a tenant ("" = all) from a day to another,
 // in order, up to the last written call, whether or not a server runs there.
 func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow, error) {
-	stored, _, err := state.Load(stateDir, newBeside)
+	stored, _, err := state.Load(stateDir, newOfflineState)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow
 // ReadLastUse returns when each key of a state directory last made a call, by key id, whether or
 // not a server runs there. Keys never used are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {
-	stored, _, err := state.Load(stateDir, newBeside)
+	stored, _, err := state.Load(stateDir, newOfflineState)
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +118,11 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 
 // RepairReport is what a repair kept and lost.
 type RepairReport struct {
-	Dropped  []string `json:"dropped"`  // what was damaged, in words
-	Accounts []string `json:"accounts"` // tenants whose figures may be wrong now
-	Moved    string   `json:"moved_to"` // where the files from before are; "" when nothing was wrong
-	Records  int      `json:"log_records"`
-	Kept     int      `json:"kept"` // values of the checkpoint
+	Dropped   []string `json:"dropped"`  // what was damaged, in words
+	Accounts  []string `json:"accounts"` // tenants whose figures may be wrong now
+	BackupDir string   `json:"moved_to"` // where the files from before are; "" when nothing was wrong
+	Records   int      `json:"log_records"`
+	Recovered int      `json:"kept"` // values of the checkpoint
 }
 
 // RepairState makes a state directory usable again: it keeps every stored value whose checksum is
@@ -168,20 +168,20 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 
 // repairMeter builds checkpoint and log anew from what is whole of them.
 func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
-	j := newJournal(0)
-	kept := salvaged{&content{journal: j, boot: func() Boot { return Boot{} }}}
-	found, err := state.Salvage(stateDir, kept)
+	j := newUsageLog(0)
+	recovered := salvaged{&content{journal: j, boot: func() Boot { return Boot{} }}}
+	found, err := state.Salvage(stateDir, recovered)
 	if err != nil {
 		return err
 	}
 	report.Dropped = append(report.Dropped, found.Dropped...)
 	report.Accounts = append(report.Accounts, found.Accounts...)
 	report.Records = found.Records
-	report.Kept = found.Kept
+	report.Recovered = found.Recovered
 
 	for _, a := range j.all("") {
 		a.dirty = true
 	}
-	report.Moved, err = state.Rebuild(stateDir, found, kept, now)
+	report.BackupDir, err = state.Rebuild(stateDir, found, recovered, now)
 	return err
 }

@@ -15,21 +15,21 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// journal records what calls have cost: the counters of days and periods, the ledger's rows, last
+// usageLog records what calls have cost: the counters of days and periods, the ledger's rows, last
 // uses, and the replies that are repeated. It admits and refuses nothing: that is [limits]. A
 // journal with a log keeps what it records in a state directory.
 //
 // Its time, "at" throughout, is milliseconds that only run forward, also over a restart: the
 // monotonic clock of the process plus an offset that continues where the log ended.
-type journal struct {
+type usageLog struct {
 	offset  int64 // store time = Instant.Mono + offset
-	meter   *meter
+	metrics *metrics
 	closed  atomic.Bool
 	waiting atomic.Int64 // bytes of replies that no checkpoint has
 
 	mu       sync.Mutex // guards the map; never held with an account
-	accounts map[string]*account
-	prepared prepared
+	accounts map[string]*tenantState
+	prepared preparedTable
 
 	// The rest is nil in a journal that forgets.
 
@@ -38,46 +38,46 @@ type journal struct {
 	once    sync.Once
 }
 
-// newJournal returns a journal that forgets.
-func newJournal(offset int64) *journal {
-	return &journal{
-		offset: offset, meter: newMeter(), accounts: map[string]*account{},
-		prepared: prepared{byClaim: map[string]entry{}},
+// newUsageLog returns a journal that forgets.
+func newUsageLog(offset int64) *usageLog {
+	return &usageLog{
+		offset: offset, metrics: newMetrics(), accounts: map[string]*tenantState{},
+		prepared: preparedTable{byClaim: map[string]entry{}},
 	}
 }
 
-func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
+func (j *usageLog) time(now Instant) int64 { return now.Mono + j.offset }
 
-func (j *journal) moment(now Instant) moment { return moment{store: j.time(now), wall: now.Wall} }
+func (j *usageLog) moment(now Instant) timePair { return timePair{store: j.time(now), wall: now.Wall} }
 
-// account returns a tenant's account, making it the first time.
-func (j *journal) account(tenant string) *account {
+// tenantState returns a tenant's account, making it the first time.
+func (j *usageLog) account(tenant string) *tenantState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	a := j.accounts[tenant]
 	if a == nil {
-		a = newAccount(tenant, &j.waiting)
+		a = newTenantState(tenant, &j.waiting)
 		j.accounts[tenant] = a
 	}
 	return a
 }
 
 // all returns the accounts of a tenant, or of all with "", in order of name.
-func (j *journal) all(tenant string) []*account {
+func (j *usageLog) all(tenant string) []*tenantState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var out []*account
+	var out []*tenantState
 	for name, a := range j.accounts {
 		if tenant == "" || tenant == name {
 			out = append(out, a)
 		}
 	}
-	slices.SortFunc(out, func(a, b *account) int { return strings.Compare(a.tenant, b.tenant) })
+	slices.SortFunc(out, func(a, b *tenantState) int { return strings.Compare(a.tenant, b.tenant) })
 	return out
 }
 
 // Err implements [Store].
-func (j *journal) Err() error {
+func (j *usageLog) Err() error {
 	if j.closed.Load() {
 		return ErrClosed
 	}
@@ -101,7 +101,7 @@ func unavailable(err error) error {
 // record enters a finished call in its account, whose lock the caller holds, and hands it to the
 // log under the same lock. So a checkpoint of the account knows which log records the account
 // holds. It returns the number of the record, to await.
-func (j *journal) record(a *account, e *entry) uint64 {
+func (j *usageLog) record(a *tenantState, e *entry) uint64 {
 	a.apply(e)
 
 	// Records stand in the log in the order in which the account changed: its lock sees to that.
@@ -113,7 +113,7 @@ func (j *journal) record(a *account, e *entry) uint64 {
 
 // await returns when a recorded call is written, or on disk. On an error the call is in no log, and
 // the caller has to take it out of its account.
-func (j *journal) await(seq uint64, durable bool) error {
+func (j *usageLog) await(seq uint64, durable bool) error {
 	if j.dir == nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (j *journal) await(seq uint64, durable bool) error {
 	err := wait(seq)
 	// What is on disk after all is as good as awaited.
 	if err != nil {
-		j.meter.doubts.Add(1)
+		j.metrics.cancelledRecords.Add(1)
 		if !j.dir.Log.Cancel(seq) {
 			err = nil
 		}
@@ -134,7 +134,7 @@ func (j *journal) await(seq uint64, durable bool) error {
 }
 
 // awaitUndo is await that takes a call which is in no log out of its account.
-func (j *journal) awaitUndo(a *account, e *entry, seq uint64, durable bool) error {
+func (j *usageLog) awaitUndo(a *tenantState, e *entry, seq uint64, durable bool) error {
 	err := j.await(seq, durable)
 	if err != nil {
 		a.mu.Lock()
@@ -145,7 +145,7 @@ func (j *journal) awaitUndo(a *account, e *entry, seq uint64, durable bool) erro
 }
 
 // Ledger implements [Store].
-func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
+func (j *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
@@ -166,8 +166,8 @@ func (j *journal) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error)
 }
 
 // allRows returns the ledger rows of a checkpoint file and of memory, in order.
-func (j *journal) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
-	stored := newBeside()
+func (j *usageLog) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
+	stored := newOfflineState()
 	err := file.Load(stored)
 	return sumRows(append(stored.rows, j.rowsOf(tenant, since)...), tenant, since), err
 }
@@ -181,7 +181,7 @@ func (c *content) settled() error {
 }
 
 // rowsOf returns the ledger rows that accounts hold in memory, unordered.
-func (j *journal) rowsOf(tenant string, since calendar.Day) []LedgerRow {
+func (j *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	var rows []LedgerRow
 	for _, a := range j.all(tenant) {
 		a.mu.Lock()
@@ -202,7 +202,7 @@ func (j *journal) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 // memory, which is what every account has used and may use. The ledger's rows of before are lost, with
 // the replies that were in the file alone: their repetitions are refused, and not charged. A file that
 // is there is moved aside, and its name returned (decision 1768).
-func (j *journal) Checkpoint(anew bool, now time.Time) (aside string, err error) {
+func (j *usageLog) Checkpoint(anew bool, now time.Time) (aside string, err error) {
 	if j.dir == nil {
 		return "", errors.ErrUnsupported
 	}
@@ -211,7 +211,7 @@ func (j *journal) Checkpoint(anew bool, now time.Time) (aside string, err error)
 
 // Close implements [Store]. It writes a last checkpoint when it can; the log has everything in any
 // case.
-func (j *journal) Close() error {
+func (j *usageLog) Close() error {
 	if j.dir == nil {
 		j.closed.Store(true)
 		return nil

@@ -18,7 +18,7 @@ func TestKeysGone(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{statedir.CheckpointName, filepath.Join(statedir.LogName, wal.SegmentName(1))} {
 		dir := t.TempDir()
-		store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+		store, err := OpenLocal(dir, LocalOptions{Now: instant(testTime)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,21 +40,21 @@ func TestKeysGone(t *testing.T) {
 		}
 
 		create := func(f *keys.File) error {
-			_, _, err := f.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, testTime)
+			_, _, err := f.Create(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "pro"}, testTime)
 			return err
 		}
-		if err := keys.Update(dir, create); !errors.Is(err, keys.ErrGone) {
+		if err := keys.Update(dir, create); !errors.Is(err, keys.ErrMissing) {
 			t.Errorf("%s is left, and a key is created: %v", left, err)
 		}
 		_, err = keys.OpenRing(dir, keys.DefaultPlans())
-		if !errors.Is(err, keys.ErrGone) || errors.Is(err, keys.ErrNoFile) {
+		if !errors.Is(err, keys.ErrMissing) || errors.Is(err, keys.ErrNoFile) {
 			t.Errorf("%s is left: %v", left, err)
 		}
 
 		if report, err := VerifyState(repaired); err != nil || len(report.Damage) != 1 {
 			t.Errorf("verify: %v (%v)", report.Damage, err)
 		}
-		if _, err := RepairState(repaired, false, testTime); !errors.Is(err, keys.ErrGone) {
+		if _, err := RepairState(repaired, false, testTime); !errors.Is(err, keys.ErrMissing) {
 			t.Errorf("a repair that believes nothing: %v", err)
 		}
 		if report, err := RepairState(repaired, true, testTime); err != nil || len(report.Dropped) != 1 {

@@ -14,22 +14,22 @@ import (
 	"ninepocket/internal/disk/disktest"
 )
 
-// heldCheckpoint is a store whose checkpoint file somebody else has hands on.
-type heldCheckpoint struct {
+// blockedCheckpoint is a store whose checkpoint file somebody else has hands on.
+type blockedCheckpoint struct {
 	t     *testing.T
-	store *Embedded
+	store *LocalStore
 	path  string
 	live  *keys.Principal
-	told  int64
+	acked int64
 
 	commit func() error // before a checkpoint takes place; nil does nothing
 }
 
-func newHeldCheckpoint(t *testing.T) *heldCheckpoint {
+func newBlockedCheckpoint(t *testing.T) *blockedCheckpoint {
 	t.Helper()
 	dir := smallState(t)
 	live, _ := faultKeys(t)
-	h := &heldCheckpoint{t: t, path: filepath.Join(dir, statedir.CheckpointName), live: live}
+	h := &blockedCheckpoint{t: t, path: filepath.Join(dir, statedir.CheckpointName), live: live}
 
 	disk := disktest.Unsynced(true)
 	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
@@ -40,26 +40,26 @@ func newHeldCheckpoint(t *testing.T) *heldCheckpoint {
 	})
 	seams := state.Seams{Inline: true, Disk: disk}
 	var err error
-	h.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), boot: noBoot, Seams: seams})
+	h.store, err = OpenLocal(dir, LocalOptions{Now: instant(testTime), boot: noBoot, Seams: seams})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.store.Close() })
-	h.told = h.ledger()
+	h.acked = h.ledger()
 	return h
 }
 
 // call makes a call that is charged.
-func (h *heldCheckpoint) call() {
+func (h *blockedCheckpoint) call() {
 	h.t.Helper()
 	now := instant(testTime)
-	if _, err := h.store.Finish(h.store.Admit(h.live, RuleFor(h.live, CardsGet), now).Ticket, true); err != nil {
+	if _, err := h.store.Finish(h.store.Admit(h.live, SpecFor(h.live, CardsGet), now).Ticket, true); err != nil {
 		h.t.Fatal(err)
 	}
-	h.told++
+	h.acked++
 }
 
-func (h *heldCheckpoint) ledger() (sum int64) {
+func (h *blockedCheckpoint) ledger() (sum int64) {
 	h.t.Helper()
 	rows, err := h.store.Ledger("live", 0)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *heldCheckpoint) ledger() (sum int64) {
 	return sum
 }
 
-func (h *heldCheckpoint) read() []byte {
+func (h *blockedCheckpoint) read() []byte {
 	h.t.Helper()
 	data, err := os.ReadFile(h.path)
 	if err != nil {
@@ -80,7 +80,7 @@ func (h *heldCheckpoint) read() []byte {
 	return data
 }
 
-func (h *heldCheckpoint) write(data []byte) {
+func (h *blockedCheckpoint) write(data []byte) {
 	h.t.Helper()
 	if err := os.WriteFile(h.path, data, 0o600); err != nil {
 		h.t.Fatal(err)
@@ -88,13 +88,13 @@ func (h *heldCheckpoint) write(data []byte) {
 }
 
 // isWell wants the next checkpoint to be written, and nothing to be lost or counted twice.
-func (h *heldCheckpoint) isWell() {
+func (h *blockedCheckpoint) isWell() {
 	h.t.Helper()
 	if err := h.store.SaveCheckpoint(); err != nil {
 		h.t.Errorf("the checkpoint after that: %v", err)
 	}
-	if got := h.ledger(); got != h.told {
-		h.t.Errorf("%d calls are charged, want %d", got, h.told)
+	if got := h.ledger(); got != h.acked {
+		h.t.Errorf("%d calls are charged, want %d", got, h.acked)
 	}
 }
 
@@ -103,7 +103,7 @@ func (h *heldCheckpoint) isWell() {
 // never given up. Metering goes on, and the checkpoint with it once the file is whole.
 func TestFaultsOfMappedPages(t *testing.T) {
 	t.Parallel()
-	h := newHeldCheckpoint(t)
+	h := newBlockedCheckpoint(t)
 	whole := h.read()
 	err := h.store.dir.Between(func(file *state.File) error {
 		nothing := func(*state.View) error { return nil }
@@ -137,7 +137,7 @@ func TestFaultsOfMappedPages(t *testing.T) {
 // metering goes on, and the checkpoint with it once the file is back.
 func TestAnotherCheckpointFile(t *testing.T) {
 	t.Parallel()
-	h := newHeldCheckpoint(t)
+	h := newBlockedCheckpoint(t)
 	older := h.read()
 	h.call()
 	h.isWell()

@@ -39,7 +39,7 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a batch that was answered 503 keeps its reply", "idempotency.go",
-		"a.replies.withdraw(name, t.At)", "_ = name",
+		"a.replies.undoAdd(name, t.At)", "_ = name",
 	},
 	{
 		"a checkpoint that fails loses the ledger's rows", "content.go",
@@ -47,14 +47,14 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a checkpoint that took place is written again", "state/file.go",
-		"if written {\n\t\tf.keep()", "if written {\n\t\tf.have = f.number\n\t\tf.restore()",
+		"if written {\n\t\tf.commitTaken()", "if written {\n\t\tf.durableNumber = f.number\n\t\tf.restore()",
 	},
 	{
 		"a checkpoint leaves the replies out", "content.go",
-		"for name, r := range img.replies {", "for name, r := range map[ReplyName]reply{} {",
+		"for name, r := range img.replies {", "for name, r := range map[ReplyKey]storedReply{} {",
 	},
 	{
-		"a day far ahead is believed", "book.go",
+		"a day far ahead is believed", "usage.go",
 		"return start <= wall+calendar.DayMillis", "return start <= wall+1000*calendar.DayMillis",
 	},
 	{
@@ -63,14 +63,15 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a window admits again after 50 s", "window.go",
-		"if age := at - w.ago(w.limit); age < calendar.MinuteMillis {", "if age := at - w.ago(w.limit); age < 50_000 {",
+		"if age := at - w.nthNewest(w.limit); age < calendar.MinuteMillis {",
+		"if age := at - w.nthNewest(w.limit); age < 50_000 {",
 	},
 	{
-		"a reply is forgotten after nine minutes", "answers.go",
+		"a reply is forgotten after nine minutes", "replies.go",
 		"ReplyMillis = int64(600_000)", "ReplyMillis = int64(540_000)",
 	},
 	{
-		"a failed call is charged when it is read back", "entry.go",
+		"a failed call is charged when it is read back", "log_entry.go",
 		"dst = binary.AppendVarint(dst, e.charged)", "dst = binary.AppendVarint(dst, 1)",
 	},
 }

@@ -46,12 +46,12 @@ func powerCuts(t *testing.T, mapped bool) {
 	disk.Watch(dir)
 	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
-		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+		tried: map[string]int64{}, acked: map[string]int64{}, replies: map[string]string{},
 	}
 
 	var err error
-	options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour, Seams: state.Seams{Disk: disk}}
-	script.store, err = OpenEmbedded(dir, options)
+	options := LocalOptions{Now: script.now, CheckpointEvery: time.Hour, Seams: state.Seams{Disk: disk}}
+	script.store, err = OpenLocal(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,26 +60,26 @@ func powerCuts(t *testing.T, mapped bool) {
 	lookOnce := func(p *keys.Principal, replyKey string, lose float64) {
 		t.Helper()
 		seams := state.Seams{Disk: disktest.OfKind(mapped, nil)}
-		after, err := OpenEmbedded(cutPower(t, disk, lose), EmbeddedOptions{Now: script.now, Seams: seams})
+		after, err := OpenLocal(cutPower(t, disk, lose), LocalOptions{Now: script.now, Seams: seams})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer after.Close()
-		usage, err := after.Usage(p, RuleFor(p, UsageGet), script.now)
-		if err != nil || usage.Used != script.told[p.Tenant] {
-			t.Fatalf("after a power cut %d used, %d acknowledged (%v)", usage.Used, script.told[p.Tenant], err)
+		usage, err := after.Usage(p, SpecFor(p, UsageGet), script.now)
+		if err != nil || usage.Used != script.acked[p.Tenant] {
+			t.Fatalf("after a power cut %d used, %d acknowledged (%v)", usage.Used, script.acked[p.Tenant], err)
 		}
-		usage, err = after.Usage(script.live, RuleFor(script.live, UsageGet), script.now)
-		if err != nil || usage.Used > script.told[script.live.Tenant] {
+		usage, err = after.Usage(script.live, SpecFor(script.live, UsageGet), script.now)
+		if err != nil || usage.Used > script.acked[script.live.Tenant] {
 			t.Fatalf("after a power cut %d live calls, %d acknowledged (%v)",
-				usage.Used, script.told[script.live.Tenant], err)
+				usage.Used, script.acked[script.live.Tenant], err)
 		}
 		if replyKey == "" {
 			return
 		}
-		ticket := Ticket{Principal: p, Rule: RuleFor(p, PricesBatch)}
+		ticket := Reservation{Principal: p, Rule: SpecFor(p, PricesBatch)}
 		claim, err := after.Begin(ticket, replyKey, BodyHash{1}, script.now)
-		if err != nil || claim.Outcome != Replay {
+		if err != nil || claim.Result != Replay {
 			t.Fatalf("after a power cut: %+v (%v)", claim, err)
 		}
 	}

@@ -32,18 +32,18 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	testsweep.OnlyFull(t)
 	f := keys.NewFile()
 	_, raw := mustCreate(t, f, keys.NewKey{
-		Tenant: "partner", Kind: keys.Preview, Plan: "business", Credits: new(int64(100_000)),
+		Tenant: "partner", Surface: keys.Preview, Plan: "business", Credits: new(int64(100_000)),
 	})
 	ring, err := keys.FixedRing(f, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := instant(testTime)
-	p, err := ring.Recognize([]byte(raw), now.Wall, nil)
+	p, err := ring.FindCached([]byte(raw), now.Wall, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+	store, err := OpenLocal(t.TempDir(), LocalOptions{
 		Now: now, boot: noBoot,
 		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
@@ -59,19 +59,19 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	// A reply of 50 prices takes about this much when it is compressed.
 	noise := rand.NewChaCha8([32]byte{})
 	reply := make([]byte, 300)
-	send := func(n int, want Outcome) {
+	send := func(n int, want ClaimResult) {
 		t.Helper()
-		decision := store.Admit(p, RuleFor(p, PricesBatch), now)
-		for ; decision.Verdict == RateLimited; decision = store.Admit(p, RuleFor(p, PricesBatch), now) {
+		decision := store.Admit(p, SpecFor(p, PricesBatch), now)
+		for ; decision.Result == RateLimited; decision = store.Admit(p, SpecFor(p, PricesBatch), now) {
 			pass(10) // above 1,000 a minute, a unit frees up to 0.1 s late (decision 12)
 		}
-		if decision.Verdict != Admitted {
-			t.Fatalf("batch %d: %v", n, decision.Verdict)
+		if decision.Result != Admitted {
+			t.Fatalf("batch %d: %v", n, decision.Result)
 		}
 		key := fmt.Sprintf("0b1f5a52-6a6e-4b0e-9d3c-%012d", n)
 		claim, err := store.Begin(decision.Ticket, key, BodyHash{byte(n)}, now)
-		if err != nil || claim.Outcome != want {
-			t.Fatalf("batch %d: outcome %v (%v)", n, claim.Outcome, err)
+		if err != nil || claim.Result != want {
+			t.Fatalf("batch %d: outcome %v (%v)", n, claim.Result, err)
 		}
 		if want == Fresh {
 			noise.Read(reply)
@@ -122,7 +122,7 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 
 	// The next checkpoint after their time lets go of them; virtual time passes with a call.
 	pass(ReplyMillis + 2*calendar.MinuteMillis)
-	if _, err := store.Finish(store.Admit(p, RuleFor(p, ProductsList), now).Ticket, false); err != nil {
+	if _, err := store.Finish(store.Admit(p, SpecFor(p, ProductsList), now).Ticket, false); err != nil {
 		t.Fatal(err)
 	}
 	save()
@@ -140,7 +140,7 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	_, preview := faultKeys(t)
 	now := instant(testTime)
-	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+	store, err := OpenLocal(t.TempDir(), LocalOptions{
 		Now: now, boot: noBoot,
 		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
@@ -158,13 +158,13 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	noise := rand.NewChaCha8([32]byte{})
 	reply := make([]byte, 2<<20)
 	noise.Read(reply)
-	kept := 0
+	stored := 0
 	for n := range 64 {
 		now.Mono += int64(time.Second / time.Millisecond)
-		decision := store.Admit(preview, RuleFor(preview, PricesBatch), now)
+		decision := store.Admit(preview, SpecFor(preview, PricesBatch), now)
 		claim, err := store.Begin(decision.Ticket, fmt.Sprint(n), BodyHash{1}, now)
-		if full, ok := errors.AsType[*FullError](err); ok {
-			if full.Kept != 0 || full.RetryAfter < 1 {
+		if full, ok := errors.AsType[*IdempotencyFullError](err); ok {
+			if full.Records != 0 || full.RetryAfter < 1 {
 				t.Fatalf("%+v", full)
 			}
 			break
@@ -172,17 +172,17 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 		if _, err := store.Commit(decision.Ticket, claim, reply); err != nil {
 			t.Fatal(err)
 		}
-		kept++
+		stored++
 	}
-	if room := int(store.waitingMax); kept*len(reply) < room || kept*len(reply) > room+2*len(reply) {
-		t.Fatalf("%d replies were kept in memory", kept)
+	if room := int(store.waitingMax); stored*len(reply) < room || stored*len(reply) > room+2*len(reply) {
+		t.Fatalf("%d replies were kept in memory", stored)
 	}
 
 	if err := store.SaveCheckpoint(); err != nil {
 		t.Fatal(err)
 	}
-	decision := store.Admit(preview, RuleFor(preview, PricesBatch), now)
-	if claim, err := store.Begin(decision.Ticket, "another", BodyHash{1}, now); err != nil || claim.Outcome != Fresh {
+	decision := store.Admit(preview, SpecFor(preview, PricesBatch), now)
+	if claim, err := store.Begin(decision.Ticket, "another", BodyHash{1}, now); err != nil || claim.Result != Fresh {
 		t.Fatalf("after a checkpoint: %+v (%v)", claim, err)
 	}
 }

@@ -32,9 +32,9 @@ func fillDisk(t *testing.T, mapped bool) {
 
 	live, _ := faultKeys(t)
 	r := &removed{dir: filepath.Join(disk, "state"), disk: disktest.Unsynced(mapped)}
-	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, statedir.CheckpointName)}
+	r.blockedCheckpoint = &blockedCheckpoint{t: t, live: live, path: filepath.Join(r.dir, statedir.CheckpointName)}
 	err := keys.Update(r.dir, func(f *keys.File) error {
-		_, _, err := f.Create(keys.NewKey{Tenant: "live", Kind: keys.Live, Plan: "pro"}, testTime)
+		_, _, err := f.Create(keys.NewKey{Tenant: "live", Surface: keys.Live, Plan: "pro"}, testTime)
 		return err
 	})
 	if err != nil {
@@ -44,24 +44,24 @@ func fillDisk(t *testing.T, mapped bool) {
 
 	refused := 0
 	answered := time.Now()
-	for r.told < 40_000/int64(testsweep.Stride(4)) || refused == 0 {
-		d := r.store.Admit(live, RuleFor(live, CardsGet), instant(testTime.Add(time.Duration(r.told)*time.Minute)))
+	for r.acked < 40_000/int64(testsweep.Stride(4)) || refused == 0 {
+		d := r.store.Admit(live, SpecFor(live, CardsGet), instant(testTime.Add(time.Duration(r.acked)*time.Minute)))
 		var err error
-		if d.Verdict == Admitted { // what is not admitted has no ticket
+		if d.Result == Admitted { // what is not admitted has no ticket
 			_, err = r.store.Finish(d.Ticket, true)
 		}
 
 		switch {
-		case d.Verdict == Unavailable || errors.Is(err, ErrUnavailable):
+		case d.Result == Unavailable || errors.Is(err, ErrUnavailable):
 			refused++
 			if time.Since(answered) > time.Minute {
-				t.Fatalf("no room after %d calls: %v", r.told, r.store.Err())
+				t.Fatalf("no room after %d calls: %v", r.acked, r.store.Err())
 			}
 			time.Sleep(time.Millisecond)
-		case err != nil || d.Verdict != Admitted:
-			t.Fatalf("a call is %v: %v", d.Verdict, err)
+		case err != nil || d.Result != Admitted:
+			t.Fatalf("a call is %v: %v", d.Result, err)
 		default:
-			r.told++
+			r.acked++
 			answered = time.Now()
 		}
 	}

@@ -30,7 +30,7 @@ type universe struct {
 	random *rand.Rand
 	dir    string
 	disk   *disktest.Faults
-	store  *Embedded
+	store  *LocalStore
 	ring   *keys.Ring
 	file   *keys.File
 	trace  []string
@@ -50,15 +50,15 @@ type universe struct {
 type client struct {
 	who      *keys.Principal
 	id       string
-	told     int64            // charges that were acknowledged
-	doubtful int64            // answered 503 while the disk failed, and the process was killed in that time
-	refused  int64            // answered 503 since the disk began to fail
-	fragile  int64            // live charges acknowledged since then: written, and perhaps never on disk
-	fading   int64            // calls of any kind acknowledged since the disk began to fail
-	fades    int64            // of these, when a process ended before the disk was good again
-	lost     int64            // of these, when a process ended before the disk was good again
-	times    []int64          // true times of calls that were answered
-	replies  map[string]reply // what was answered to a key, and when
+	acked    int64                  // charges that were acknowledged
+	doubtful int64                  // answered 503 while the disk failed, and the process was killed in that time
+	refused  int64                  // answered 503 since the disk began to fail
+	fragile  int64                  // live charges acknowledged since then: written, and perhaps never on disk
+	fading   int64                  // calls of any kind acknowledged since the disk began to fail
+	fades    int64                  // of these, when a process ended before the disk was good again
+	lost     int64                  // of these, when a process ended before the disk was good again
+	times    []int64                // true times of calls that were answered
+	replies  map[string]storedReply // what was answered to a key, and when
 	keys     int
 }
 
@@ -75,12 +75,12 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 
 	plans := keys.DefaultPlans()
 	plans.Set("sim", keys.Plan{PerMinute: 7, PerDay: simulatedQuota, Credits: simulatedQuota})
-	for i, kind := range []keys.Kind{keys.Live, keys.Live, keys.Preview, keys.Preview} {
+	for i, kind := range []keys.Surface{keys.Live, keys.Live, keys.Preview, keys.Preview} {
 		name := fmt.Sprint("client", i)
-		if _, _, err := u.file.Create(keys.NewKey{Tenant: name, Kind: kind, Plan: "sim"}, testTime); err != nil {
+		if _, _, err := u.file.Create(keys.NewKey{Tenant: name, Surface: kind, Plan: "sim"}, testTime); err != nil {
 			t.Fatal(err)
 		}
-		u.clients = append(u.clients, &client{id: name, replies: map[string]reply{}})
+		u.clients = append(u.clients, &client{id: name, replies: map[string]storedReply{}})
 	}
 	var err error
 	u.ring, err = keys.FixedRing(u.file, plans)
@@ -96,7 +96,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 
 func (u *universe) now() Instant { return Instant{Mono: u.mono, Wall: u.true + u.wrong} }
 
-func (u *universe) note(format string, args ...any) {
+func (u *universe) logf(format string, args ...any) {
 	u.trace = append(u.trace, fmt.Sprintf("%d ", u.true)+fmt.Sprintf(format, args...))
 }
 
@@ -112,7 +112,7 @@ func (u *universe) open() {
 
 	disk := disktest.Unsynced(false)
 	disk.Set(u.disk.Rule)
-	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
+	store, err := OpenLocal(u.dir, LocalOptions{
 		Now:  u.now(),
 		boot: func() Boot { return Boot{ID: fmt.Sprint("boot", u.boots), Up: u.true - u.born} },
 		Seams: state.Seams{
@@ -140,7 +140,7 @@ func (u *universe) event() {
 	case n < 150:
 		u.glitch()
 	case n < 160 && u.wrong != 0:
-		u.note("the clock is right again")
+		u.logf("the clock is right again")
 		u.wrong = 0
 		u.glitches = append(u.glitches, u.true)
 	case n < 175:
@@ -149,7 +149,7 @@ func (u *universe) event() {
 		u.mendDisk()
 	case n < 250:
 		err := u.store.SaveCheckpoint()
-		u.note("checkpoint: %t", err == nil)
+		u.logf("checkpoint: %t", err == nil)
 		if err != nil && !u.bad {
 			u.failf("a checkpoint on a good disk: %v", err)
 		}
@@ -179,7 +179,7 @@ func (u *universe) glitch() {
 	by := []int64{hour, -hour, 24 * hour, -24 * hour, 366 * 24 * hour, 40 * 24 * hour, -3 * 24 * hour}
 	u.wrong = by[u.random.IntN(len(by))]
 	u.glitches = append(u.glitches, u.true)
-	u.note("the clock is %d h off", u.wrong/hour)
+	u.logf("the clock is %d h off", u.wrong/hour)
 }
 
 func (u *universe) breakDisk() {
@@ -190,7 +190,7 @@ func (u *universe) breakDisk() {
 		u.disk.Set(verb, syscall.ENOSPC)
 	}
 	u.bad = true
-	u.note("%s fails", verb)
+	u.logf("%s fails", verb)
 }
 
 func (u *universe) mendDisk() {
@@ -212,7 +212,7 @@ func (u *universe) mendDisk() {
 		cl.fragile = 0
 		cl.fading = 0
 	}
-	u.note("the disk is good again")
+	u.logf("the disk is good again")
 }
 
 // restart ends the process, in order or not, and starts another one after a while; sometimes the
@@ -247,22 +247,22 @@ func (u *universe) restart() {
 			u.glitches = append(u.glitches, u.true) // nothing is left to tell how long it took
 		}
 	}
-	u.note("restart, killed %t, boot %d", kill, u.boots)
+	u.logf("restart, killed %t, boot %d", kill, u.boots)
 	u.open()
 }
 
 // call makes a call of a client and judges the answer.
 func (u *universe) call(cl *client) {
 	op := CardsGet
-	if cl.who.Kind == keys.Preview {
+	if cl.who.Surface == keys.Preview {
 		op = []Operation{ProductsList, PricesBatch, PricesBatch}[u.random.IntN(3)]
 	}
-	decision := u.store.Admit(cl.who, RuleFor(cl.who, op), u.now())
-	u.note("%s %s: %v", cl.id, op, decision.Verdict)
-	if decision.Verdict == Unavailable && !u.bad {
+	decision := u.store.Admit(cl.who, SpecFor(cl.who, op), u.now())
+	u.logf("%s %s: %v", cl.id, op, decision.Result)
+	if decision.Result == Unavailable && !u.bad {
 		u.failf("%s is refused on a good disk: %v", cl.id, u.store.Err())
 	}
-	if decision.Verdict != Admitted {
+	if decision.Result != Admitted {
 		return
 	}
 	if op == PricesBatch {
@@ -275,12 +275,12 @@ func (u *universe) call(cl *client) {
 	u.judge(cl, receipt, err, success)
 }
 
-func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
-	u.note("%s: charged %d (%t)", cl.id, receipt.Charged, err == nil)
+func (u *universe) judge(cl *client, receipt Charge, err error, success bool) {
+	u.logf("%s: charged %d (%t)", cl.id, receipt.Charged, err == nil)
 
 	if err == nil {
 		cl.times = append(cl.times, u.true)
-		if u.bad && (receipt.Charged == 0 || cl.who.Kind == keys.Live) {
+		if u.bad && (receipt.Charged == 0 || cl.who.Surface == keys.Live) {
 			cl.fading++
 		}
 	}
@@ -289,8 +289,8 @@ func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
 	case err == nil && (receipt.Charged == 1) != success:
 		u.failf("%s was charged %d", cl.id, receipt.Charged)
 	case err == nil:
-		cl.told += receipt.Charged
-		if u.bad && cl.who.Kind == keys.Live {
+		cl.acked += receipt.Charged
+		if u.bad && cl.who.Surface == keys.Live {
 			cl.fragile += receipt.Charged
 		}
 	case !u.bad:
@@ -317,14 +317,14 @@ func (u *universe) batch(cl *client, decision Decision) {
 	said, answered := cl.replies[key]
 	age := u.mono + u.store.offset - said.at
 	switch {
-	case claim.Outcome == Replay && (!answered || string(claim.Reply) != string(said.data)):
+	case claim.Result == Replay && (!answered || string(claim.Reply) != string(said.data)):
 		if answered || cl.doubtful == 0 {
 			u.failf("%s is replayed as %q, was answered %q", key, claim.Reply, said.data)
 		}
-	case claim.Outcome == Fresh && answered && age < 600_000:
+	case claim.Result == Fresh && answered && age < 600_000:
 		u.failf("%s is forgotten after %d ms", key, age)
 	}
-	if claim.Outcome != Fresh {
+	if claim.Result != Fresh {
 		receipt, err := u.store.Finish(decision.Ticket, false)
 		u.judge(cl, receipt, err, false)
 		return
@@ -334,7 +334,7 @@ func (u *universe) batch(cl *client, decision Decision) {
 	receipt, err := u.store.Commit(decision.Ticket, claim, []byte(text))
 	u.judge(cl, receipt, err, true)
 	if err == nil {
-		cl.replies[key] = reply{answer: answer{at: decision.Ticket.At}, data: []byte(text)}
+		cl.replies[key] = storedReply{replyMeta: replyMeta{at: decision.Ticket.At}, data: []byte(text)}
 	}
 }
 
@@ -358,9 +358,9 @@ func (u *universe) end() {
 			charged += row.Charged
 		}
 		// Nothing acknowledged is lost, and nothing is charged that was not answered.
-		if charged < cl.told-cl.lost || charged > cl.told+cl.doubtful {
+		if charged < cl.acked-cl.lost || charged > cl.acked+cl.doubtful {
 			u.failf("%s was told of %d charges, %d more are in doubt, and the ledger has %d",
-				cl.id, cl.told, cl.doubtful, charged)
+				cl.id, cl.acked, cl.doubtful, charged)
 		}
 		u.spans(cl)
 	}
@@ -368,10 +368,10 @@ func (u *universe) end() {
 	// The second midnight after any glitch every day's quota is whole, the next month every credit.
 	u.pass((u.true/calendar.DayMillis+2)*calendar.DayMillis - u.true)
 	for _, cl := range u.clients {
-		if cl.who.Kind == keys.Preview {
+		if cl.who.Surface == keys.Preview {
 			u.pass(32 * calendar.DayMillis)
 		}
-		usage, err := u.store.Usage(cl.who, RuleFor(cl.who, UsageGet), u.now())
+		usage, err := u.store.Usage(cl.who, SpecFor(cl.who, UsageGet), u.now())
 		if err != nil || usage.Remaining != simulatedQuota {
 			u.failf("after two midnights %s has %+v (%v)", cl.id, usage, err)
 		}
@@ -404,12 +404,12 @@ func (u *universe) spans(cl *client) {
 	}
 	first := cl.times[0]
 	quotas := u.true/calendar.DayMillis - first/calendar.DayMillis + 1
-	if cl.who.Kind == keys.Preview {
+	if cl.who.Surface == keys.Preview {
 		quotas = int64(time.UnixMilli(u.true).Month()-time.UnixMilli(first).Month()+12)%12 + 1
 	}
 	quotas += int64(glitched(first, u.true))
-	if cl.told > simulatedQuota*quotas {
-		u.failf("%s was charged %d times with %d quotas", cl.id, cl.told, quotas)
+	if cl.acked > simulatedQuota*quotas {
+		u.failf("%s was charged %d times with %d quotas", cl.id, cl.acked, quotas)
 	}
 }
 

@@ -21,14 +21,14 @@ const (
 	timeRows
 )
 
-// meter is what a store counts of itself.
-type meter struct {
-	times  *counters.Durations
-	doubts atomic.Uint64 // records that were about to be given up
+// metrics is what a store counts of itself.
+type metrics struct {
+	times            *counters.Durations
+	cancelledRecords atomic.Uint64 // records that were about to be given up
 }
 
-func newMeter() *meter {
-	return &meter{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
+func newMetrics() *metrics {
+	return &metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
 // sampled reports whether a call of Finish is to be timed.

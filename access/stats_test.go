@@ -18,9 +18,9 @@ func statsWorld(t *testing.T, store access.Store) (g *access.Gate, live, preview
 	t.Helper()
 	file := keys.NewFile()
 	var raws [2]string
-	for k, kind := range []keys.Kind{keys.Live, keys.Preview} {
+	for k, kind := range []keys.Surface{keys.Live, keys.Preview} {
 		tenant := "t" + string(rune('a'+k))
-		_, raw, err := file.Create(keys.NewKey{Tenant: tenant, Kind: kind, Plan: "unlimited"}, time.Now())
+		_, raw, err := file.Create(keys.NewKey{Tenant: tenant, Surface: kind, Plan: "unlimited"}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestStoreStats(t *testing.T) {
 	t.Parallel()
 	clock := access.StartClock(time.Now())
 	now := func() access.Instant { return clock.At(time.Now()) }
-	embedded, err := access.OpenEmbedded(t.TempDir(), access.EmbeddedOptions{Now: now(), CheckpointEvery: time.Hour})
+	embedded, err := access.OpenLocal(t.TempDir(), access.LocalOptions{Now: now(), CheckpointEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	t.Parallel()
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
-	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}
+	options := access.LocalOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}
 	options = options.On(disktest.OfKind(false, func(call disktest.Call) (verdict disktest.Verdict) {
 		if broken.Load() && call.Op == "sync" && strings.Contains(call.Path, ".wal") {
 			verdict.Fail = os.ErrClosed
@@ -130,7 +130,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		return verdict
 	}))
 
-	store, err := access.OpenEmbedded(t.TempDir(), options)
+	store, err := access.OpenLocal(t.TempDir(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

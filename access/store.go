@@ -8,31 +8,31 @@ import (
 // BodyHash is the hash of a normalised request body (decision 30).
 type BodyHash [32]byte
 
-// Outcome is the answer of Begin.
-type Outcome uint8
+// ClaimResult is the answer of Begin.
+type ClaimResult uint8
 
 const (
 	// Fresh means: the caller owns the record; it ends with Commit or Abort.
-	Fresh Outcome = iota
+	Fresh ClaimResult = iota
 	// Replay means: the same body was answered within ten minutes; Claim.Reply is that answer.
 	Replay
 	// Conflict means: the key is bound to another body; 409.
 	Conflict
 	// Exhausted means: fresh, but no credit is left; 429 quota_exceeded.
 	Exhausted
-	// Wait means: the same body is being answered; wait for Claim.Done, then Begin again.
-	Wait
+	// InProgress means: the same body is being answered; wait for Claim.Done, then Begin again.
+	InProgress
 )
 
 // Claim is the answer of Begin.
 type Claim struct {
-	Outcome    Outcome
+	Result     ClaimResult
 	Key        string          // Fresh: the idempotency key, owned by the claim
 	Body       BodyHash        // Fresh
 	ID         uint64          // Fresh: names the record of this claim to the store
 	Reply      []byte          // Replay: owned by the caller
-	Done       <-chan struct{} // Wait: closed when the owner commits or aborts
-	Allowance  Policy          // Exhausted: the credits
+	Done       <-chan struct{} // InProgress: closed when the owner commits or aborts
+	Quota      LimitState      // Exhausted: the credits
 	RetryAfter int64           // Exhausted: seconds until the period ends, at least 1
 }
 
@@ -54,28 +54,28 @@ type Claim struct {
 type Store interface {
 	// Admit takes a token of the rule's window and reserves the rule's cost, or takes nothing. A
 	// window that is full is reported before a quota that is.
-	Admit(p *keys.Principal, rule Rule, now Instant) Decision
+	Admit(p *keys.Principal, rule LimitSpec, now Instant) Decision
 
 	// Finish ends an admitted call and writes its ledger row. A success turns the reservation into
 	// a charge, anything else gives it back. When it returns nil the call is recorded as durably as
-	// its rule asks. A deferred ticket cannot succeed here: ErrTicket.
-	Finish(t Ticket, success bool) (Receipt, error)
+	// its rule asks. A deferred ticket cannot succeed here: ErrReservation.
+	Finish(t Reservation, success bool) (Charge, error)
 
 	// Begin looks up the idempotency key of a tenant and operation. It reserves the cost when the
 	// outcome is Fresh. It does not block and keeps no part of key.
-	Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error)
+	Begin(t Reservation, key string, body BodyHash, now Instant) (Claim, error)
 
 	// Commit charges a fresh claim, keeps a copy of the reply for ten minutes from the ticket's
 	// admission, and finishes the ticket as a success, all or nothing and on disk before it returns
 	// nil. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
-	Commit(t Ticket, claim Claim, reply []byte) (Receipt, error)
+	Commit(t Reservation, claim Claim, reply []byte) (Charge, error)
 
 	// Abort gives up a fresh claim, wakes the callers that wait for it, and finishes the ticket as
 	// a failure. After Commit it does nothing, so that it can be deferred.
-	Abort(t Ticket, claim Claim) (Receipt, error)
+	Abort(t Reservation, claim Claim) (Charge, error)
 
 	// Usage reads the allowance of a principal.
-	Usage(p *keys.Principal, rule Rule, now Instant) (Usage, error)
+	Usage(p *keys.Principal, rule LimitSpec, now Instant) (Usage, error)
 
 	// Ledger returns the rows of a tenant ("" = all) from a day on, ordered by tenant, key, day and
 	// operation.

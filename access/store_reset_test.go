@@ -15,8 +15,8 @@ func TestResetDay(t *testing.T) {
 	plans := keys.DefaultPlans()
 	plans.Set("tiny", keys.Plan{PerMinute: 1000, PerDay: 3, Credits: 3})
 	f := keys.NewFile()
-	_, live := mustCreate(t, f, keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "tiny"})
-	_, preview := mustCreate(t, f, keys.NewKey{Tenant: "acme", Kind: keys.Preview, Plan: "tiny"})
+	_, live := mustCreate(t, f, keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "tiny"})
+	_, preview := mustCreate(t, f, keys.NewKey{Tenant: "acme", Surface: keys.Preview, Plan: "tiny"})
 	ring, err := keys.FixedRing(f, plans)
 	if err != nil {
 		t.Fatal(err)
@@ -24,22 +24,22 @@ func TestResetDay(t *testing.T) {
 
 	now := instant(testTime)
 	dir := t.TempDir()
-	options := EmbeddedOptions{
+	options := LocalOptions{
 		Now: now, boot: noBoot,
 		Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	}
-	store, err := OpenEmbedded(dir, options)
+	store, err := OpenLocal(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	use := func(raw string, op Operation) (n int) {
 		for range 10 {
-			p, err := ring.Recognize([]byte(raw), now.Wall, nil)
+			p, err := ring.FindCached([]byte(raw), now.Wall, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			decision := store.Admit(p, RuleFor(p, op), now)
-			if decision.Verdict == QuotaExceeded {
+			decision := store.Admit(p, SpecFor(p, op), now)
+			if decision.Result == QuotaExceeded {
 				break
 			}
 			if _, err := store.Finish(decision.Ticket, true); err != nil {
@@ -86,7 +86,7 @@ func TestResetDay(t *testing.T) {
 		} else if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		store, err = OpenEmbedded(dir, options)
+		store, err = OpenLocal(dir, options)
 		if err != nil {
 			t.Fatal(err)
 		}

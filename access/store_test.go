@@ -14,7 +14,7 @@ import (
 
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
-		store := access.NewMemory(access.MemoryOptions{RepliesMax: accesstest.RepliesMax})
+		store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: accesstest.RepliesMax})
 		t.Cleanup(func() { store.Close() })
 		return store
 	}}
@@ -23,8 +23,8 @@ func memoryHarness() accesstest.Harness {
 func embeddedHarness(mapped bool) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		options := access.EmbeddedOptions{Now: now, RepliesMax: accesstest.RepliesMax}
-		store, err := access.OpenEmbedded(dir, options.Unsynced(mapped))
+		options := access.LocalOptions{Now: now, MaxIdempotencyRecords: accesstest.RepliesMax}
+		store, err := access.OpenLocal(dir, options.Unsynced(mapped))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func embeddedHarness(mapped bool) accesstest.Harness {
 		Open: func(t testing.TB, now access.Instant) access.Store { return open(t, t.TempDir(), now) },
 		Reopen: func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store {
 			if kill {
-				store.(*access.Embedded).Kill()
+				store.(*access.LocalStore).Kill()
 			} else if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -79,19 +79,19 @@ func (c *clocked) look(now access.Instant) {
 	}
 }
 
-func (c *clocked) Admit(p *keys.Principal, rule access.Rule, now access.Instant) access.Decision {
+func (c *clocked) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
 	c.look(now)
 	return c.Store.Admit(p, rule, now)
 }
 
 func (c *clocked) Begin(
-	ticket access.Ticket, key string, body access.BodyHash, now access.Instant,
+	ticket access.Reservation, key string, body access.BodyHash, now access.Instant,
 ) (access.Claim, error) {
 	c.look(now)
 	return c.Store.Begin(ticket, key, body, now)
 }
 
-func (c *clocked) Usage(p *keys.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
+func (c *clocked) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
 	c.look(now)
 	return c.Store.Usage(p, rule, now)
 }

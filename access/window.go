@@ -50,8 +50,8 @@ type tick struct {
 	n  int64
 }
 
-// fit makes the window hold limit, keeping its admissions.
-func (w *window) fit(limit int, at int64) {
+// resize makes the window hold limit, keeping its admissions.
+func (w *window) resize(limit int, at int64) {
 	if w.limit == limit {
 		return
 	}
@@ -94,13 +94,13 @@ func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	}
 
 	// Admissions that came of age no longer count against what remains.
-	for w.live > 0 && at-w.ago(w.live) >= calendar.MinuteMillis {
+	for w.live > 0 && at-w.nthNewest(w.live) >= calendar.MinuteMillis {
 		w.live--
 	}
 
 	// The limit-th last admission decides alone, whatever was counted as live.
 	if w.count >= w.limit {
-		if age := at - w.ago(w.limit); age < calendar.MinuteMillis {
+		if age := at - w.nthNewest(w.limit); age < calendar.MinuteMillis {
 			return false, 0, calendar.MinuteMillis - age
 		}
 	}
@@ -122,16 +122,16 @@ func (w *window) untilFree(at int64) int64 {
 	if w.live == 0 {
 		return 0
 	}
-	return max(1, calendar.MinuteMillis-(at-w.ago(w.live)))
+	return max(1, calendar.MinuteMillis-(at-w.nthNewest(w.live)))
 }
 
-// ago returns the n-th last admission time, 1 being the newest.
-func (w *window) ago(n int) int64 {
-	return w.times[w.place(w.count-n)]
+// nthNewest returns the n-th last admission time, 1 being the newest.
+func (w *window) nthNewest(n int) int64 {
+	return w.times[w.slotOf(w.count-n)]
 }
 
-// place is where the ring has admission n, 0 being the oldest.
-func (w *window) place(n int) int {
+// slotOf is where the ring has admission n, 0 being the oldest.
+func (w *window) slotOf(n int) int {
 	n += w.head
 	if n >= len(w.times) {
 		n -= len(w.times)
@@ -143,22 +143,22 @@ func (w *window) place(n int) int {
 // call counts as made when the newest was.
 func (w *window) push(at int64) {
 	if w.count > 0 {
-		at = max(at, w.ago(1))
+		at = max(at, w.nthNewest(1))
 	}
 
 	// Of a full ring the oldest leaves.
 	if w.count == len(w.times) {
-		w.head = w.place(1)
+		w.head = w.slotOf(1)
 		w.count--
 	}
 
-	w.times[w.place(w.count)] = at
+	w.times[w.slotOf(w.count)] = at
 	w.count++
 	w.live = min(w.live+1, len(w.times))
 }
 
 func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
-	if !w.seek(at/bucketMillis - bucketSpan + 1) {
+	if !w.dropBefore(at/bucketMillis - bucketSpan + 1) {
 		return false, 0, calendar.MinuteMillis
 	}
 
@@ -176,9 +176,9 @@ func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	return true, remaining, wait
 }
 
-// seek makes sum count the buckets from first on. It fails when the call is so late that buckets it
-// needs were used again.
-func (w *window) seek(first int64) bool {
+// dropBefore makes sum count the buckets from first on. It fails when the call is so late that
+// buckets it needs were used again.
+func (w *window) dropBefore(first int64) bool {
 	if first <= w.newest-bucketCount {
 		return false
 	}
@@ -250,7 +250,7 @@ func (w *window) ticks(at int64) []tick {
 		add(tick)
 	}
 	for n := w.count; n > 0; n-- {
-		add(tick{at: w.ago(n), n: 1})
+		add(tick{at: w.nthNewest(n), n: 1})
 	}
 	if w.buckets != nil {
 		for number := max(0, w.newest-bucketCount+1); number <= w.newest; number++ {

@@ -32,7 +32,7 @@ func TestWindowProperty(t *testing.T) {
 		limit := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(ringLimit+1, ringLimit+400)).Draw(rt, "limit")
 		pace := calendar.MinuteMillis / int64(limit)
 		var w window
-		w.fit(limit, windowEpoch)
+		w.resize(limit, windowEpoch)
 		var admitted []int64
 		recent := 0 // the first of those that a window may still hold
 		at := int64(0)
@@ -91,7 +91,7 @@ func TestWindowAfterIdle(t *testing.T) {
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
 		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 * int64(testsweep.Stride(12)) {
 			var w window
-			w.fit(limit, windowEpoch)
+			w.resize(limit, windowEpoch)
 			for i := range int64(limit) {
 				if !w.call(i * 59_000 / int64(limit)) { // over all buckets of a minute
 					t.Fatalf("limit %d: call %d refused", limit, i)
@@ -119,7 +119,7 @@ func TestWindowPacing(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 2, 30, 60, 600, 1000} {
 		var w window
-		w.fit(limit, windowEpoch)
+		w.resize(limit, windowEpoch)
 		for i := range 10 * limit {
 			if !w.call(int64(i) * calendar.MinuteMillis / int64(limit)) {
 				t.Fatalf("limit %d: call %d refused", limit, i)
@@ -134,7 +134,7 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 	t.Parallel()
 	for offset := range bucketMillis {
 		var w window
-		w.fit(ringLimit+1, windowEpoch)
+		w.resize(ringLimit+1, windowEpoch)
 		for range ringLimit + 1 {
 			if !w.call(offset) {
 				t.Fatal("refused below the limit")
@@ -159,7 +159,7 @@ func TestWindowWait(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 3, 30, ringLimit + 50}).Draw(rt, "limit")
 		var w window
-		w.fit(limit, windowEpoch)
+		w.resize(limit, windowEpoch)
 		at := int64(0)
 		for {
 			at += rapid.Int64Range(0, calendar.MinuteMillis/int64(limit)).Draw(rt, "step")
@@ -189,7 +189,7 @@ func TestWindowFit(t *testing.T) {
 		limits := rapid.SampledFrom([]int{3, 30, 900, ringLimit + 1, 5000})
 		limit := limits.Draw(rt, "limit")
 		var w window
-		w.fit(limit, windowEpoch)
+		w.resize(limit, windowEpoch)
 
 		at := int64(0)
 		var admitted []int64
@@ -198,14 +198,14 @@ func TestWindowFit(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(rt, "what") {
 			case 0:
 				limit = limits.Draw(rt, "new limit")
-				w.fit(limit, windowEpoch+at)
+				w.resize(limit, windowEpoch+at)
 			case 1:
 				ticks := w.ticks(windowEpoch + at)
 				w = window{}
 				for _, i := range rapid.Permutation(ticks).Draw(rt, "order") {
 					w.restore(i)
 				}
-				w.fit(limit, windowEpoch+at)
+				w.resize(limit, windowEpoch+at)
 			}
 
 			for range rapid.IntRange(0, 40).Draw(rt, "burst") {
@@ -232,7 +232,7 @@ func TestWindowLongIdle(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{2, ringLimit + 1} {
 		var w window
-		w.fit(limit, windowEpoch)
+		w.resize(limit, windowEpoch)
 		for _, at := range []int64{0, 1, calendar.MinuteMillis, 400 * calendar.DayMillis, 400*calendar.DayMillis + 1} {
 			if !w.call(at) {
 				t.Fatalf("limit %d: refused at %d", limit, at)

@@ -23,7 +23,7 @@ type Operation struct {
 	// is empty for a tool, which has no path of its own.
 	Path string
 	// Surface is the contract that it belongs to: keys.Live or keys.Preview.
-	Surface keys.Kind
+	Surface keys.Surface
 	// Scope is what a preview key needs; 0 for nothing.
 	Scope keys.Scope
 	// Params are the query parameters that it knows.

@@ -45,13 +45,13 @@ func writeKeys(state, config string) (Keys, error) {
 	credits := int64(1) << 50
 	err := keys.Update(state, func(keyFile *keys.File) error {
 		var err error
-		_, made.Live, err = keyFile.Create(keys.NewKey{Tenant: "bench-live", Kind: keys.Live, Plan: benchPlan}, now)
+		_, made.Live, err = keyFile.Create(keys.NewKey{Tenant: "bench-live", Surface: keys.Live, Plan: benchPlan}, now)
 		if err != nil {
 			return err
 		}
 
 		_, made.Preview, err = keyFile.Create(keys.NewKey{
-			Tenant: "bench-preview", Kind: keys.Preview, Plan: benchPlan,
+			Tenant: "bench-preview", Surface: keys.Preview, Plan: benchPlan,
 			Credits: &credits,
 		}, now)
 		return err

@@ -34,7 +34,7 @@ func (n *Node) adminHandler() http.Handler {
 		}
 		// A server is ready all the same: all of them would leave a balancer at once.
 		_, _ = w.Write([]byte("ok\n"))
-		if n.limiter != nil && n.limiter.Away() != nil {
+		if n.limiter != nil && n.limiter.Unavailable() != nil {
 			_, _ = w.Write([]byte("metering: unavailable\n"))
 		}
 	})

@@ -9,8 +9,8 @@ import (
 
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
-	"ninepocket/fleet/ledger"
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/control"
+	"ninepocket/fleet/limiter"
 )
 
 // cursorsInterval is how often a server asks for the secrets that sign cursors: a new one is known
@@ -23,9 +23,9 @@ const lastExportTimeout = 5 * time.Second
 
 // fleetNode is what a server of a fleet has besides.
 type fleetNode struct {
-	control        *ledger.DB
-	keys           *ledger.Keys
-	exporter       *ledger.Exporter
+	control        *control.DB
+	keys           *control.Keys
+	exporter       *control.Exporter
 	exportInterval time.Duration
 }
 
@@ -39,7 +39,7 @@ func (n *Node) openControl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db, err := ledger.Open(ctx, n.Config.Control)
+	db, err := control.Open(ctx, n.Config.Control)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (n *Node) openExport(ctx context.Context) error {
 			slog.String("state", state))
 	}
 
-	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, ledger.ExportOptions{
+	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
 		Serving: n.servedState, Report: reports{n.Log}.exportChanged, Behind: reports{n.Log}.ledgerBehind,
 	})
@@ -89,8 +89,8 @@ func Hostname() string {
 }
 
 // servedState is what this server serves now.
-func (n *Node) servedState() ledger.Serves {
-	out := ledger.Serves{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
+func (n *Node) servedState() control.ServedState {
+	out := control.ServedState{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
 	if n.images != nil {
 		out.Images = n.images.Listed()
 	}
@@ -102,7 +102,7 @@ func (r reports) exportChanged(err error) {
 	switch {
 	case err == nil:
 		r.log.Info("the ledger is up to date again")
-	case errors.Is(err, ledger.ErrTaken):
+	case errors.Is(err, control.ErrSessionTaken):
 		r.log.Error("this server cannot report what it charges", slog.Any("cause", err))
 	default:
 		r.log.Warn("what is charged waits in the state directory", slog.Any("cause", err))
@@ -111,7 +111,7 @@ func (r reports) exportChanged(err error) {
 
 // ledgerBehind logs that what is charged could not be reported for long.
 func (r reports) ledgerBehind(by time.Duration, err error) {
-	r.log.Error("the ledger is behind", slog.String("cause", ledger.Behind(by, err)))
+	r.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
 }
 
 // followCursors takes secrets over that sign cursors, until ctx is done. What cannot be read is read
@@ -148,7 +148,7 @@ func (n *Node) exportLast(ctx context.Context) {
 // limiterChanged logs that the limiter is unavailable, that it is available again, and what it
 // lost.
 func (r reports) limiterChanged(err error) {
-	_, lost := errors.AsType[*meter.LostError](err)
+	_, lost := errors.AsType[*limiter.LostError](err)
 	switch {
 	case err == nil:
 		r.log.Info("the limiter is available again")

@@ -10,7 +10,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/connlimit"
 	"ninepocket/internal/counters"
@@ -76,7 +76,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 		out.fleet(n.fleet.stats(), now)
 	}
 	if n.limiter != nil {
-		stats := n.limiter.Shared()
+		stats := n.limiter.LimiterStats()
 		out.limiter(&stats)
 	}
 	if n.mirror != nil {
@@ -157,7 +157,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 
 	// A plan that is taken away makes keys unusable without touching their file.
 	unusable := 0
-	for _, u := range ring.Unusable(now) {
+	for _, u := range ring.WithoutPlan(now) {
 		unusable += len(u.Keys)
 	}
 	gauge(out, "keys_unusable",
@@ -335,8 +335,9 @@ type fleetStats struct {
 
 func (shared *fleetNode) stats() fleetStats {
 	return fleetStats{
-		ledgerReadyAt: shared.exporter.Good(), keysReadAt: shared.keys.Good(), pending: shared.exporter.Pending(),
-		silent: shared.exporter.Silent(),
+		ledgerReadyAt: shared.exporter.LastSuccess(), keysReadAt: shared.keys.LastSuccess(),
+		pending: shared.exporter.Pending(),
+		silent:  shared.exporter.SilentServers(),
 	}
 }
 
@@ -351,9 +352,9 @@ func (out sink) fleet(stats fleetStats, now time.Time) {
 }
 
 // limiter sends the figures of what servers share in Redis.
-func (out sink) limiter(stats *meter.Stats) {
+func (out sink) limiter(stats *limiter.Stats) {
 	const takes = "fleet_takes_total"
-	for i, name := range meter.ResultNames {
+	for i, name := range limiter.ResultNames {
 		counter(out, takes, "Calls, by what became of their right.", stats.Results[i], "result", name)
 	}
 
@@ -363,9 +364,10 @@ func (out sink) limiter(stats *meter.Stats) {
 	counter(out, "fleet_lease_calls_total", "Questions for units of large plans, taken ahead.", stats.Leases)
 	gauge(out, "fleet_leased_units", "Units of large plans that are taken ahead and not used yet.", stats.Leased)
 	counter(out, "fleet_refused_locally_total", "Calls that were refused without asking Redis.", stats.RefusedLocally)
-	counter(out, "fleet_timeouts_total", "Calls whose answer came too late, or never: 503.", stats.Unknown)
-	counter(out, "fleet_unknown_total", "The name of fleet_timeouts_total before the first release.", stats.Unknown)
-	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.", stats.Lost)
+	counter(out, "fleet_timeouts_total", "Calls whose answer came too late, or never: 503.", stats.Timeouts)
+	counter(out, "fleet_unknown_total", "The name of fleet_timeouts_total before the first release.", stats.Timeouts)
+	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.",
+		stats.TenantsWithLoss)
 	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
 	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.",
 		flag(stats.Up))

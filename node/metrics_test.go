@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ninepocket/engine"
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 )
 
@@ -24,7 +24,7 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 	out := sink(metrics)
 	now := time.Now()
 	out.fleet(fleetStats{ledgerReadyAt: now, keysReadAt: now}, now)
-	out.limiter(&meter.Stats{})
+	out.limiter(&limiter.Stats{})
 	out.mirror(mirror.Stats{Asked: now}, engine.Stats{}, now)
 	close(metrics)
 	known := map[string]bool{}

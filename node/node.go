@@ -27,7 +27,7 @@ import (
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
@@ -79,12 +79,12 @@ type Node struct {
 	Options
 	ring        *keys.Ring
 	store       access.Store
-	journal     *access.Embedded // what the store records calls in; nil in memory
-	limiter     *meter.Store     // the store, when many servers share rights; else nil
+	journal     *access.LocalStore // what the store records calls in; nil in memory
+	limiter     *limiter.Store     // the store, when many servers share rights; else nil
 	clock       access.Clock
 	cursors     *cursor.Signer
-	fleet       *fleetNode    // nil on one machine
-	mirror      *mirror.Cache // nil where the store is a folder of this machine
+	fleet       *fleetNode       // nil on one machine
+	mirror      *mirror.Follower // nil where the store is a folder of this machine
 	engine      *engine.Engine
 	sockets     sockets
 	server      *server.Server           // set by run
@@ -207,7 +207,7 @@ func (n *Node) follow(task func(func(context.Context))) {
 	if n.mirror != nil {
 		task(n.mirror.Follow)
 	}
-	task(func(ctx context.Context) { n.clock.Follow(ctx, reports{n.Log}.clockStepped) })
+	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, reports{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
 	if n.fleet != nil {
 		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.exportInterval) })

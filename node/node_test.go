@@ -47,7 +47,7 @@ func testOptions(t *testing.T) (o Options, key string) {
 
 	publish(t, snapshot.OpenStore(config.Store), 1)
 	err := keys.Update(config.State, func(file *keys.File) (err error) {
-		_, key, err = file.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "pro"}, time.Now())
+		_, key, err = file.Create(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "pro"}, time.Now())
 		return err
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestStartError(t *testing.T) {
 	defer taken.Close()
 	busy := errors.New("busy")
 	now := time.Now()
-	journal, err := access.OpenEmbedded(o.Config.State, access.EmbeddedOptions{Now: access.StartClock(now).At(now)})
+	journal, err := access.OpenLocal(o.Config.State, access.LocalOptions{Now: access.StartClock(now).At(now)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // warnKeysWithoutPlan logs which keys are answered 503 because the plan of their tenant is not
 // configured.
 func (n *Node) warnKeysWithoutPlan() {
-	for _, u := range n.ring.Unusable(time.Now()) {
+	for _, u := range n.ring.WithoutPlan(time.Now()) {
 		n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
 			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
 	}

@@ -14,7 +14,7 @@ import (
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
@@ -168,14 +168,14 @@ func (n *Node) openMirror(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	place, err := mirror.ParsePlace(n.Config.Store)
+	place, err := mirror.ParseLocation(n.Config.Store)
 	if err != nil {
 		return err
 	}
 
 	// The engine follows the cache as it follows any store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	n.mirror = mirror.NewCache(mirror.Open(place), dir, mirror.CacheOptions{
+	n.mirror = mirror.NewFollower(mirror.Open(place), dir, mirror.FollowerOptions{
 		Publishers: publishers, Recent: cursor.Lifetime, Log: n.Log,
 	})
 	_, none := dir.Current()
@@ -241,10 +241,10 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 
 	begun := time.Now()
 	for waiting := false; ; waiting = true {
-		n.journal, err = access.OpenEmbedded(n.Config.State, access.EmbeddedOptions{
+		n.journal, err = access.OpenLocal(n.Config.State, access.LocalOptions{
 			Now: n.clock.At(time.Now()), Report: reports{n.Log}.meteringChanged,
-			RepliesMax: n.Config.MaxIdempotencyRecords,
-			Export:     n.fleet != nil,
+			MaxIdempotencyRecords: n.Config.MaxIdempotencyRecords,
+			Export:                n.fleet != nil,
 		})
 		if err == nil {
 			break
@@ -292,9 +292,9 @@ func (n *Node) openLimiter(ctx context.Context) error {
 	options.Journal = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
 	options.Report = reports{n.Log}.limiterChanged
-	options.Recorded = n.fleet.control.ChargedTo
+	options.ChargesByServer = n.fleet.control.ChargesByTenant
 
-	n.limiter, err = meter.Open(ctx, options)
+	n.limiter, err = limiter.Open(ctx, options)
 	if err == nil {
 		n.store = n.limiter
 	}

@@ -39,7 +39,7 @@ func allocsOf(w *world, key string, build func(*fasthttp.Request)) float64 {
 }
 
 func (w *world) allocKey(tb testing.TB) string {
-	return w.key(tb, keys.NewKey{Name: "alloc", Tenant: "alloc", Kind: keys.Live, Plan: "unlimited"})
+	return w.key(tb, keys.NewKey{Name: "alloc", Tenant: "alloc", Surface: keys.Live, Plan: "unlimited"})
 }
 
 func get(target string) func(*fasthttp.Request) {

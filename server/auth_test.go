@@ -43,11 +43,11 @@ func TestAuthenticationMatrix(t *testing.T) {
 	prev := w.keys["preview"]
 	expiredAt := time.Now().Add(-time.Second)
 	expired := w.keyOf(t, keys.NewKey{
-		Name: "expired", Tenant: "expired", Kind: keys.Live, Plan: "free",
+		Name: "expired", Tenant: "expired", Surface: keys.Live, Plan: "free",
 		Expires: &expiredAt,
 	}, expiredAt.Add(-time.Minute))
 	expiredPreview := w.keyOf(t, keys.NewKey{
-		Name: "expired", Tenant: "expired-preview", Kind: keys.Preview,
+		Name: "expired", Tenant: "expired-preview", Surface: keys.Preview,
 		Plan: "wide", Expires: &expiredAt,
 	}, expiredAt.Add(-time.Minute))
 	type want struct {

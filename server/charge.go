@@ -19,8 +19,8 @@ type metering struct {
 	principal   *keys.Principal // nil before the key was recognised
 	decision    access.Decision
 	reservation reservationState
-	claim       access.Claim   // of an idempotent request, valid while the ticket is claimed
-	charge      access.Receipt // valid once the ticket is settled
+	claim       access.Claim  // of an idempotent request, valid while the ticket is claimed
+	charge      access.Charge // valid once the ticket is settled
 }
 
 // reservationState is how far a request's ticket has come.
@@ -37,7 +37,7 @@ const (
 // allow asks for a ticket; it is false when the decision says why there is none.
 func (ch *metering) admit(op access.Operation, now access.Instant) bool {
 	ch.decision = ch.gate.Admit(ch.principal, op, now)
-	if ch.decision.Verdict != access.Admitted {
+	if ch.decision.Result != access.Admitted {
 		return false
 	}
 	ch.reservation = stateReserved
@@ -54,12 +54,12 @@ func (ch *metering) begin(key string, body access.BodyHash, now access.Instant) 
 	claim, err := ch.gate.Begin(ctx, ch.decision.Ticket, key, body, now)
 	switch {
 	case err != nil: // the ticket is finished as a failure later
-	case claim.Outcome == access.Fresh:
+	case claim.Result == access.Fresh:
 		ch.claim = claim
 		ch.reservation = stateClaimed
-	case claim.Outcome == access.Exhausted:
-		ch.decision.Verdict = access.QuotaExceeded
-		ch.decision.Allowance = claim.Allowance
+	case claim.Result == access.Exhausted:
+		ch.decision.Result = access.QuotaExceeded
+		ch.decision.Quota = claim.Quota
 		ch.decision.RetryAfter = claim.RetryAfter
 	}
 	return claim, err
@@ -85,7 +85,7 @@ func (ch *metering) abort() {
 	receipt, err := ch.gate.Abort(ch.decision.Ticket, ch.claim)
 	// The meter failed, and that was told already: what remains is shown as it was at admission.
 	if err != nil {
-		receipt.Allowance = ch.decision.Allowance
+		receipt.Quota = ch.decision.Quota
 	}
 
 	ch.charge = receipt
@@ -119,9 +119,9 @@ func (ch *metering) release() error {
 }
 
 // allowance is what the caller may still do, as far as the meter was asked.
-func (ch *metering) allowance() access.Policy {
+func (ch *metering) allowance() access.LimitState {
 	if ch.reservation == stateSettled {
-		return ch.charge.Allowance
+		return ch.charge.Quota
 	}
-	return ch.decision.Allowance
+	return ch.decision.Quota
 }

@@ -62,7 +62,7 @@ type slowStore struct {
 	begun, end chan struct{}
 }
 
-func (s slowStore) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+func (s slowStore) Finish(t access.Reservation, success bool) (access.Charge, error) {
 	s.begun <- struct{}{}
 	<-s.end
 	return s.Store.Finish(t, success)

@@ -18,7 +18,7 @@ const (
 )
 
 // denials are what a refused call is told on each surface, by why it was refused.
-var denials = map[access.Verdict]map[string]string{
+var denials = map[access.AdmitResult]map[string]string{
 	access.RateLimited: {
 		onLive:    "{limit} requests per minute are used up: wait {wait}",
 		onPreview: "{limit} requests per minute are used up: wait {wait}",
@@ -41,17 +41,17 @@ var denials = map[access.Verdict]map[string]string{
 // denied is what a call is told that the meter refuses; header, body and policy agree because all come from
 // the decision.
 func (s *surface) denied(d *access.Decision) *wire.APIError {
-	limit := d.Allowance.Limit
-	if d.Verdict == access.RateLimited {
+	limit := d.Quota.Limit
+	if d.Result == access.RateLimited {
 		limit = d.Minute.Limit
 	}
 
 	sentence := strings.NewReplacer(
 		"{limit}", wire.Decimal(limit), "{wait}", seconds(d.RetryAfter), "{seconds}", wire.Decimal(d.RetryAfter),
-		"{reset}", time.Unix(d.Allowance.Reset, 0).UTC().Format(time.RFC3339),
+		"{reset}", time.Unix(d.Quota.Reset, 0).UTC().Format(time.RFC3339),
 	)
 	return &wire.APIError{
-		Code: wire.Code(d.Verdict.String()), Detail: sentence.Replace(denials[d.Verdict][s.name]),
+		Code: wire.Code(d.Result.String()), Detail: sentence.Replace(denials[d.Result][s.name]),
 		RetryAfter: int(d.RetryAfter),
 	}
 }

@@ -97,8 +97,8 @@ func TestWrongRequests(t *testing.T) { // air: one page
 	const file = "../docs/ERRORS.md"
 	w := newWorld(t, setup{still: true})
 	now := w.clock()
-	w.keys["drained"] = w.keyOf(t, keys.NewKey{Tenant: only("drained"), Kind: keys.Live, Plan: "free"}, now)
-	w.keys["spent"] = w.keyOf(t, keys.NewKey{Tenant: only("spent"), Kind: keys.Live, Plan: "tiny"}, now)
+	w.keys["drained"] = w.keyOf(t, keys.NewKey{Tenant: only("drained"), Surface: keys.Live, Plan: "free"}, now)
+	w.keys["spent"] = w.keyOf(t, keys.NewKey{Tenant: only("spent"), Surface: keys.Live, Plan: "tiny"}, now)
 	for key, times := range map[string]int{"drained": 30, "spent": 3} {
 		for range times {
 			w.try(t, scenario{path: "/v1/games", key: key})

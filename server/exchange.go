@@ -40,7 +40,7 @@ type exchange struct {
 
 // current is what an exchange has of one request alone.
 type current struct {
-	last *keys.Recall // the key that the connection's last request came with; nil without a connection
+	last *keys.KeyCache // the key that the connection's last request came with; nil without a connection
 	keys credentials
 	path *route
 	op   *operation // nil where the path does nothing on the surface
@@ -107,9 +107,9 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if conn, ok := ctx.Conn().(*httpconn.Conn); ok {
 		conn.RequestRead(at)
 		if conn.UserData == nil {
-			conn.UserData = &keys.Recall{}
+			conn.UserData = &keys.KeyCache{}
 		}
-		x.last, _ = conn.UserData.(*keys.Recall) // the only note there is
+		x.last, _ = conn.UserData.(*keys.KeyCache) // the only note there is
 	}
 
 	// Until the path is known, errors are told as the live surface does (decision 3).
@@ -187,12 +187,12 @@ func (x *exchange) authenticate() *wire.APIError {
 	}
 
 	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
-	kind := keys.KindOf(key)
+	kind := keys.SurfaceOf(key)
 	if kind == keys.Preview && x.surface.kind == keys.Live {
 		return x.surface.wrongKind
 	}
 
-	principal, err := x.s.Gate.Recognize(key, x.now, x.last)
+	principal, err := x.s.Gate.AuthenticateCached(key, x.now, x.last)
 	good := err == nil || errors.Is(err, keys.ErrSandbox)
 	switch {
 	case kind != keys.Preview && x.surface.kind == keys.Preview && good:
@@ -273,7 +273,7 @@ func (x *exchange) runOnce() *wire.APIError {
 		return x.meteringError(err)
 	}
 
-	switch claim.Outcome {
+	switch claim.Result {
 	case access.Replay:
 		if !x.reply.Restore(claim.Reply) {
 			return x.meteringError(errors.New("a kept reply is damaged"))
@@ -284,7 +284,7 @@ func (x *exchange) runOnce() *wire.APIError {
 		return problem(wire.IdempotencyConflict, conflict)
 	case access.Exhausted:
 		return x.surface.denied(&x.charge.decision)
-	case access.Fresh, access.Wait:
+	case access.Fresh, access.InProgress:
 	}
 
 	if f := x.op.Run(&x.request, &x.reply); f != nil {
@@ -318,7 +318,7 @@ func (x *exchange) checkNotModified() {
 func (x *exchange) meteringError(err error) *wire.APIError {
 	log := &x.s.meterLog
 	f := notMetered
-	full, isFull := errors.AsType[*access.FullError](err)
+	full, isFull := errors.AsType[*access.IdempotencyFullError](err)
 	if isFull {
 		log = &x.s.repliesLog
 		f = tooManyReplies(full)
@@ -334,10 +334,11 @@ func (x *exchange) meteringError(err error) *wire.APIError {
 }
 
 // tooManyReplies tells a tenant why its batch was not made, and when there is room for it.
-func tooManyReplies(full *access.FullError) *wire.APIError {
+func tooManyReplies(full *access.IdempotencyFullError) *wire.APIError {
 	f := unavailable("Replies for idempotency keys cannot be kept at the moment; nothing was charged.")
-	if full.Kept > 0 {
-		f = unavailable("The organization has " + wire.Decimal(int64(full.Kept)) + " replies of the last 10 minutes, " +
+	if full.Records > 0 {
+		f = unavailable("The organization has " + wire.Decimal(int64(full.Records)) +
+			" replies of the last 10 minutes, " +
 			"as many as are kept for repeats; there is room when the oldest is 10 minutes old. Nothing was charged.")
 	}
 	f.RetryAfter = int(full.RetryAfter)

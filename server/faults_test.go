@@ -19,37 +19,39 @@ type everyKth struct {
 
 func (s *everyKth) fails() bool { return s.k > 0 && s.calls.Add(1)%s.k == 0 }
 
-func (s *everyKth) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
+func (s *everyKth) Admit(p *keys.Principal, r access.LimitSpec, now access.Instant) access.Decision {
 	if s.fails() {
-		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
+		return access.Decision{Result: access.Unavailable, RetryAfter: 5}
 	}
 	return s.Store.Admit(p, r, now)
 }
 
-func (s *everyKth) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+func (s *everyKth) Finish(t access.Reservation, success bool) (access.Charge, error) {
 	if s.fails() {
-		return access.Receipt{}, errBroken
+		return access.Charge{}, errBroken
 	}
 	return s.Store.Finish(t, success)
 }
 
-func (s *everyKth) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (s *everyKth) Usage(p *keys.Principal, r access.LimitSpec, now access.Instant) (access.Usage, error) {
 	if s.fails() {
 		return access.Usage{}, errBroken
 	}
 	return s.Store.Usage(p, r, now)
 }
 
-func (s *everyKth) Begin(t access.Ticket, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
+func (s *everyKth) Begin(t access.Reservation, key string, h access.BodyHash, now access.Instant) (access.Claim,
+	error,
+) {
 	if s.fails() {
 		return access.Claim{}, errBroken
 	}
 	return s.Store.Begin(t, key, h, now)
 }
 
-func (s *everyKth) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+func (s *everyKth) Commit(t access.Reservation, c access.Claim, reply []byte) (access.Charge, error) {
 	if s.fails() {
-		return access.Receipt{}, errBroken
+		return access.Charge{}, errBroken
 	}
 	return s.Store.Commit(t, c, reply)
 }
@@ -64,7 +66,7 @@ func TestEveryKthCallFails(t *testing.T) {
 	for k := int64(2); k <= 9; k++ {
 		store.calls.Store(0)
 		key := w.key(t, keys.NewKey{
-			Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: keys.Preview,
+			Name: "kth", Tenant: fmt.Sprint("kth-", k), Surface: keys.Preview,
 			Plan: "unlimited",
 		})
 		ask := func(n int) reply {

@@ -120,23 +120,23 @@ type setup struct {
 
 // standing are the keys of every world, by name.
 var standing = []keys.NewKey{
-	{Name: "free", Tenant: "free", Kind: keys.Live, Plan: "free"},
-	{Name: "starter", Tenant: "starter", Kind: keys.Live, Plan: "starter"},
-	{Name: "pro", Tenant: "pro", Kind: keys.Live, Plan: "pro"},
-	{Name: "business", Tenant: "business", Kind: keys.Live, Plan: "business"},
-	{Name: "bench", Tenant: "bench", Kind: keys.Live, Plan: "unlimited"},
-	{Name: "capped", Tenant: "capped", Kind: keys.Live, Plan: "capped"},
-	{Name: "brief", Tenant: "brief", Kind: keys.Live, Plan: "brief"},
-	{Name: "week", Tenant: "week", Kind: keys.Live, Plan: "week"},
-	{Name: "nostats", Tenant: "nostats", Kind: keys.Live, Plan: "nostats"},
-	{Name: "sandbox", Tenant: "sandbox", Kind: keys.Sandbox, Plan: "free"},
-	{Name: "revoked", Tenant: "revoked", Kind: keys.Live, Plan: "free"},
-	{Name: "preview", Tenant: "partner", Kind: keys.Preview, Plan: "wide"},
-	{Name: "preview_catalog", Tenant: "partner", Kind: keys.Preview, Plan: "wide", Scopes: keys.CatalogRead},
-	{Name: "preview_prices", Tenant: "partner", Kind: keys.Preview, Plan: "wide", Scopes: keys.PricesRead},
-	{Name: "preview_usage", Tenant: "partner", Kind: keys.Preview, Plan: "wide", Scopes: keys.UsageRead},
-	{Name: "preview_rival", Tenant: "rival", Kind: keys.Preview, Plan: "wide"},
-	{Name: "preview_revoked", Tenant: "partner-revoked", Kind: keys.Preview, Plan: "wide"},
+	{Name: "free", Tenant: "free", Surface: keys.Live, Plan: "free"},
+	{Name: "starter", Tenant: "starter", Surface: keys.Live, Plan: "starter"},
+	{Name: "pro", Tenant: "pro", Surface: keys.Live, Plan: "pro"},
+	{Name: "business", Tenant: "business", Surface: keys.Live, Plan: "business"},
+	{Name: "bench", Tenant: "bench", Surface: keys.Live, Plan: "unlimited"},
+	{Name: "capped", Tenant: "capped", Surface: keys.Live, Plan: "capped"},
+	{Name: "brief", Tenant: "brief", Surface: keys.Live, Plan: "brief"},
+	{Name: "week", Tenant: "week", Surface: keys.Live, Plan: "week"},
+	{Name: "nostats", Tenant: "nostats", Surface: keys.Live, Plan: "nostats"},
+	{Name: "sandbox", Tenant: "sandbox", Surface: keys.Sandbox, Plan: "free"},
+	{Name: "revoked", Tenant: "revoked", Surface: keys.Live, Plan: "free"},
+	{Name: "preview", Tenant: "partner", Surface: keys.Preview, Plan: "wide"},
+	{Name: "preview_catalog", Tenant: "partner", Surface: keys.Preview, Plan: "wide", Scopes: keys.CatalogRead},
+	{Name: "preview_prices", Tenant: "partner", Surface: keys.Preview, Plan: "wide", Scopes: keys.PricesRead},
+	{Name: "preview_usage", Tenant: "partner", Surface: keys.Preview, Plan: "wide", Scopes: keys.UsageRead},
+	{Name: "preview_rival", Tenant: "rival", Surface: keys.Preview, Plan: "wide"},
+	{Name: "preview_revoked", Tenant: "partner-revoked", Surface: keys.Preview, Plan: "wide"},
 }
 
 func testPlans() keys.Plans {
@@ -272,15 +272,15 @@ type balanced struct {
 	admitted, ended, failed atomic.Int64
 }
 
-func (b *balanced) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
+func (b *balanced) Admit(p *keys.Principal, r access.LimitSpec, now access.Instant) access.Decision {
 	d := b.Store.Admit(p, r, now)
-	if d.Verdict == access.Admitted {
+	if d.Result == access.Admitted {
 		b.admitted.Add(1)
 	}
 	return d
 }
 
-func (b *balanced) end(r access.Receipt, err error) (access.Receipt, error) {
+func (b *balanced) end(r access.Charge, err error) (access.Charge, error) {
 	if err != nil {
 		b.failed.Add(1)
 	} else {
@@ -289,15 +289,15 @@ func (b *balanced) end(r access.Receipt, err error) (access.Receipt, error) {
 	return r, err
 }
 
-func (b *balanced) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+func (b *balanced) Finish(t access.Reservation, success bool) (access.Charge, error) {
 	return b.end(b.Store.Finish(t, success))
 }
 
-func (b *balanced) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+func (b *balanced) Commit(t access.Reservation, c access.Claim, reply []byte) (access.Charge, error) {
 	return b.end(b.Store.Commit(t, c, reply))
 }
 
-func (b *balanced) Abort(t access.Ticket, c access.Claim) (access.Receipt, error) {
+func (b *balanced) Abort(t access.Reservation, c access.Claim) (access.Charge, error) {
 	return b.end(b.Store.Abort(t, c))
 }
 

@@ -344,7 +344,7 @@ func (w *world) countCards(tb testing.TB, query url.Values) (n int) {
 // TestUsageNamesPlanAndMinute spends some of a minute and asks what is left: asking takes nothing.
 func TestUsageNamesPlanAndMinute(t *testing.T) {
 	w := still()
-	key := w.keyOf(t, keys.NewKey{Tenant: only("minute"), Kind: keys.Live, Plan: "free"}, w.clock())
+	key := w.keyOf(t, keys.NewKey{Tenant: only("minute"), Surface: keys.Live, Plan: "free"}, w.clock())
 	first := w.clock().UTC().Truncate(time.Second).Format(time.RFC3339)
 	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
 		at("data.plan", "free"), at("data.minute.limit", 30), at("data.minute.remaining", 30),

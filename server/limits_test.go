@@ -19,7 +19,7 @@ import (
 // tenant makes a key of a tenant of its own.
 func (w *world) tenant(tb testing.TB, name, plan string) string {
 	tb.Helper()
-	return w.key(tb, keys.NewKey{Name: name, Tenant: name, Kind: keys.Live, Plan: plan})
+	return w.key(tb, keys.NewKey{Name: name, Tenant: name, Surface: keys.Live, Plan: plan})
 }
 
 // TestMinute wants exactly 30 requests of a free key to pass, whatever their answers, and figures
@@ -88,7 +88,7 @@ func TestMinute(t *testing.T) {
 	}
 
 	// The minute is the key's own, the day the tenant's.
-	other := w.key(t, keys.NewKey{Name: "second", Tenant: name, Kind: keys.Live})
+	other := w.key(t, keys.NewKey{Name: "second", Tenant: name, Surface: keys.Live})
 	if minute, day := w.try(t, scenario{path: "/v1/games", key: other}).remaining(t); minute != 29 || day != 1993 {
 		t.Errorf("the tenant's other key has %d of its minute and %d of the day left", minute, day)
 	}
@@ -117,7 +117,7 @@ func TestDay(t *testing.T) {
 		at("data.request_credits_remaining", 0),
 		at("data.request_credits_used", 3),
 	}})
-	other := w.key(t, keys.NewKey{Name: "second", Tenant: name, Kind: keys.Live})
+	other := w.key(t, keys.NewKey{Name: "second", Tenant: name, Surface: keys.Live})
 	w.try(t, scenario{path: "/v1/games", key: other, status: 429, code: "quota_exceeded"})
 }
 
@@ -316,40 +316,42 @@ type brokenStore struct {
 
 var errBroken = errors.New("the disk is full of npk_live_secrets")
 
-func (b *brokenStore) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
+func (b *brokenStore) Admit(p *keys.Principal, r access.LimitSpec, now access.Instant) access.Decision {
 	if b.failAdmit {
-		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
+		return access.Decision{Result: access.Unavailable, RetryAfter: 5}
 	}
 	return b.Store.Admit(p, r, now)
 }
 
-func (b *brokenStore) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+func (b *brokenStore) Finish(t access.Reservation, success bool) (access.Charge, error) {
 	if b.failFinish {
-		return access.Receipt{}, errBroken
+		return access.Charge{}, errBroken
 	}
 	return b.Store.Finish(t, success)
 }
 
-func (b *brokenStore) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (b *brokenStore) Usage(p *keys.Principal, r access.LimitSpec, now access.Instant) (access.Usage, error) {
 	if b.failUsage {
 		return access.Usage{}, errBroken
 	}
 	return b.Store.Usage(p, r, now)
 }
 
-func (b *brokenStore) Begin(t access.Ticket, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
+func (b *brokenStore) Begin(t access.Reservation, key string, h access.BodyHash, now access.Instant) (access.Claim,
+	error,
+) {
 	if b.failBegin {
 		return access.Claim{}, errBroken
 	}
 	return b.Store.Begin(t, key, h, now)
 }
 
-func (b *brokenStore) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+func (b *brokenStore) Commit(t access.Reservation, c access.Claim, reply []byte) (access.Charge, error) {
 	if b.panicCommit {
 		panic("the disk is gone")
 	}
 	if b.failCommit {
-		return access.Receipt{}, errBroken
+		return access.Charge{}, errBroken
 	}
 	return b.Store.Commit(t, c, reply)
 }

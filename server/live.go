@@ -62,7 +62,7 @@ type rateHeaderCache struct {
 }
 
 // of returns the lines for two limits.
-func (p *rateHeaderCache) of(minute, day access.Policy) []byte {
+func (p *rateHeaderCache) of(minute, day access.LimitState) []byte {
 	if p.minute != minute.Limit || p.day != day.Limit {
 		p.minute = minute.Limit
 		p.day = day.Limit

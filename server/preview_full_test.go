@@ -17,11 +17,11 @@ import (
 func TestRepliesAtTheirBound(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, setup{
-		store:   access.NewMemory(access.MemoryOptions{RepliesMax: 3}),
+		store:   access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: 3}),
 		options: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) },
 	})
 	key := w.key(t, keys.NewKey{
-		Name: "full", Tenant: "full", Kind: keys.Preview, Plan: "unlimited", Credits: new(int64(100)),
+		Name: "full", Tenant: "full", Surface: keys.Preview, Plan: "unlimited", Credits: new(int64(100)),
 	})
 	ask := func(n int) reply {
 		return w.ask(t, request{method: "POST", target: "/v1/prices/batch", body: oneItem, header: []string{

@@ -7,8 +7,8 @@ import (
 )
 
 func TestRateHeaders(t *testing.T) {
-	minute := access.Policy{Limit: 30, Remaining: 29, Wait: 41}
-	day := access.Policy{Limit: 2000, Remaining: 1998, Wait: 3600}
+	minute := access.LimitState{Limit: 30, Remaining: 29, Wait: 41}
+	day := access.LimitState{Limit: 2000, Remaining: 1998, Wait: 3600}
 	if got := string(appendRateLimitPolicy(nil, minute, day)); got != `"minute";q=30;w=60, "day";q=2000;w=86400` {
 		t.Fatal(got)
 	}

@@ -134,7 +134,7 @@ func TestRealSelections(t *testing.T) {
 	tree := filepath.Join(realDir(t), "tcgcsv", "tcgplayer-current.tar.zst")
 	w := realWorld(t, loader.Input{Kind: "tcgcsv", Path: tree})
 	truth := readMarketPrices(t, tree)
-	key := w.key(t, keys.NewKey{Tenant: "real", Kind: keys.Preview, Plan: "unlimited"})
+	key := w.key(t, keys.NewKey{Tenant: "real", Surface: keys.Preview, Plan: "unlimited"})
 	var items []string
 	var want []string
 	priced := 0

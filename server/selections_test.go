@@ -273,15 +273,15 @@ func (s *shifted) skip(d time.Duration) {
 	s.ahead += d
 }
 
-func (s *shifted) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
+func (s *shifted) Admit(p *keys.Principal, r access.LimitSpec, now access.Instant) access.Decision {
 	return s.Store.Admit(p, r, s.at(now))
 }
 
-func (s *shifted) Begin(t access.Ticket, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
+func (s *shifted) Begin(t access.Reservation, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
 	return s.Store.Begin(t, key, h, s.at(now))
 }
 
-func (s *shifted) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (s *shifted) Usage(p *keys.Principal, r access.LimitSpec, now access.Instant) (access.Usage, error) {
 	return s.Store.Usage(p, r, s.at(now))
 }
 
@@ -289,7 +289,7 @@ func (s *shifted) Usage(p *keys.Principal, r access.Rule, now access.Instant) (a
 func (w *world) partner(tb testing.TB, name string, credits int64, scopes keys.Scope) string {
 	tb.Helper()
 	return w.key(tb, keys.NewKey{
-		Name: name, Tenant: name, Kind: keys.Preview, Plan: "preview", Credits: &credits,
+		Name: name, Tenant: name, Surface: keys.Preview, Plan: "preview", Credits: &credits,
 		Scopes: scopes,
 	})
 }
@@ -389,7 +389,7 @@ func TestIdempotency(t *testing.T) {
 	// A replay is authorized again.
 	f(rival, "k1", body, 200, "", "0", "2", true)
 	blind := w.key(t, keys.NewKey{
-		Name: "blind", Tenant: "idem-rival", Kind: keys.Preview,
+		Name: "blind", Tenant: "idem-rival", Surface: keys.Preview,
 		Scopes: keys.CatalogRead,
 	})
 	f(blind, "k1", body, 403, "insufficient_scope", "0", "2", false)
@@ -459,7 +459,7 @@ func TestPreviewMinute(t *testing.T) {
 	store := &shifted{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store, still: true})
 	key := w.partner(t, "busy", 1000, 0)
-	second := w.key(t, keys.NewKey{Name: "second", Tenant: "busy", Kind: keys.Preview})
+	second := w.key(t, keys.NewKey{Name: "second", Tenant: "busy", Surface: keys.Preview})
 	for i := range 60 {
 		one := []string{key, second}[i%2]
 		switch i % 3 {

@@ -39,7 +39,7 @@ type simulation struct {
 type simulated struct {
 	name, key string
 	tenant    string
-	kind      keys.Kind
+	kind      keys.Surface
 	revoked   bool
 	batches   int
 	charged   int64 // units that answers said or implied were charged
@@ -64,15 +64,15 @@ func (s *moody) fails() bool {
 	return false
 }
 
-func (s *moody) Admit(p *keys.Principal, r access.Rule, now access.Instant) access.Decision {
+func (s *moody) Admit(p *keys.Principal, r access.LimitSpec, now access.Instant) access.Decision {
 	if s.fails() {
-		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
+		return access.Decision{Result: access.Unavailable, RetryAfter: 5}
 	}
 
 	d := s.Store.Admit(p, r, now)
-	if d.Verdict == access.Admitted && r.PerMinute > 0 {
+	if d.Result == access.Admitted && r.PerMinute > 0 {
 		window := p.KeyID
-		if p.Kind == keys.Preview {
+		if p.Surface == keys.Preview {
 			window = p.Tenant
 		}
 
@@ -86,28 +86,28 @@ func (s *moody) Admit(p *keys.Principal, r access.Rule, now access.Instant) acce
 	return d
 }
 
-func (s *moody) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+func (s *moody) Finish(t access.Reservation, success bool) (access.Charge, error) {
 	if s.fails() {
-		return access.Receipt{}, errBroken
+		return access.Charge{}, errBroken
 	}
 	return s.Store.Finish(t, success)
 }
 
-func (s *moody) Begin(t access.Ticket, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
+func (s *moody) Begin(t access.Reservation, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
 	if s.fails() {
 		return access.Claim{}, errBroken
 	}
 	return s.Store.Begin(t, key, h, now)
 }
 
-func (s *moody) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+func (s *moody) Commit(t access.Reservation, c access.Claim, reply []byte) (access.Charge, error) {
 	if s.fails() {
-		return access.Receipt{}, errBroken
+		return access.Charge{}, errBroken
 	}
 	return s.Store.Commit(t, c, reply)
 }
 
-func (s *moody) Usage(p *keys.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+func (s *moody) Usage(p *keys.Principal, r access.LimitSpec, now access.Instant) (access.Usage, error) {
 	if s.fails() {
 		return access.Usage{}, errBroken
 	}
@@ -166,7 +166,7 @@ func simulate(t *testing.T, w *world, seed uint64) []string {
 	w.instant = func(time.Time) (time.Time, access.Instant) { return s.clock.Time(), s.clock }
 	for _, plan := range []struct {
 		name, plan string
-		kind       keys.Kind
+		kind       keys.Surface
 	}{{"hurried", "free", keys.Live}, {"poor", "tiny", keys.Live}, {"rich", "business", keys.Live}, {
 		"partner",
 		"wide", keys.Preview,
@@ -195,8 +195,8 @@ func (s *simulation) failf(format string, args ...any) {
 }
 
 // join adds a client with a key and a tenant of its own.
-func (s *simulation) join(name, plan string, kind keys.Kind) {
-	key := s.key(s.t, keys.NewKey{Name: name, Tenant: "sim-" + name, Kind: kind, Plan: plan})
+func (s *simulation) join(name, plan string, kind keys.Surface) {
+	key := s.key(s.t, keys.NewKey{Name: name, Tenant: "sim-" + name, Surface: kind, Plan: plan})
 	s.clients = append(s.clients, &simulated{name: name, key: key, tenant: "sim-" + name, kind: kind})
 }
 

@@ -16,7 +16,7 @@ type surface struct {
 	name string
 	// kind is of the keys that it takes. On preview unknown query parameters and body members are errors;
 	// on live Authorization: Bearer is taken, and answers have validators and name their snapshot.
-	kind      keys.Kind
+	kind      keys.Surface
 	cacheable string // Cache-Control of what follows from the snapshot and the request
 	private   string // Cache-Control of everything else
 	challenge string // WWW-Authenticate of a 401
@@ -104,11 +104,11 @@ func (sent *credentials) key() (key []byte, ok bool) {
 }
 
 // kind is the kind of key that the request seems to carry, by its prefix alone (decision 1).
-func (sent *credentials) kind() keys.Kind {
+func (sent *credentials) kind() keys.Surface {
 	if sent.header != nil {
-		return keys.KindOf(sent.header)
+		return keys.SurfaceOf(sent.header)
 	}
-	return keys.KindOf(sent.bearer)
+	return keys.SurfaceOf(sent.bearer)
 }
 
 // selectSurface decides which surface answers: the path's only one, or on a shared path the one
@@ -122,7 +122,7 @@ func (x *exchange) selectSurface() {
 		switch x.keys.kind() {
 		case keys.Preview:
 			preview = true
-		case keys.NoKind:
+		case keys.NoSurface:
 			preview = x.s.DefaultPreview && x.keys.header == nil && x.keys.bearer == nil
 		case keys.Live, keys.Sandbox:
 		}

@@ -165,7 +165,7 @@ func TestIdleConnection(t *testing.T) {
 // slowMeter is a store whose disk takes longer than a client has for an answer.
 type slowMeter struct{ access.Store }
 
-func (s slowMeter) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+func (s slowMeter) Finish(t access.Reservation, success bool) (access.Charge, error) {
 	time.Sleep(httpconn.DefaultTimeouts.Write + 10*time.Second)
 	return s.Store.Finish(t, success)
 }

@@ -25,7 +25,7 @@ func Conform(t *testing.T, h Harness) {
 		{"a refused call takes nothing", refusedTakesNothing},
 		{"a lowered limit holds at once", loweredLimit},
 		{"quota is charged by success only", quotaBySuccess},
-		{"a call in flight holds its unit", heldUnits},
+		{"a call in flight holds its unit", reservedUnits},
 		{"quota comes back at midnight and not before", midnight},
 		{"keys of a tenant share the day, not the minute", sharedDay},
 		{"credits belong to the organization", sharedCredits},
@@ -63,21 +63,21 @@ type bench struct {
 
 func (b *bench) admit(name string, op access.Operation) access.Decision {
 	p := b.who(name, b.now)
-	return b.Admit(p, access.RuleFor(p, op), b.now)
+	return b.Admit(p, access.SpecFor(p, op), b.now)
 }
 
 // want admits a call and expects a verdict.
-func (b *bench) want(name string, op access.Operation, verdict access.Verdict) access.Decision {
+func (b *bench) want(name string, op access.Operation, verdict access.AdmitResult) access.Decision {
 	b.t.Helper()
 	decision := b.admit(name, op)
-	if decision.Verdict != verdict {
-		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, decision.Verdict, verdict, decision)
+	if decision.Result != verdict {
+		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, decision.Result, verdict, decision)
 	}
 	return decision
 }
 
 // finish ends a call and expects a charge.
-func (b *bench) finish(decision access.Decision, success bool, charged int64) access.Receipt {
+func (b *bench) finish(decision access.Decision, success bool, charged int64) access.Charge {
 	b.t.Helper()
 	receipt, err := b.Finish(decision.Ticket, success)
 	if err != nil || receipt.Charged != charged {
@@ -87,7 +87,7 @@ func (b *bench) finish(decision access.Decision, success bool, charged int64) ac
 }
 
 // do makes a whole successful call.
-func (b *bench) do(name string, op access.Operation) access.Receipt {
+func (b *bench) do(name string, op access.Operation) access.Charge {
 	b.t.Helper()
 	return b.finish(b.want(name, op, access.Admitted), true, 1)
 }
@@ -95,19 +95,19 @@ func (b *bench) do(name string, op access.Operation) access.Receipt {
 func (b *bench) used(name string, want int64) {
 	b.t.Helper()
 	p := b.who(name, b.now)
-	usage, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	usage, err := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
 	if err != nil || usage.Used != want || usage.Used+usage.Remaining != usage.Limit && usage.Used <= usage.Limit {
 		b.t.Fatalf("usage of %s: %+v (%v), want %d used", name, usage, err, want)
 	}
 }
 
 // begin admits a batch and begins it.
-func (b *bench) begin(name, key string, body byte, want access.Outcome) (access.Decision, access.Claim) {
+func (b *bench) begin(name, key string, body byte, want access.ClaimResult) (access.Decision, access.Claim) {
 	b.t.Helper()
 	decision := b.want(name, access.PricesBatch, access.Admitted)
 	claim, err := b.Begin(decision.Ticket, key, access.BodyHash{body}, b.now)
-	if err != nil || claim.Outcome != want {
-		b.t.Fatalf("begin %s: outcome %d, want %d (%v)", key, claim.Outcome, want, err)
+	if err != nil || claim.Result != want {
+		b.t.Fatalf("begin %s: outcome %d, want %d (%v)", key, claim.Result, want, err)
 	}
 	if want != access.Fresh {
 		b.finish(decision, false, 0)
@@ -115,7 +115,7 @@ func (b *bench) begin(name, key string, body byte, want access.Outcome) (access.
 	return decision, claim
 }
 
-func (b *bench) commit(decision access.Decision, claim access.Claim, reply string) access.Receipt {
+func (b *bench) commit(decision access.Decision, claim access.Claim, reply string) access.Charge {
 	b.t.Helper()
 	receipt, err := b.Commit(decision.Ticket, claim, []byte(reply))
 	if err != nil || receipt.Charged != 1 {
@@ -191,8 +191,8 @@ func refusedTakesNothing(b *bench) {
 	b.do("small2", access.CardsGet)
 	for range 20 { // quota gone: the minute is not touched either
 		decision := b.want("small2", access.CardsGet, access.QuotaExceeded)
-		if decision.Minute.Remaining != 3 || decision.Allowance.Remaining != 0 ||
-			decision.RetryAfter != decision.Allowance.Wait {
+		if decision.Minute.Remaining != 3 || decision.Quota.Remaining != 0 ||
+			decision.RetryAfter != decision.Quota.Wait {
 			b.t.Fatalf("refused with %+v", decision)
 		}
 	}
@@ -245,26 +245,26 @@ func quotaBySuccess(b *bench) {
 	b.sleep(time.Minute)
 	for i := range int64(12) {
 		b.sleep(12 * time.Second)
-		if receipt := b.do("small", access.CardsGet); receipt.Allowance.Remaining != 11-i {
-			b.t.Fatalf("remaining %d after %d", receipt.Allowance.Remaining, i+1)
+		if receipt := b.do("small", access.CardsGet); receipt.Quota.Remaining != 11-i {
+			b.t.Fatalf("remaining %d after %d", receipt.Quota.Remaining, i+1)
 		}
 	}
 
 	b.sleep(time.Minute)
 	decision := b.want("small", access.CardsGet, access.QuotaExceeded)
-	if midnight := epoch.Truncate(24 * time.Hour).Add(24 * time.Hour); decision.Allowance.Reset != midnight.Unix() {
-		b.t.Fatalf("quota resets at %s", time.Unix(decision.Allowance.Reset, 0))
+	if midnight := epoch.Truncate(24 * time.Hour).Add(24 * time.Hour); decision.Quota.Reset != midnight.Unix() {
+		b.t.Fatalf("quota resets at %s", time.Unix(decision.Quota.Reset, 0))
 	}
 }
 
-func heldUnits(b *bench) {
+func reservedUnits(b *bench) {
 	for range 6 {
 		b.do("org", access.ProductsList)
 	}
 
 	last := b.want("org", access.ProductsList, access.Admitted)
-	if decision := b.want("org2", access.ProductsList, access.QuotaExceeded); decision.Allowance.Remaining != 0 {
-		b.t.Fatalf("refused with %+v", decision.Allowance)
+	if decision := b.want("org2", access.ProductsList, access.QuotaExceeded); decision.Quota.Remaining != 0 {
+		b.t.Fatalf("refused with %+v", decision.Quota)
 	}
 
 	b.begin("org", "k", 1, access.Exhausted)
@@ -288,7 +288,7 @@ func midnight(b *bench) {
 	}
 
 	late := b.admit("small", access.CardsGet)
-	if late.Verdict != access.QuotaExceeded || late.RetryAfter != 1 {
+	if late.Result != access.QuotaExceeded || late.RetryAfter != 1 {
 		b.t.Fatalf("a millisecond before midnight: %+v", late)
 	}
 
@@ -303,16 +303,16 @@ func midnight(b *bench) {
 	// The clock is set back: still the later day.
 	b.do("small", access.CardsGet)
 	b.used("small", 2)
-	if decision := b.admit("small", access.CardsGet); decision.Allowance.Wait <= 86400 {
-		b.t.Fatalf("wait %+v", decision.Allowance)
+	if decision := b.admit("small", access.CardsGet); decision.Quota.Wait <= 86400 {
+		b.t.Fatalf("wait %+v", decision.Quota)
 	}
 
 	// By more than a day: that day is not believed, but what was used stays used.
 	b.setWall(-2 * day)
 	b.do("small", access.CardsGet)
 	b.used("small", 3)
-	if decision := b.admit("small", access.CardsGet); decision.Allowance.Wait > 86400 {
-		b.t.Fatalf("wait %+v", decision.Allowance)
+	if decision := b.admit("small", access.CardsGet); decision.Quota.Wait > 86400 {
+		b.t.Fatalf("wait %+v", decision.Quota)
 	}
 }
 
@@ -335,7 +335,7 @@ func sharedCredits(b *bench) {
 
 	decision := b.want("org2", access.ProductsGet, access.QuotaExceeded)
 	end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
-	if decision.Allowance.Reset != end.Unix() || decision.RetryAfter != end.Unix()-epoch.Unix() {
+	if decision.Quota.Reset != end.Unix() || decision.RetryAfter != end.Unix()-epoch.Unix() {
 		b.t.Fatalf("refused with %+v", decision)
 	}
 
@@ -362,7 +362,7 @@ func creditPeriod(b *bench) {
 	b.sleep(time.Millisecond)
 	b.do("org", access.ProductsList)
 	p := b.who("org", b.now)
-	usage, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	usage, err := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
 	want := calendar.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}
 	if err != nil || usage.Period != want || usage.Used != 1 {
 		b.t.Fatalf("usage %+v, want period %+v", usage, want)
@@ -370,8 +370,8 @@ func creditPeriod(b *bench) {
 
 	b.sleep(time.Minute)
 	b.setWall(-2 * 3_600_000) // the clock is set back: still the later period
-	if receipt := b.do("org", access.ProductsList); receipt.Allowance.Remaining != 5 {
-		b.t.Fatalf("remaining %d after the clock was set back", receipt.Allowance.Remaining)
+	if receipt := b.do("org", access.ProductsList); receipt.Quota.Remaining != 5 {
+		b.t.Fatalf("remaining %d after the clock was set back", receipt.Quota.Remaining)
 	}
 
 	b.used("org", 2)
@@ -386,7 +386,7 @@ func usageWindow(b *bench) {
 	b.do("org", access.ProductsList)
 	for range 100 {
 		decision := b.want("small", access.UsageGet, access.Admitted)
-		if decision.Minute != (access.Policy{}) {
+		if decision.Minute != (access.LimitState{}) {
 			b.t.Fatalf("live usage passes a window: %+v", decision.Minute)
 		}
 		b.finish(decision, true, 0)
@@ -408,7 +408,7 @@ func concurrentWindow(b *bench) {
 		var mu sync.Mutex
 		var admitted []int64
 		p := b.who(c.key, b.now)
-		rule := access.RuleFor(p, access.CardsGet)
+		rule := access.SpecFor(p, access.CardsGet)
 
 		// Times are drawn in order and arrive out of order.
 		var group sync.WaitGroup
@@ -416,7 +416,7 @@ func concurrentWindow(b *bench) {
 			group.Go(func() {
 				for range c.calls / 8 {
 					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
-					if decision := b.Admit(p, rule, now); decision.Verdict == access.Admitted {
+					if decision := b.Admit(p, rule, now); decision.Result == access.Admitted {
 						mu.Lock()
 						admitted = append(admitted, b.admission(decision))
 						mu.Unlock()
@@ -433,8 +433,8 @@ func concurrentWindow(b *bench) {
 			}
 		}
 
-		if least := c.limit * 5; len(admitted) < least {
-			b.t.Fatalf("%s: only %d admitted, want at least %d", c.key, len(admitted), least)
+		if minAdmitted := c.limit * 5; len(admitted) < minAdmitted {
+			b.t.Fatalf("%s: only %d admitted, want at least %d", c.key, len(admitted), minAdmitted)
 		}
 	}
 }
@@ -465,8 +465,8 @@ func concurrentQuota(b *bench) {
 			group.Go(func() {
 				for j := range 40 {
 					now := after(b.now, time.Duration(j)*5*time.Second)
-					decision := b.Admit(p, access.RuleFor(p, op), now)
-					if decision.Verdict != access.Admitted {
+					decision := b.Admit(p, access.SpecFor(p, op), now)
+					if decision.Result != access.Admitted {
 						continue
 					}
 
@@ -481,7 +481,7 @@ func concurrentQuota(b *bench) {
 		group.Wait()
 
 		b.used(name, charged.Load())
-		if limit := access.RuleFor(p, op).Limit; charged.Load() > limit || charged.Load() == 0 {
+		if limit := access.SpecFor(p, op).Limit; charged.Load() > limit || charged.Load() == 0 {
 			b.t.Fatalf("%s: %d charged of %d", name, charged.Load(), limit)
 		}
 	}
@@ -541,7 +541,7 @@ func closed(b *bench) {
 
 	p := b.who("small", b.now)
 	_, finish := b.Finish(decision.Ticket, true)
-	_, usage := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	_, usage := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
 	_, ledger := b.Ledger("", 0)
 	for _, err := range []error{finish, usage, ledger, b.Err()} {
 		if !errors.Is(err, access.ErrUnavailable) {

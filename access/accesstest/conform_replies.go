@@ -13,7 +13,7 @@ import (
 
 func replayConflictWait(b *bench) {
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
-	_, waiting := b.begin("org2", "k", 1, access.Wait)
+	_, waiting := b.begin("org2", "k", 1, access.InProgress)
 	b.begin("org2", "k", 2, access.Conflict)
 	select {
 	case <-waiting.Done:
@@ -52,7 +52,7 @@ func replayWhenExhausted(b *bench) {
 
 	b.begin("org", "k", 1, access.Replay)
 	_, claim = b.begin("org", "other", 1, access.Exhausted)
-	if claim.RetryAfter < 1 || claim.RetryAfter != claim.Allowance.Wait || claim.Allowance.Remaining != 0 {
+	if claim.RetryAfter < 1 || claim.RetryAfter != claim.Quota.Wait || claim.Quota.Remaining != 0 {
 		b.t.Fatalf("exhausted with %+v", claim)
 	}
 }
@@ -72,7 +72,7 @@ func tenMinutesExactly(b *bench) {
 
 func abortLeavesNothing(b *bench) {
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
-	_, waiting := b.begin("org", "k", 1, access.Wait)
+	_, waiting := b.begin("org", "k", 1, access.InProgress)
 	if receipt, err := b.Abort(decision.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal(receipt, err)
 	}
@@ -91,21 +91,21 @@ func abortLeavesNothing(b *bench) {
 
 func misuse(b *bench) {
 	decision := b.want("org", access.PricesBatch, access.Admitted)
-	if _, err := b.Finish(decision.Ticket, true); !errors.Is(err, access.ErrTicket) {
+	if _, err := b.Finish(decision.Ticket, true); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("finishing a batch without commit: %v", err)
 	}
-	if _, err := b.Commit(decision.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
+	if _, err := b.Commit(decision.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("commit without claim: %v", err)
 	}
 
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(decision, claim, "x")
-	if _, err := b.Commit(decision.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
+	if _, err := b.Commit(decision.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("second commit: %v", err)
 	}
 
 	decision = b.want("org", access.ProductsList, access.Admitted)
-	if _, err := b.Begin(decision.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
+	if _, err := b.Begin(decision.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("begin of another operation: %v", err)
 	}
 
@@ -117,7 +117,7 @@ func tenantsApart(b *bench) {
 	b.commit(decision, claim, "secret of org")
 	decision, claim = b.begin("rival", "k", 2, access.Fresh)
 	other := b.want("org", access.PricesBatch, access.Admitted)
-	if _, err := b.Commit(other.Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
+	if _, err := b.Commit(other.Ticket, claim, nil); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("commit of another tenant's claim: %v", err)
 	}
 
@@ -138,23 +138,23 @@ func boundedReplies(b *bench) {
 		b.sleep(time.Second)
 	}
 
-	refused := func() *access.FullError {
+	refused := func() *access.IdempotencyFullError {
 		decision := b.want("rival", access.PricesBatch, access.Admitted)
 		_, err := b.Begin(decision.Ticket, "another", access.BodyHash{}, b.now)
-		full, ok := errors.AsType[*access.FullError](err)
+		full, ok := errors.AsType[*access.IdempotencyFullError](err)
 		if !ok || !errors.Is(err, access.ErrIdempotencyFull) || !errors.Is(err, access.ErrUnavailable) {
 			b.t.Fatalf("a reply too many: %v", err)
 		}
 		receipt := b.finish(decision, false, 0)
-		if left := receipt.Allowance.Limit - int64(RepliesMax); receipt.Allowance.Remaining != left {
-			b.t.Fatalf("%+v, want %d left", receipt.Allowance, left)
+		if left := receipt.Quota.Limit - int64(RepliesMax); receipt.Quota.Remaining != left {
+			b.t.Fatalf("%+v, want %d left", receipt.Quota, left)
 		}
 		return full
 	}
 
 	// The first one leaves ten minutes after it came, to the second.
 	full := refused()
-	if full.Kept != RepliesMax || full.RetryAfter != 600-RepliesMax {
+	if full.Records != RepliesMax || full.RetryAfter != 600-RepliesMax {
 		b.t.Fatalf("refused with %+v", full)
 	}
 	b.sleep(time.Duration(full.RetryAfter)*time.Second - time.Millisecond)
@@ -180,10 +180,10 @@ func oneClaim(b *bench) {
 			switch {
 			case err != nil:
 				b.t.Error(err)
-			case claim.Outcome == access.Fresh:
+			case claim.Result == access.Fresh:
 				fresh.Add(1)
 				_, err = gate.Commit(decision.Ticket, claim, []byte{body[0]})
-			case claim.Outcome == access.Replay:
+			case claim.Result == access.Replay:
 				replays.Add(1)
 				if !bytes.Equal(claim.Reply, []byte{body[0]}) {
 					b.t.Error("replay of another body")

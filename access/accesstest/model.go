@@ -52,26 +52,26 @@ type model struct {
 
 	lastAt, lastWall int64 // of the latest admission of anyone
 
-	admissions map[string][]int64 // by window
-	spans      map[string]span    // by tenant
+	admissions map[string][]int64     // by window
+	spans      map[string]quotaPeriod // by tenant
 	replies    map[string]*modelReply
 	ledger     map[access.LedgerRow]access.Counts
-	flying     []flight
+	pending    []pendingCall
 	perMinute  int
 }
 
-// span is the latest day or month of a tenant, in the reference: when it begins, what is used of it,
-// the one before, and what calls in flight hold.
-type span struct {
-	at, used           int64
-	before, beforeUsed int64
-	heldOf, held       int64
-	last               int64 // reference time of the latest admission
+// quotaPeriod is the latest day or month of a tenant, in the reference: when it begins, what is
+// used of it, the one before, and what calls in flight hold.
+type quotaPeriod struct {
+	at, used             int64
+	before, beforeUsed   int64
+	reservedOf, reserved int64
+	last                 int64 // reference time of the latest admission
 }
 
 // view is the span that counts at a wall time which lies in the one that begins at now, and what is
 // used of it. One that begins more than a day ahead is not believed: what it had is kept.
-func (s *span) view(now, wall, clock int64) (at, used int64) {
+func (s *quotaPeriod) view(now, wall, clock int64) (at, used int64) {
 	switch {
 	case now > s.at || now == s.at && wall >= now && clock-s.last > wall-now+day: // idle for a day longer than the span
 		return now, 0
@@ -86,7 +86,7 @@ func (s *span) view(now, wall, clock int64) (at, used int64) {
 }
 
 // roll moves on to the span of a call that was admitted at a wall time.
-func (s *span) roll(at, wall, clock int64) {
+func (s *quotaPeriod) roll(at, wall, clock int64) {
 	defer func() { s.last = max(s.last, clock) }()
 	_, used := s.view(at, wall, clock)
 	if at == s.at {
@@ -104,12 +104,12 @@ func (s *span) roll(at, wall, clock int64) {
 	s.used = used
 }
 
-func (s *span) hold(at, n int64) {
-	if s.heldOf != at {
-		s.heldOf = at
-		s.held = 0
+func (s *quotaPeriod) reserve(at, n int64) {
+	if s.reservedOf != at {
+		s.reservedOf = at
+		s.reserved = 0
 	}
-	s.held += n
+	s.reserved += n
 }
 
 // modelReply is an idempotency record of the reference.
@@ -119,9 +119,9 @@ type modelReply struct {
 	at     int64
 }
 
-// flight is an admitted call that is not finished.
-type flight struct {
-	ticket access.Ticket
+// pendingCall is an admitted call that is not finished.
+type pendingCall struct {
+	ticket access.Reservation
 	claim  *access.Claim
 	at     int64 // the span that it counts in
 	unit   int64 // the span in which its unit is held, 0 = none
@@ -131,7 +131,7 @@ type flight struct {
 func newModel(tb testing.TB, rt *rapid.T, h Harness) *model {
 	m := &model{
 		world: newWorld(tb), rt: rt, tb: tb, h: h, now: start,
-		admissions: map[string][]int64{}, spans: map[string]span{}, replies: map[string]*modelReply{},
+		admissions: map[string][]int64{}, spans: map[string]quotaPeriod{}, replies: map[string]*modelReply{},
 		ledger: map[access.LedgerRow]access.Counts{}, perMinute: 5,
 	}
 
@@ -211,35 +211,35 @@ func (m *model) call() {
 	name := callers[m.pick(len(callers), "caller")]
 	p := m.who(name, m.now)
 	ops := []access.Operation{access.CardsGet, access.CardsSearch, access.UsageGet}
-	if p.Kind == keys.Preview {
+	if p.Surface == keys.Preview {
 		ops = []access.Operation{access.ProductsList, access.PricesBatch, access.PricesBatch, access.UsageGet}
 	}
 
 	op := ops[m.pick(len(ops), "operation")]
-	rule := access.RuleFor(p, op)
+	rule := access.SpecFor(p, op)
 	decision := m.store.Admit(p, rule, m.now)
 	at := m.unit(p)
 	m.judge(p, &rule, decision)
-	if decision.Verdict != access.Admitted {
+	if decision.Result != access.Admitted {
 		return
 	}
 
-	f := flight{ticket: decision.Ticket, at: at}
-	if rule.Cost > 0 && !rule.Deferred {
-		m.hold(&f)
+	f := pendingCall{ticket: decision.Ticket, at: at}
+	if rule.Cost > 0 && !rule.ReserveAtBegin {
+		m.reserve(&f)
 	}
-	if rule.Deferred && !m.begin(&f) {
+	if rule.ReserveAtBegin && !m.begin(&f) {
 		return
 	}
 
-	m.flying = append(m.flying, f)
-	if len(m.flying) > 4 || m.pick(5, "stay") > 0 {
-		m.landAt(len(m.flying) - 1)
+	m.pending = append(m.pending, f)
+	if len(m.pending) > 4 || m.pick(5, "stay") > 0 {
+		m.landAt(len(m.pending) - 1)
 	}
 }
 
 // judge compares an admission with the reference and enters it there.
-func (m *model) judge(p *keys.Principal, rule *access.Rule, decision access.Decision) {
+func (m *model) judge(p *keys.Principal, rule *access.LimitSpec, decision access.Decision) {
 	window, limit := m.windowOf(p, rule)
 	live := m.live(window)
 	remaining, total := m.allowance(p)
@@ -247,13 +247,13 @@ func (m *model) judge(p *keys.Principal, rule *access.Rule, decision access.Deci
 	switch {
 	case window != "" && len(live) >= limit:
 		want = access.RateLimited
-	case rule.Cost > 0 && !rule.Deferred && remaining-m.held(p) < 1:
+	case rule.Cost > 0 && !rule.ReserveAtBegin && remaining-m.reservedAt(p) < 1:
 		want = access.QuotaExceeded
 	}
 
-	if decision.Verdict != want {
+	if decision.Result != want {
 		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)",
-			p.Tenant, rule.Operation, decision.Verdict, want, len(live), limit, remaining)
+			p.Tenant, rule.Operation, decision.Result, want, len(live), limit, remaining)
 	}
 	if want == access.Admitted {
 		m.enter(window)
@@ -262,8 +262,8 @@ func (m *model) judge(p *keys.Principal, rule *access.Rule, decision access.Deci
 	if want == access.QuotaExceeded {
 		remaining = 0
 	}
-	if decision.Allowance.Remaining != max(0, remaining) || decision.Allowance.Limit != total {
-		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, decision.Allowance, remaining, total)
+	if decision.Quota.Remaining != max(0, remaining) || decision.Quota.Limit != total {
+		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, decision.Quota, remaining, total)
 	}
 
 	m.judgeMinute(window, limit, live, decision)
@@ -271,20 +271,20 @@ func (m *model) judge(p *keys.Principal, rule *access.Rule, decision access.Deci
 }
 
 func (m *model) judgeMinute(window string, limit int, live []int64, decision access.Decision) {
-	want := access.Policy{}
+	want := access.LimitState{}
 	if window != "" {
 		wait := int64(0)
 		switch {
 		case len(live) > limit: // the limit was lowered
 			wait = minute - (m.at() - live[0])
-			if decision.Verdict == access.RateLimited {
+			if decision.Result == access.RateLimited {
 				wait = minute - (m.at() - live[len(live)-limit])
 			}
 		case len(live) > 0:
 			wait = minute - (m.at() - live[0])
 		}
 
-		want = access.Policy{
+		want = access.LimitState{
 			Limit: int64(limit), Remaining: max(0, int64(limit-len(live))),
 			Wait: (wait + 999) / 1000, Reset: (m.now.Wall + wait + 999) / 1000,
 		}
@@ -297,7 +297,7 @@ func (m *model) judgeMinute(window string, limit int, live []int64, decision acc
 
 // judgeRetry checks that a refusal and its headers agree.
 func (m *model) judgeRetry(decision access.Decision) {
-	switch decision.Verdict {
+	switch decision.Result {
 	case access.Admitted:
 		if decision.RetryAfter != 0 {
 			m.fatalf("admitted with retry after %d", decision.RetryAfter)
@@ -307,7 +307,7 @@ func (m *model) judgeRetry(decision access.Decision) {
 			m.fatalf("refused with %+v", decision)
 		}
 	case access.QuotaExceeded:
-		if decision.RetryAfter < 1 || decision.RetryAfter != decision.Allowance.Wait {
+		if decision.RetryAfter < 1 || decision.RetryAfter != decision.Quota.Wait {
 			m.fatalf("refused with %+v", decision)
 		}
 	}
@@ -326,7 +326,7 @@ func (m *model) enter(window string) {
 }
 
 // begin looks up an idempotency key. It reports whether the call goes on.
-func (m *model) begin(f *flight) bool {
+func (m *model) begin(f *pendingCall) bool {
 	p := f.ticket.Principal
 	key := fmt.Sprintf("key-%d", m.pick(3, "key"))
 	body := access.BodyHash{byte(m.pick(2, "body"))}
@@ -348,15 +348,15 @@ func (m *model) begin(f *flight) bool {
 	case reply != nil && reply.body != body:
 		want = access.Conflict
 	case reply != nil && reply.answer == "":
-		want = access.Wait
+		want = access.InProgress
 	case reply != nil:
 		want = access.Replay
-	case remaining-m.held(p) < 1:
+	case remaining-m.reservedAt(p) < 1:
 		want = access.Exhausted
 	}
 
-	if claim.Outcome != want {
-		m.fatalf("begin: outcome %v, want %v", claim.Outcome, want)
+	if claim.Result != want {
+		m.fatalf("begin: outcome %v, want %v", claim.Result, want)
 	}
 	if want == access.Replay && string(claim.Reply) != reply.answer {
 		m.fatalf("replay %q, want %q", claim.Reply, reply.answer)
@@ -368,7 +368,7 @@ func (m *model) begin(f *flight) bool {
 	}
 
 	f.claim = &claim
-	m.hold(f)
+	m.reserve(f)
 	m.replies[f.idem] = &modelReply{body: body}
 	return true
 }
@@ -377,7 +377,7 @@ func (m *model) begin(f *flight) bool {
 // be wrong one that does looks like one of a clock that was: then a span that began meanwhile is not
 // believed. With one clock there is nothing to disbelieve.
 func (m *model) landOlder(mono int64) {
-	for i, one := range slices.Backward(m.flying) {
+	for i, one := range slices.Backward(m.pending) {
 		if one.ticket.Now.Mono <= mono {
 			m.landAt(i)
 		}
@@ -386,27 +386,27 @@ func (m *model) landOlder(mono int64) {
 
 // land ends one of the calls in flight.
 func (m *model) land() {
-	if len(m.flying) > 0 {
-		m.landAt(m.pick(len(m.flying), "landing"))
+	if len(m.pending) > 0 {
+		m.landAt(m.pick(len(m.pending), "landing"))
 	}
 }
 
 func (m *model) landAt(i int) {
-	f := m.flying[i]
-	m.flying = slices.Delete(m.flying, i, i+1)
+	f := m.pending[i]
+	m.pending = slices.Delete(m.pending, i, i+1)
 	m.finish(f, m.pick(4, "fail") > 0)
 }
 
 func (m *model) finishAll() {
-	for len(m.flying) > 0 {
+	for len(m.pending) > 0 {
 		m.landAt(0)
 	}
 }
 
 // finish ends a call in the store and in the reference, and compares the receipts.
-func (m *model) finish(f flight, success bool) {
+func (m *model) finish(f pendingCall, success bool) {
 	ticket := f.ticket
-	var receipt access.Receipt
+	var receipt access.Charge
 	var err error
 	switch {
 	case f.claim == nil:
@@ -429,9 +429,9 @@ func (m *model) finish(f flight, success bool) {
 	if f.unit != 0 && success {
 		charged = 1
 	}
-	m.change(ticket.Principal.Tenant, func(s *span) {
-		if f.unit != 0 && s.heldOf == f.unit && s.held > 0 {
-			s.held--
+	m.change(ticket.Principal.Tenant, func(s *quotaPeriod) {
+		if f.unit != 0 && s.reservedOf == f.unit && s.reserved > 0 {
+			s.reserved--
 		}
 		s.roll(f.at, ticket.Now.Wall, ticket.Now.Mono+m.skew)
 		if f.at == s.at {
@@ -451,11 +451,11 @@ func (m *model) finish(f flight, success bool) {
 }
 
 // windowOf names the window a call passes and gives its limit; "" = none.
-func (m *model) windowOf(p *keys.Principal, rule *access.Rule) (string, int) {
+func (m *model) windowOf(p *keys.Principal, rule *access.LimitSpec) (string, int) {
 	switch {
-	case p.Kind == keys.Live && rule.Operation == access.UsageGet:
+	case p.Surface == keys.Live && rule.Operation == access.UsageGet:
 		return "", 0
-	case p.Kind == keys.Live:
+	case p.Surface == keys.Live:
 		return "key " + p.KeyID, p.Plan.PerMinute
 	case rule.Operation == access.UsageGet:
 		return "usage " + p.Tenant, 10
@@ -471,7 +471,7 @@ func (m *model) live(window string) []int64 {
 }
 
 // change changes the span of a tenant.
-func (m *model) change(tenant string, how func(*span)) {
+func (m *model) change(tenant string, how func(*quotaPeriod)) {
 	s := m.spans[tenant]
 	how(&s)
 	m.spans[tenant] = s
@@ -480,7 +480,7 @@ func (m *model) change(tenant string, how func(*span)) {
 // spanOf is the span that a call of now would be charged to, and what is used of it.
 func (m *model) spanOf(p *keys.Principal) (at, used int64) {
 	now := calendar.DayOf(m.now.Wall).Start()
-	if p.Kind == keys.Preview {
+	if p.Surface == keys.Preview {
 		now = p.PeriodAt(m.now.Wall).Start
 	}
 	s := m.spans[p.Tenant]
@@ -492,25 +492,25 @@ func (m *model) unit(p *keys.Principal) int64 {
 	return at
 }
 
-// hold reserves the unit of a call of now.
-func (m *model) hold(f *flight) {
+// reserve reserves the unit of a call of now.
+func (m *model) reserve(f *pendingCall) {
 	f.unit = m.unit(f.ticket.Principal)
-	m.change(f.ticket.Principal.Tenant, func(s *span) { s.hold(f.unit, 1) })
+	m.change(f.ticket.Principal.Tenant, func(s *quotaPeriod) { s.reserve(f.unit, 1) })
 }
 
-// held is what calls in flight hold of the span of now.
-func (m *model) held(p *keys.Principal) int64 {
+// reservedAt is what calls in flight hold of the span of now.
+func (m *model) reservedAt(p *keys.Principal) int64 {
 	s := m.spans[p.Tenant]
-	if s.heldOf != m.unit(p) {
+	if s.reservedOf != m.unit(p) {
 		return 0
 	}
-	return s.held
+	return s.reserved
 }
 
 // allowance returns what is left, held units not counted as taken, and the limit.
 func (m *model) allowance(p *keys.Principal) (remaining, limit int64) {
 	limit = p.Plan.PerDay
-	if p.Kind == keys.Preview {
+	if p.Surface == keys.Preview {
 		limit = p.Credits
 	}
 	_, used := m.spanOf(p)
@@ -519,7 +519,7 @@ func (m *model) allowance(p *keys.Principal) (remaining, limit int64) {
 
 func (m *model) usage() {
 	p := m.who(callers[m.pick(len(callers), "caller")], m.now)
-	got, err := m.store.Usage(p, access.RuleFor(p, access.UsageGet), m.now)
+	got, err := m.store.Usage(p, access.SpecFor(p, access.UsageGet), m.now)
 	if err != nil {
 		m.fatalf("usage: %v", err)
 	}
@@ -529,7 +529,7 @@ func (m *model) usage() {
 		Tenant: p.Tenant, Limit: limit, Used: limit - remaining,
 		Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute,
 	}
-	if p.Kind == keys.Live {
+	if p.Surface == keys.Live {
 		want.Period = calendar.Period{Start: m.unit(p), End: m.unit(p) + day}
 		m.judgeUsedMinute(p, got.Minute)
 		want.Minute = got.Minute
@@ -543,15 +543,15 @@ func (m *model) usage() {
 }
 
 // judgeUsedMinute compares what usage says of a key's minute with what a call would be told.
-func (m *model) judgeUsedMinute(p *keys.Principal, got access.Policy) {
-	rule := access.RuleFor(p, access.CardsGet)
+func (m *model) judgeUsedMinute(p *keys.Principal, got access.LimitState) {
+	rule := access.SpecFor(p, access.CardsGet)
 	window, limit := m.windowOf(p, &rule)
 	live := m.live(window)
 	verdict := access.Admitted
 	if len(live) >= limit {
 		verdict = access.RateLimited
 	}
-	m.judgeMinute(window, limit, live, access.Decision{Verdict: verdict, Minute: got})
+	m.judgeMinute(window, limit, live, access.Decision{Result: verdict, Minute: got})
 }
 
 // revoke replaces a key; the old one must be refused at once.
@@ -562,14 +562,14 @@ func (m *model) revoke() {
 		m.fatalf("revoke: %v", err)
 	}
 
-	next := keys.NewKey{Tenant: "small", Kind: keys.Live}
+	next := keys.NewKey{Tenant: "small", Surface: keys.Live}
 	if name == "org2" {
-		next = keys.NewKey{Tenant: "org", Kind: keys.Preview}
+		next = keys.NewKey{Tenant: "org", Surface: keys.Preview}
 	}
 
 	m.add(name, next)
 	m.reload()
-	if _, err := m.ring.Recognize([]byte(old), m.now.Wall, nil); !errors.Is(err, keys.ErrRevoked) {
+	if _, err := m.ring.FindCached([]byte(old), m.now.Wall, nil); !errors.Is(err, keys.ErrRevoked) {
 		m.fatalf("revoked key: %v", err)
 	}
 }

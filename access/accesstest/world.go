@@ -40,13 +40,13 @@ func newWorld(t testing.TB) *world {
 	w.plans.Set("small", keys.Plan{PerMinute: 5, PerDay: 12})
 	w.plans.Set("wide", keys.Plan{PerMinute: 3_000, PerDay: 1_000_000})
 
-	w.add("small", keys.NewKey{Tenant: "small", Kind: keys.Live, Plan: "small"})
-	w.add("small2", keys.NewKey{Tenant: "small", Kind: keys.Live})
-	w.add("wide", keys.NewKey{Tenant: "wide", Kind: keys.Live, Plan: "wide"})
-	w.add("free", keys.NewKey{Tenant: "free", Kind: keys.Live, Plan: "free"})
-	w.add("org", keys.NewKey{Tenant: "org", Kind: keys.Preview, Plan: "preview", Credits: new(int64(7))})
-	w.add("org2", keys.NewKey{Tenant: "org", Kind: keys.Preview})
-	w.add("rival", keys.NewKey{Tenant: "rival", Kind: keys.Preview, Plan: "preview"})
+	w.add("small", keys.NewKey{Tenant: "small", Surface: keys.Live, Plan: "small"})
+	w.add("small2", keys.NewKey{Tenant: "small", Surface: keys.Live})
+	w.add("wide", keys.NewKey{Tenant: "wide", Surface: keys.Live, Plan: "wide"})
+	w.add("free", keys.NewKey{Tenant: "free", Surface: keys.Live, Plan: "free"})
+	w.add("org", keys.NewKey{Tenant: "org", Surface: keys.Preview, Plan: "preview", Credits: new(int64(7))})
+	w.add("org2", keys.NewKey{Tenant: "org", Surface: keys.Preview})
+	w.add("rival", keys.NewKey{Tenant: "rival", Surface: keys.Preview, Plan: "preview"})
 
 	ring, err := keys.FixedRing(w.file, w.plans)
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *world) reload() {
 // who authenticates a key by name.
 func (w *world) who(name string, now access.Instant) *keys.Principal {
 	w.t.Helper()
-	p, err := w.ring.Recognize([]byte(w.raw[name]), now.Wall, nil)
+	p, err := w.ring.FindCached([]byte(w.raw[name]), now.Wall, nil)
 	if err != nil {
 		w.t.Fatalf("authenticate %s: %v", name, err)
 	}

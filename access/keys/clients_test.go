@@ -21,8 +21,8 @@ func stored(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	err := Update(dir, func(f *File) error {
-		mustCreate(t, f, NewKey{Tenant: "live", Kind: Live, Plan: "pro"})
-		mustCreate(t, f, NewKey{Tenant: "prev", Kind: Preview, Plan: "preview", Credits: new(int64(100))})
+		mustCreate(t, f, NewKey{Tenant: "live", Surface: Live, Plan: "pro"})
+		mustCreate(t, f, NewKey{Tenant: "prev", Surface: Preview, Plan: "preview", Credits: new(int64(100))})
 		return nil
 	})
 	if err != nil {

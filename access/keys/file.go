@@ -79,7 +79,7 @@ func NewFile() *File { return &File{Version: fileVersion, Tenants: map[string]*T
 // NewKey is what [File.Create] needs to know.
 type NewKey struct {
 	Tenant     string
-	Kind       Kind
+	Surface    Surface
 	Plan       string     // "" = the tenant's
 	ChangePlan bool       // let Plan, Credits and Period replace the tenant's
 	Scopes     Scope      // preview; 0 = all
@@ -102,17 +102,17 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 	}
 
 	key := &Key{
-		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Kind.String(),
+		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Surface.String(),
 		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
 	}
-	if want.Kind == Preview {
+	if want.Surface == Preview {
 		key.Scopes = cmp.Or(want.Scopes, AllScopes).Names()
 	}
-	return key, f.add(key, want.Kind), nil
+	return key, f.add(key, want.Surface), nil
 }
 
 // add mints the text of a key record, stores its hash and returns the text.
-func (f *File) add(key *Key, kind Kind) string {
+func (f *File) add(key *Key, kind Surface) string {
 	text := Mint(kind)
 	sum := hashKey(text)
 	key.Hash = hex.EncodeToString(sum[:])
@@ -131,16 +131,17 @@ func (want NewKey) Validate(now time.Time) error {
 
 	refuse(!validName(want.Tenant), "create a key for tenant %q: want %s", want.Tenant, nameRule)
 	refuse(want.Plan != "" && !validName(want.Plan), "create a key of plan %q: want %s", want.Plan, nameRule)
-	refuse(want.Kind == NoKind || want.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
+	refuse(want.Surface == NoSurface ||
+		want.Surface > Preview, "create a key: want a surface, live, preview or sandbox")
 
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }
 	refuse(len(want.Name) > 100 || strings.ContainsFunc(want.Name, control),
 		"name a key %q: want at most 100 bytes without control characters", want.Name)
 
-	other := want.Kind != Preview
-	refuse(other && want.Scopes != 0, "create a %s key with scopes: only preview keys have them", want.Kind)
+	other := want.Surface != Preview
+	refuse(other && want.Scopes != 0, "create a %s key with scopes: only preview keys have them", want.Surface)
 	refuse(other && (want.Credits != nil || want.Period != nil),
-		"create a %s key with credits or a period: only preview tenants have them", want.Kind)
+		"create a %s key with credits or a period: only preview tenants have them", want.Surface)
 
 	if want.Credits != nil {
 		refuse(*want.Credits < 0, "give %d credits: want 0 or more", *want.Credits)
@@ -159,7 +160,7 @@ func (want NewKey) Validate(now time.Time) error {
 // enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
 func (f *File) enter(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
-	surface := want.Kind.String()
+	surface := want.Surface.String()
 
 	if f.has(want.Tenant, surface) && !want.ChangePlan && !tenant.agrees(&want) {
 		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
@@ -275,7 +276,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
 
-	kind, err := ParseKind(old.Surface)
+	kind, err := ParseSurface(old.Surface)
 	if err != nil {
 		return nil, "", err
 	}
@@ -417,7 +418,7 @@ func (tenant *Tenant) validate(name string) error {
 
 func (tenant *Tenant) validPlans() bool {
 	for surface, plan := range tenant.Plans {
-		if _, err := ParseKind(surface); err != nil || !validName(plan) {
+		if _, err := ParseSurface(surface); err != nil || !validName(plan) {
 			return false
 		}
 	}
@@ -431,7 +432,7 @@ func (key *Key) validate(f *File) error {
 	if f.Tenants[key.Tenant] == nil {
 		return fmt.Errorf("%q: tenant %q does not exist", key.ID, key.Tenant)
 	}
-	if _, err := ParseKind(key.Surface); err != nil {
+	if _, err := ParseSurface(key.Surface); err != nil {
 		return fmt.Errorf("%q: %w", key.ID, err)
 	}
 	if sum, err := hex.DecodeString(key.Hash); err != nil || len(sum) != sha256.Size {

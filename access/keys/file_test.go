@@ -19,7 +19,7 @@ import (
 func TestKeyFileCreate(t *testing.T) {
 	t.Parallel()
 	f := NewFile()
-	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
+	mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Plan: "pro", Name: "web shop"})
 	refused := func(key NewKey, want string) {
 		t.Helper()
 		before, _ := f.encode()
@@ -32,57 +32,57 @@ func TestKeyFileCreate(t *testing.T) {
 		}
 	}
 
-	refused(NewKey{Tenant: "acme", Kind: Live, Plan: "free"}, "another plan")
-	refused(NewKey{Tenant: "new", Kind: Live}, "want a plan")
-	refused(NewKey{Tenant: "", Kind: Live, Plan: "pro"}, "tenant")
-	refused(NewKey{Tenant: "a b", Kind: Live, Plan: "pro"}, "tenant")
+	refused(NewKey{Tenant: "acme", Surface: Live, Plan: "free"}, "another plan")
+	refused(NewKey{Tenant: "new", Surface: Live}, "want a plan")
+	refused(NewKey{Tenant: "", Surface: Live, Plan: "pro"}, "tenant")
+	refused(NewKey{Tenant: "a b", Surface: Live, Plan: "pro"}, "tenant")
 	refused(NewKey{Tenant: "acme", Plan: "pro"}, "surface")
-	refused(NewKey{Tenant: "acme", Kind: Live, Scopes: PricesRead}, "scopes")
-	refused(NewKey{Tenant: "acme", Kind: Live, Credits: new(int64(5))}, "credits")
-	refused(NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(-5))}, "credits")
-	refused(NewKey{Tenant: "acme", Kind: Live, Expires: &testTime}, "expires")
-	refused(NewKey{Tenant: "acme", Kind: Live, Name: "line\nfeed"}, "name")
-	refused(NewKey{Tenant: "acme", Kind: Preview, Period: &[2]time.Time{testTime, testTime}}, "period")
+	refused(NewKey{Tenant: "acme", Surface: Live, Scopes: PricesRead}, "scopes")
+	refused(NewKey{Tenant: "acme", Surface: Live, Credits: new(int64(5))}, "credits")
+	refused(NewKey{Tenant: "acme", Surface: Preview, Credits: new(int64(-5))}, "credits")
+	refused(NewKey{Tenant: "acme", Surface: Live, Expires: &testTime}, "expires")
+	refused(NewKey{Tenant: "acme", Surface: Live, Name: "line\nfeed"}, "name")
+	refused(NewKey{Tenant: "acme", Surface: Preview, Period: &[2]time.Time{testTime, testTime}}, "period")
 	_, err := f.find("key_none")
 	if !errors.Is(err, ErrNoSuchKey) {
 		t.Fatal(err)
 	}
 
-	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "free", ChangePlan: true})
+	mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Plan: "free", ChangePlan: true})
 	if got := f.Tenants["acme"].PlanOf("live"); got != "free" {
 		t.Fatalf("plan %q, not changed", got)
 	}
 
 	// Another surface brings its own plan, and leaves the first alone.
-	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Plan: "preview"})
+	mustCreate(t, f, NewKey{Tenant: "acme", Surface: Preview, Plan: "preview"})
 	acme := f.Tenants["acme"]
 	if acme.PlanOf("live") != "free" || acme.PlanOf("preview") != "preview" {
 		t.Fatalf("%+v", acme)
 	}
-	refused(NewKey{Tenant: "acme", Kind: Preview, Plan: "free"}, "on this surface")
+	refused(NewKey{Tenant: "acme", Surface: Preview, Plan: "free"}, "on this surface")
 
 	// So do credits: one key more does not change what all of a tenant's keys share, unasked.
-	refused(NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(7))}, "other credits")
-	refused(NewKey{Tenant: "acme", Kind: Preview, Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}},
+	refused(NewKey{Tenant: "acme", Surface: Preview, Credits: new(int64(7))}, "other credits")
+	refused(NewKey{Tenant: "acme", Surface: Preview, Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}},
 		"other credits")
-	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(7)), ChangePlan: true})
-	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(7))})
+	mustCreate(t, f, NewKey{Tenant: "acme", Surface: Preview, Credits: new(int64(7)), ChangePlan: true})
+	mustCreate(t, f, NewKey{Tenant: "acme", Surface: Preview, Credits: new(int64(7))})
 	if acme.PlanOf("preview") != "preview" || *acme.Credits != 7 {
 		t.Fatalf("%+v", acme)
 	}
 
-	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "preview"})
+	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Surface: Preview, Plan: "preview"})
 	if strings.Join(key.Scopes, ",") != "catalog:read,prices:read,usage:read" {
 		t.Fatalf("scopes %v", key.Scopes)
 	}
 }
 
-func TestKeyFileHoldsNoKey(t *testing.T) {
+func TestKeyFileHasNoKey(t *testing.T) {
 	t.Parallel()
 	f := NewFile()
 	var raws []string
 	for range 20 {
-		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Plan: "pro"})
 		raws = append(raws, raw)
 	}
 
@@ -101,11 +101,11 @@ func TestKeyFileHoldsNoKey(t *testing.T) {
 func TestKeyLife(t *testing.T) {
 	t.Parallel()
 	f := NewFile()
-	old, oldRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	old, oldRaw := mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Plan: "pro"})
 	expires := testTime.Add(time.Hour)
-	_, briefRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Expires: &expires})
-	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Sandbox})
-	_, goneRaw := mustCreate(t, f, NewKey{Tenant: "gone", Kind: Live, Plan: "gold"})
+	_, briefRaw := mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Expires: &expires})
+	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "acme", Surface: Sandbox})
+	_, goneRaw := mustCreate(t, f, NewKey{Tenant: "gone", Surface: Live, Plan: "gold"})
 	ring, err := FixedRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestKeyLife(t *testing.T) {
 
 	want := func(raw string, now time.Time, want error) {
 		t.Helper()
-		p, err := ring.Recognize([]byte(raw), now.UnixMilli(), nil)
+		p, err := ring.FindCached([]byte(raw), now.UnixMilli(), nil)
 		if !errors.Is(err, want) || want == nil && p == nil {
 			t.Fatalf("authenticate: %v %v, want %v", p, err, want)
 		}
@@ -170,7 +170,7 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 	}
 
 	create := func(f *File) error {
-		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		_, _, err := f.Create(NewKey{Tenant: "acme", Surface: Live, Plan: "pro"}, testTime)
 		return err
 	}
 
@@ -240,7 +240,7 @@ func TestUpdateKeysProcesses(t *testing.T) {
 func createKeys(t *testing.T, dir string, n int) {
 	for range n {
 		create := func(f *File) error {
-			_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+			_, _, err := f.Create(NewKey{Tenant: "acme", Surface: Live, Plan: "pro"}, testTime)
 			return err
 		}
 		err := Update(dir, create)
@@ -284,7 +284,7 @@ func TestKeyRingFollows(t *testing.T) {
 	}
 
 	update(func(f *File) error {
-		key, text, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		key, text, err := f.Create(NewKey{Tenant: "acme", Surface: Live, Plan: "pro"}, testTime)
 		id = key.ID
 		raw = text
 		return err
@@ -316,7 +316,7 @@ func TestKeyRingFollows(t *testing.T) {
 
 	check := func(want error) {
 		t.Helper()
-		if _, err := ring.Recognize([]byte(raw), testTime.UnixMilli(), nil); !errors.Is(err, want) {
+		if _, err := ring.FindCached([]byte(raw), testTime.UnixMilli(), nil); !errors.Is(err, want) {
 			t.Fatalf("authenticate: %v, want %v", err, want)
 		}
 	}
@@ -356,9 +356,9 @@ func TestKeyRingFollows(t *testing.T) {
 
 func FuzzParseKeyFile(f *testing.F) {
 	file := NewFile()
-	mustCreate(f, file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	mustCreate(f, file, NewKey{Tenant: "acme", Surface: Live, Plan: "pro"})
 	mustCreate(f, file, NewKey{
-		Tenant: "org", Kind: Preview, Plan: "preview",
+		Tenant: "org", Surface: Preview, Plan: "preview",
 		Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)},
 	})
 

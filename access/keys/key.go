@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Kind is what a key is for, visible in its prefix (decision 1).
-type Kind uint8
+// Surface is what a key is for, visible in its prefix (decision 1).
+type Surface uint8
 
 const (
-	// NoKind is the zero Kind: the text has no known prefix.
-	NoKind Kind = iota
+	// NoSurface is the zero Surface: the text has no known prefix.
+	NoSurface Surface = iota
 	// Live keys open the live surface and MCP.
 	Live
 	// Sandbox keys open nothing; the live surface answers 403.
@@ -23,25 +23,25 @@ const (
 	Preview
 )
 
-var kindNames = [...]string{NoKind: "", Live: "live", Sandbox: "sandbox", Preview: "preview"}
+var surfaceNames = [...]string{NoSurface: "", Live: "live", Sandbox: "sandbox", Preview: "preview"}
 
-var kindPrefixes = [...]string{NoKind: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
+var surfacePrefixes = [...]string{NoSurface: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
 
-// String returns live, sandbox, preview, or "" for NoKind.
-func (kind Kind) String() string {
-	if int(kind) >= len(kindNames) {
+// String returns live, sandbox, preview, or "" for NoSurface.
+func (kind Surface) String() string {
+	if int(kind) >= len(surfaceNames) {
 		return ""
 	}
-	return kindNames[kind]
+	return surfaceNames[kind]
 }
 
-// ParseKind reads live, sandbox or preview.
-func ParseKind(s string) (Kind, error) {
-	k := slices.Index(kindNames[:], s)
-	if k <= int(NoKind) {
-		return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
+// ParseSurface reads live, sandbox or preview.
+func ParseSurface(s string) (Surface, error) {
+	k := slices.Index(surfaceNames[:], s)
+	if k <= int(NoSurface) {
+		return NoSurface, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
 	}
-	return Kind(k), nil
+	return Surface(k), nil
 }
 
 const (
@@ -61,47 +61,47 @@ var isBase62 = func() (table [256]bool) {
 	return table
 }()
 
-// KindOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
+// SurfaceOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
 // selects the envelope of an invalid key (decision 1).
-func KindOf[T string | []byte](raw T) Kind {
+func SurfaceOf[T string | []byte](raw T) Surface {
 	if len(raw) < prefixLength {
-		return NoKind
+		return NoSurface
 	}
-	return Kind(max(0, slices.Index(kindPrefixes[:], string(raw[:prefixLength]))))
+	return Surface(max(0, slices.Index(surfacePrefixes[:], string(raw[:prefixLength]))))
 }
 
 // checkKey returns the kind of a well-formed key: prefix, 22 base62 characters and the six
 // characters of their CRC (decision 2). It returns ErrNoKey for an empty key and ErrInvalid
 // otherwise. It does not allocate when given bytes.
-func checkKey[T string | []byte](raw T) (Kind, error) {
+func checkKey[T string | []byte](raw T) (Surface, error) {
 	if len(raw) == 0 {
-		return NoKind, ErrNoKey
+		return NoSurface, ErrNoKey
 	}
-	kind := KindOf(raw)
+	kind := SurfaceOf(raw)
 	text := []byte(raw)
-	if kind == NoKind || len(text) != keyLength {
-		return NoKind, ErrInvalid
+	if kind == NoSurface || len(text) != keyLength {
+		return NoSurface, ErrInvalid
 	}
 	body := text[:keyLength-checkLength]
 	check := text[keyLength-checkLength:]
 
 	for _, c := range body[prefixLength:] {
 		if !isBase62[c] {
-			return NoKind, ErrInvalid
+			return NoSurface, ErrInvalid
 		}
 	}
 
 	// The checksum refuses typing errors before any key is looked up.
 	if checksum(body) != [checkLength]byte(check) {
-		return NoKind, ErrInvalid
+		return NoSurface, ErrInvalid
 	}
 	return kind, nil
 }
 
 // Mint returns a new random key of a kind. The text is a secret: show it once, keep only its
 // hashKey.
-func Mint(kind Kind) string {
-	text := kindPrefixes[kind] + randomBase62(bodyLength)
+func Mint(kind Surface) string {
+	text := surfacePrefixes[kind] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))
 	return text + string(sum[:])
 }

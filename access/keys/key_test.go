@@ -12,7 +12,7 @@ func TestKeyFormat(t *testing.T) {
 	for kind := Live; kind <= Preview; kind++ {
 		for range 200 {
 			text := Mint(kind)
-			if len(text) != keyLength || !strings.HasPrefix(text, kindPrefixes[kind]) || seen[text] {
+			if len(text) != keyLength || !strings.HasPrefix(text, surfacePrefixes[kind]) || seen[text] {
 				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
 			}
 			seen[text] = true
@@ -63,28 +63,28 @@ func TestKeyMutations(t *testing.T) {
 
 func TestKindOf(t *testing.T) {
 	t.Parallel()
-	f := func(raw string, want Kind) {
+	f := func(raw string, want Surface) {
 		t.Helper()
-		if got := KindOf(raw); got != want {
+		if got := SurfaceOf(raw); got != want {
 			t.Fatalf("KindOf(%q) = %v, want %v", raw, got, want)
 		}
 	}
 
-	f("", NoKind)
-	f("npk_", NoKind)
-	f("npk_live", NoKind)
+	f("", NoSurface)
+	f("npk_", NoSurface)
+	f("npk_live", NoSurface)
 	f("npk_live_", Live)
 	f("npk_live_garbage", Live)
 	f("npk_test_x", Sandbox)
 	f("npk_prev_!", Preview)
-	f("NPK_LIVE_x", NoKind)
-	for _, kind := range []Kind{Live, Sandbox, Preview} {
-		if got, err := ParseKind(kind.String()); err != nil || got != kind {
+	f("NPK_LIVE_x", NoSurface)
+	for _, kind := range []Surface{Live, Sandbox, Preview} {
+		if got, err := ParseSurface(kind.String()); err != nil || got != kind {
 			t.Fatalf("ParseKind(%q): %v %v", kind, got, err)
 		}
 	}
 
-	if _, err := ParseKind(""); err == nil {
+	if _, err := ParseSurface(""); err == nil {
 		t.Fatal("empty kind parsed")
 	}
 }
@@ -111,10 +111,10 @@ func FuzzCheckKey(f *testing.F) {
 	f.Add([]byte(Mint(Sandbox)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		kind, err := checkKey(raw)
-		if (err == nil) != (kind != NoKind) {
+		if (err == nil) != (kind != NoSurface) {
 			t.Fatalf("kind %v with error %v", kind, err)
 		}
-		if err == nil && (len(raw) != keyLength || KindOf(raw) != kind) {
+		if err == nil && (len(raw) != keyLength || SurfaceOf(raw) != kind) {
 			t.Fatalf("accepted a key of %d bytes as %v", len(raw), kind)
 		}
 	})

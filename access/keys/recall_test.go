@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// TestRecognize asks with one Recall as a connection does: every answer is that of Authenticate,
+// TestRecognize asks with one KeyCache as a connection does: every answer is that of Authenticate,
 // whatever was asked before, and a key that is revoked, expires or changes its plan does so at
 // once.
 func TestRecognize(t *testing.T) {
 	t.Parallel()
 	f := NewFile()
-	first, firstRaw := mustCreate(t, f, NewKey{Tenant: "one", Kind: Live, Plan: "pro"})
-	_, secondRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Live, Plan: "free"})
-	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Sandbox, Plan: "free"})
+	first, firstRaw := mustCreate(t, f, NewKey{Tenant: "one", Surface: Live, Plan: "pro"})
+	_, secondRaw := mustCreate(t, f, NewKey{Tenant: "two", Surface: Live, Plan: "free"})
+	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "two", Surface: Sandbox, Plan: "free"})
 	ends := testTime.Add(time.Hour)
-	_, endsRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Live, Plan: "free", Expires: &ends})
+	_, endsRaw := mustCreate(t, f, NewKey{Tenant: "two", Surface: Live, Plan: "free", Expires: &ends})
 	ring, err := FixedRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	var last Recall
+	var last KeyCache
 	now := testTime.UnixMilli()
 	raws := []string{
 		firstRaw, secondRaw, sandboxRaw, endsRaw,
@@ -34,8 +34,8 @@ func TestRecognize(t *testing.T) {
 		for _, before := range raws {
 			for _, raw := range raws {
 				for _, key := range []string{before, raw, raw} {
-					got, err := ring.Recognize([]byte(key), now, &last)
-					want, wanted := ring.Recognize([]byte(key), now, nil)
+					got, err := ring.FindCached([]byte(key), now, &last)
+					want, wanted := ring.FindCached([]byte(key), now, nil)
 					if got != want || !errors.Is(err, wanted) {
 						t.Fatalf("key %d characters after another of %d: %v, %v; want %v, %v",
 							len(key), len(before), got, err, want, wanted)
@@ -43,7 +43,7 @@ func TestRecognize(t *testing.T) {
 				}
 			}
 		}
-		ring.Recognize([]byte(firstRaw), now, &last) // what a connection would hold on to
+		ring.FindCached([]byte(firstRaw), now, &last) // what a connection would hold on to
 	}
 
 	ask()
@@ -51,7 +51,7 @@ func TestRecognize(t *testing.T) {
 	if ask(); last.principal == nil || last.principal.KeyID != first.ID {
 		t.Fatalf("%+v", last)
 	}
-	if _, err := ring.Recognize([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
+	if _, err := ring.FindCached([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
 		t.Fatal(err)
 	}
 
@@ -60,7 +60,7 @@ func TestRecognize(t *testing.T) {
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := ring.Recognize([]byte(firstRaw), now, &last); err != nil || p.Plan.PerMinute != 7 {
+	if p, err := ring.FindCached([]byte(firstRaw), now, &last); err != nil || p.Plan.PerMinute != 7 {
 		t.Fatalf("after a change of plans: %+v, %v", p, err)
 	}
 	if _, err := f.Revoke(first.ID, testTime); err != nil {
@@ -69,7 +69,7 @@ func TestRecognize(t *testing.T) {
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ring.Recognize([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
+	if _, err := ring.FindCached([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
 		t.Fatalf("after it was revoked: %v", err)
 	}
 
@@ -78,7 +78,7 @@ func TestRecognize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Recognize([]byte(secondRaw), now, &last); !errors.Is(err, ErrInvalid) {
+	if _, err := other.FindCached([]byte(secondRaw), now, &last); !errors.Is(err, ErrInvalid) {
 		t.Fatalf("in another ring: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ type Principal struct {
 	KeyID   string
 	Tenant  string
 	Name    string
-	Kind    Kind
+	Surface Surface
 	Plan    *Plan // never nil after Authenticate without error
 	Scopes  Scope // preview
 	Credits int64 // preview credits a period
@@ -65,7 +65,7 @@ type Ring struct {
 	file  *File
 	seen  []byte // content that file was read from
 
-	following
+	keyReloader
 }
 
 // keyTable is immutable, except for the slots of its principals.
@@ -76,10 +76,10 @@ type table struct {
 
 var tables atomic.Uint64
 
-// Recall is the key that was last found for its owner, such as a connection. One goroutine at a
+// KeyCache is the key that was last found for its owner, such as a connection. One goroutine at a
 // time uses it. As long as the ring has the same table, the same text is the same principal, and
 // neither checksum nor hash is needed.
-type Recall struct {
+type KeyCache struct {
 	table     uint64
 	raw       [keyLength]byte
 	principal *Principal
@@ -143,11 +143,11 @@ func (ring *Ring) Replace(f *File) error {
 // Len returns the number of keys, expired and revoked ones included.
 func (ring *Ring) Len() int { return len(ring.current.Load().keys) }
 
-// Recognize returns the principal of a key at a wall time in Unix milliseconds, or ErrNoKey, ErrInvalid,
-// ErrRevoked, ErrExpired, ErrSandbox with the principal, or ErrUnavailable with the principal when its
-// plan is not configured. It keeps in last what it last found, raw included; nil remembers nothing. It
-// keeps no other part of raw and does not allocate.
-func (ring *Ring) Recognize(raw []byte, wall int64, last *Recall) (*Principal, error) {
+// FindCached returns the principal of a key at a wall time in Unix milliseconds, or ErrNoKey,
+// ErrInvalid, ErrRevoked, ErrExpired, ErrSandbox with the principal, or ErrUnavailable with the
+// principal when its plan is not configured. It keeps in last what it last found, raw included; nil
+// remembers nothing. It keeps no other part of raw and does not allocate.
+func (ring *Ring) FindCached(raw []byte, wall int64, last *KeyCache) (*Principal, error) {
 	p, err := ring.find(raw, last)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (ring *Ring) Recognize(raw []byte, wall int64, last *Recall) (*Principal, e
 		return nil, ErrRevoked
 	case p.expires != 0 && wall >= p.expires:
 		return nil, ErrExpired
-	case p.Kind == Sandbox:
+	case p.Surface == Sandbox:
 		return p, ErrSandbox
 	case p.Plan == nil:
 		return p, ErrUnavailable
@@ -168,7 +168,7 @@ func (ring *Ring) Recognize(raw []byte, wall int64, last *Recall) (*Principal, e
 }
 
 // find returns the principal of a key, whatever its state.
-func (ring *Ring) find(raw []byte, last *Recall) (*Principal, error) {
+func (ring *Ring) find(raw []byte, last *KeyCache) (*Principal, error) {
 	table := ring.current.Load()
 	// In constant time: how much of a guess is right must not show.
 	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
@@ -184,7 +184,7 @@ func (ring *Ring) find(raw []byte, last *Recall) (*Principal, error) {
 		return nil, ErrInvalid
 	}
 	if last != nil {
-		*last = Recall{table.number, [keyLength]byte(raw), p}
+		*last = KeyCache{table.number, [keyLength]byte(raw), p}
 	}
 	return p, nil
 }
@@ -216,16 +216,16 @@ func (ring *Ring) SetPlans(plans Plans) error {
 	return nil
 }
 
-// Unusable is the active keys of a tenant whose plan is not configured. They are answered with
+// WithoutPlan is the active keys of a tenant whose plan is not configured. They are answered with
 // ErrUnavailable; all others work.
-type Unusable struct {
+type WithoutPlan struct {
 	Tenant string
 	Plan   string
 	Keys   []string // ids
 }
 
-// Unusable returns the keys that cannot be used at a time, by tenant.
-func (ring *Ring) Unusable(now time.Time) (out []Unusable) {
+// WithoutPlan returns the keys that cannot be used at a time, by tenant.
+func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
 
@@ -241,9 +241,9 @@ func (ring *Ring) Unusable(now time.Time) (out []Unusable) {
 	}
 
 	for of, keys := range ids {
-		out = append(out, Unusable{Tenant: of.tenant, Plan: of.plan, Keys: keys})
+		out = append(out, WithoutPlan{Tenant: of.tenant, Plan: of.plan, Keys: keys})
 	}
-	slices.SortFunc(out, func(a, b Unusable) int {
+	slices.SortFunc(out, func(a, b WithoutPlan) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Plan, b.Plan))
 	})
 	return out
@@ -260,10 +260,10 @@ func newTable(f *File, plans Plans) *table {
 }
 
 func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
-	kind, _ := ParseKind(key.Surface) // checked by parseFile, as the scopes are
+	kind, _ := ParseSurface(key.Surface) // checked by parseFile, as the scopes are
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
-		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
+		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: kind, Scopes: scopes,
 		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
 		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
 		expires: millis(key.ExpiresAt),

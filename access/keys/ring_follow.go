@@ -14,15 +14,16 @@ import (
 // promised two seconds.
 const Poll = 500 * time.Millisecond
 
-// readPatience is how long a caller waits for the keys file: a disk that is only slow answers by then.
-const readPatience = 5 * time.Second
+// readTimeout is how long a caller waits for the keys file: a disk that is only slow answers by
+// then.
+const readTimeout = 5 * time.Second
 
-// ErrHang means: the keys file does not answer, as on a mount whose server is gone.
-var ErrHang = errors.New("it does not answer")
+// ErrTimeout means: the keys file does not answer, as on a mount whose server is gone.
+var ErrTimeout = errors.New("it does not answer")
 
-// following is how a ring reads its file again. A reading may wait for ever where a mount hangs: a
-// goroutine of its own does it, one at a time, and nobody waits longer than [readPatience].
-type following struct {
+// keyReloader is how a ring reads its file again. A reading may wait for ever where a mount hangs:
+// a goroutine of its own does it, one at a time, and nobody waits longer than [readTimeout].
+type keyReloader struct {
 	turn chan struct{} // one slot: who fills it reads the file, and has the next three
 
 	bad   []byte // damaged content
@@ -34,16 +35,16 @@ type following struct {
 	failures atomic.Uint64
 }
 
-// Trouble returns why the keys file is not in force as it is now, or nil.
-func (f *following) Trouble() error {
+// ReloadError returns why the keys file is not in force as it is now, or nil.
+func (f *keyReloader) ReloadError() error {
 	if err := f.trouble.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// note keeps what came of a reading.
-func (f *following) note(err error) {
+// record keeps what came of a reading.
+func (f *keyReloader) record(err error) {
 	if err == nil {
 		f.trouble.Store(nil)
 		return
@@ -58,27 +59,27 @@ func (ring *Ring) Reload() error { return ring.reload(context.Background()) }
 
 // reload is Reload for a caller that may end while it waits, which is no failure.
 func (ring *Ring) reload(ctx context.Context) error {
-	read := ring.ask
+	read := ring.reloadSource
 	switch {
 	case ring.source == nil && ring.path == "":
 		return nil // the keys of a demo are in no file
 	case ring.source == nil:
-		read = ring.look
+		read = ring.reloadFile
 	}
 
-	patience, stop := context.WithTimeoutCause(ctx, readPatience, ring.cannot(ErrHang))
+	bounded, stop := context.WithTimeoutCause(ctx, readTimeout, ring.cannot(ErrTimeout))
 	defer stop()
 	late := func() error {
-		err := context.Cause(patience)
+		err := context.Cause(bounded)
 		if ctx.Err() == nil {
-			ring.note(err)
+			ring.record(err)
 		}
 		return err
 	}
 
 	select {
 	case ring.turn <- struct{}{}:
-	case <-patience.Done():
+	case <-bounded.Done():
 		return late()
 	}
 
@@ -86,14 +87,14 @@ func (ring *Ring) reload(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
 		err := read(ctx)
-		ring.note(err)
+		ring.record(err)
 		<-ring.turn
 		done <- err
 	}()
 	select {
 	case err := <-done:
 		return err
-	case <-patience.Done():
+	case <-bounded.Done():
 		return late()
 	}
 }
@@ -106,8 +107,8 @@ func (ring *Ring) cannot(err error) error {
 	return fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
 }
 
-// ask reads the source. The caller has the turn.
-func (ring *Ring) ask(ctx context.Context) error {
+// reloadSource reads the source. The caller has the turn.
+func (ring *Ring) reloadSource(ctx context.Context) error {
 	f, changed, err := ring.source.Read(ctx)
 	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
 		return err
@@ -121,8 +122,8 @@ func (ring *Ring) ask(ctx context.Context) error {
 	return ring.wrong
 }
 
-// look reads the file. The caller has the turn.
-func (ring *Ring) look(context.Context) error {
+// reloadFile reads the file. The caller has the turn.
+func (ring *Ring) reloadFile(context.Context) error {
 	info, statErr := os.Stat(ring.path)
 	if statErr == nil && ring.unchanged(info) {
 		return ring.wrong
@@ -135,7 +136,7 @@ func (ring *Ring) look(context.Context) error {
 		return err
 	}
 	// A file that was just written may be written again within the same tick of its clock.
-	if statErr == nil && time.Since(info.ModTime()) > settled {
+	if statErr == nil && time.Since(info.ModTime()) > minFileAge {
 		ring.info = info
 	}
 
@@ -160,12 +161,13 @@ func (ring *Ring) look(context.Context) error {
 	return ring.wrong
 }
 
-// settled is how old a file's time must be when the file is read. Then an equal time later proves
-// that the file was not written again, because every file system keeps finer times than this.
-const settled = 3 * time.Second
+// minFileAge is how old a file's time must be when the file is read. Then an equal time later
+// proves that the file was not written again, because every file system keeps finer times than
+// this.
+const minFileAge = 3 * time.Second
 
 // unchanged reports whether a file surely has the content last read.
-func (f *following) unchanged(info os.FileInfo) bool {
+func (f *keyReloader) unchanged(info os.FileInfo) bool {
 	return f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() &&
 		f.info.ModTime().Equal(info.ModTime())
 }
@@ -176,7 +178,7 @@ func (f *following) unchanged(info os.FileInfo) bool {
 func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
 	tick := time.Tick(every)
 
-	told := ""
+	reported := ""
 	seen := ring.reloads.Load()
 	for {
 		select {
@@ -197,10 +199,10 @@ func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(ch
 		if err != nil {
 			text = err.Error()
 		}
-		if changed || text != told {
+		if changed || text != reported {
 			report(changed, err)
 		}
-		told = text
+		reported = text
 	}
 }
 
@@ -215,6 +217,7 @@ type RingStats struct {
 // Stats returns the ring's figures.
 func (ring *Ring) Stats() RingStats {
 	return RingStats{
-		Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load(), Readable: ring.Trouble() == nil,
+		Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load(),
+		Readable: ring.ReloadError() == nil,
 	}
 }

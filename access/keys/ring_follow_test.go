@@ -20,7 +20,7 @@ func ringOfOne(t *testing.T) (ring *Ring, path string) {
 	t.Helper()
 	dir := t.TempDir()
 	err := Update(dir, func(f *File) error {
-		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		_, _, err := f.Create(NewKey{Tenant: "acme", Surface: Live, Plan: "pro"}, testTime)
 		return err
 	})
 	if err == nil {
@@ -42,9 +42,9 @@ func TestKeysStayBad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := ""
+		reported := ""
 		go ring.Watch(t.Context(), Poll, func(changed bool, err error) {
-			told += fmt.Sprintf("[%t %t]", changed, err == nil)
+			reported += fmt.Sprintf("[%t %t]", changed, err == nil)
 		})
 
 		// Ten looks each, and whoever asks in between hears the same.
@@ -58,8 +58,9 @@ func TestKeysStayBad(t *testing.T) {
 				err := ring.Reload()
 				bad := len(content) != len(good)
 				if errors.Is(err, wal.ErrCorrupt) != bad || ring.Stats().Readable == bad ||
-					(ring.Trouble() != nil) != bad {
-					t.Fatalf("%d of %d bytes: %v, %+v, %v", len(content), len(good), err, ring.Stats(), ring.Trouble())
+					(ring.ReloadError() != nil) != bad {
+					t.Fatalf("%d of %d bytes: %v, %+v, %v", len(content), len(good), err, ring.Stats(),
+						ring.ReloadError())
 				}
 			}
 			if ring.Len() != 1 {
@@ -68,8 +69,8 @@ func TestKeysStayBad(t *testing.T) {
 		}
 
 		// The two cuts are told alike: both end too early.
-		if want := "[false false][false true][false false][false true]"; told != want {
-			t.Errorf("told %s, want %s", told, want)
+		if want := "[false false][false true][false false][false true]"; reported != want {
+			t.Errorf("told %s, want %s", reported, want)
 		}
 	})
 }
@@ -104,7 +105,7 @@ func TestKeysHang(t *testing.T) {
 		ring, _ := ringOfOne(t)
 		ring.turn <- struct{}{} // as a reading does that does not come back
 		began := time.Now()
-		if err := ring.SetPlans(DefaultPlans()); err != nil || len(ring.Unusable(testTime)) != 0 || ring.Len() != 1 {
+		if err := ring.SetPlans(DefaultPlans()); err != nil || len(ring.WithoutPlan(testTime)) != 0 || ring.Len() != 1 {
 			t.Error(err)
 		}
 		if time.Since(began) != 0 {
@@ -112,7 +113,7 @@ func TestKeysHang(t *testing.T) {
 		}
 
 		err := ring.Reload()
-		if !errors.Is(err, ErrHang) || time.Since(began) != readPatience || ring.Stats().Readable {
+		if !errors.Is(err, ErrTimeout) || time.Since(began) != readTimeout || ring.Stats().Readable {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 
@@ -141,7 +142,7 @@ func TestKeysInNoFile(t *testing.T) {
 		cancel()
 		<-done
 
-		if err := ring.Trouble(); err != nil {
+		if err := ring.ReloadError(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -151,7 +152,7 @@ func TestRingStats(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	err := Update(dir, func(f *File) error {
-		_, _, err := f.Create(NewKey{Tenant: "t", Kind: Live, Plan: "free"}, time.Now())
+		_, _, err := f.Create(NewKey{Tenant: "t", Surface: Live, Plan: "free"}, time.Now())
 		return err
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func (s *sourceOf) String() string { return "a source" }
 func TestRingOfASource(t *testing.T) {
 	t.Parallel()
 	source := &sourceOf{file: NewFile(), changed: true}
-	_, first := mustCreate(t, source.file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	_, first := mustCreate(t, source.file, NewKey{Tenant: "acme", Surface: Live, Plan: "pro"})
 	ring, err := RingFrom(source, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
@@ -38,15 +38,15 @@ func TestRingOfASource(t *testing.T) {
 		before := ring.Stats().Reloads
 		err := ring.Reload()
 		changed := ring.Stats().Reloads != before
-		if changed != wantChanged || fmt.Sprint(err) != wantErr || (err == nil) != (ring.Trouble() == nil) {
-			t.Errorf("changed %t, %v, trouble %v, want %t, %s", changed, err, ring.Trouble(), wantChanged, wantErr)
+		if changed != wantChanged || fmt.Sprint(err) != wantErr || (err == nil) != (ring.ReloadError() == nil) {
+			t.Errorf("changed %t, %v, trouble %v, want %t, %s", changed, err, ring.ReloadError(), wantChanged, wantErr)
 		}
-		if _, err := ring.Recognize([]byte(first), testTime.UnixMilli(), nil); err != nil || ring.Len() != keys {
+		if _, err := ring.FindCached([]byte(first), testTime.UnixMilli(), nil); err != nil || ring.Len() != keys {
 			t.Errorf("the first key of %d is not taken: %v, want %d", ring.Len(), err, keys)
 		}
 	}
 	look(false, "<nil>", 1)
-	mustCreate(t, source.file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	mustCreate(t, source.file, NewKey{Tenant: "acme", Surface: Live, Plan: "pro"})
 	source.changed = true
 	look(true, "<nil>", 2)
 

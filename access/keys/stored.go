@@ -12,7 +12,7 @@ import (
 )
 
 // Read reads the keys file of a state directory. A missing file is ErrNoFile in a new
-// directory, ErrGone in one that a server used, and ErrShared where that was one of a fleet; a
+// directory, ErrMissing in one that a server used, and ErrShared where that was one of a fleet; a
 // damaged file is wal.ErrCorrupt.
 func Read(stateDir string) (*File, error) {
 	path := filepath.Join(stateDir, statedir.KeysName)
@@ -57,7 +57,7 @@ func missing(stateDir string) error {
 	if _, err := statedir.ReadIncarnation(stateDir); !errors.Is(err, fs.ErrNotExist) {
 		return ErrShared
 	}
-	return ErrGone
+	return ErrMissing
 }
 
 // Update changes the keys file of a state directory: it reads the file (or starts an empty one in
@@ -107,7 +107,7 @@ func Repair(stateDir string, believe bool) (dropped string, err error) {
 		return "", err
 	}
 
-	if errors.Is(err, ErrGone) {
+	if errors.Is(err, ErrMissing) {
 		return "all keys, for keys.json is gone: create new ones", write(stateDir, NewFile())
 	}
 

@@ -12,12 +12,12 @@ func TestUnusable(t *testing.T) {
 	t.Parallel()
 	f := NewFile()
 	ends := testTime.Add(time.Hour)
-	first, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Live, Plan: "gold"})
-	second, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Preview, Expires: &ends})
-	revoked, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Live})
-	mustCreate(t, f, NewKey{Tenant: "b", Kind: Sandbox}) // is 403 whatever the plan
-	third, _ := mustCreate(t, f, NewKey{Tenant: "a", Kind: Live, Plan: "silver"})
-	mustCreate(t, f, NewKey{Tenant: "c", Kind: Live, Plan: "free"})
+	first, _ := mustCreate(t, f, NewKey{Tenant: "b", Surface: Live, Plan: "gold"})
+	second, _ := mustCreate(t, f, NewKey{Tenant: "b", Surface: Preview, Expires: &ends})
+	revoked, _ := mustCreate(t, f, NewKey{Tenant: "b", Surface: Live})
+	mustCreate(t, f, NewKey{Tenant: "b", Surface: Sandbox}) // is 403 whatever the plan
+	third, _ := mustCreate(t, f, NewKey{Tenant: "a", Surface: Live, Plan: "silver"})
+	mustCreate(t, f, NewKey{Tenant: "c", Surface: Live, Plan: "free"})
 	if _, err := f.Revoke(revoked.ID, testTime); err != nil {
 		t.Fatal(err)
 	}
@@ -27,16 +27,16 @@ func TestUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := func(now time.Time, want ...Unusable) {
+	want := func(now time.Time, want ...WithoutPlan) {
 		t.Helper()
-		if diff := cmp.Diff(want, ring.Unusable(now)); diff != "" {
+		if diff := cmp.Diff(want, ring.WithoutPlan(now)); diff != "" {
 			t.Fatalf("unusable keys (-want +got):\n%s", diff)
 		}
 	}
 
-	silver := Unusable{Tenant: "a", Plan: "silver", Keys: []string{third.ID}}
-	want(testTime, silver, Unusable{Tenant: "b", Plan: "gold", Keys: []string{first.ID, second.ID}})
-	want(ends, silver, Unusable{Tenant: "b", Plan: "gold", Keys: []string{first.ID}})
+	silver := WithoutPlan{Tenant: "a", Plan: "silver", Keys: []string{third.ID}}
+	want(testTime, silver, WithoutPlan{Tenant: "b", Plan: "gold", Keys: []string{first.ID, second.ID}})
+	want(ends, silver, WithoutPlan{Tenant: "b", Plan: "gold", Keys: []string{first.ID}})
 
 	plans := DefaultPlans()
 	plans.Set("gold", Plan{})

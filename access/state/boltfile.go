@@ -21,11 +21,11 @@ type boltFile struct {
 	file *os.File  // the same, as bbolt has it
 	// torn says that bbolt was left in the middle of something, with its own locks held, on which
 	// closing it would wait for ever.
-	torn bool
+	poisoned bool
 }
 
-// errTorn: bbolt panicked, or met a fault of a page.
-var errTorn = errors.New("checkpoint cannot be read")
+// errPoisoned: bbolt panicked, or met a fault of a page.
+var errPoisoned = errors.New("checkpoint cannot be read")
 
 // openBolt opens a file as bbolt would; without what forbids, the flags of opening it.
 func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*boltFile, error) {
@@ -51,8 +51,8 @@ func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*bol
 // do runs a transaction that View or Update makes.
 func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
 	err := guarded(func() error { return run(body) })
-	if errors.Is(err, errTorn) {
-		f.torn = true
+	if errors.Is(err, errPoisoned) {
+		f.poisoned = true
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx
 // close closes the file, and so gives up its lock. What was mapped of a torn one stays mapped until the
 // process ends.
 func (f *boltFile) close() error {
-	if f.torn {
+	if f.poisoned {
 		return errors.Join(disk.Unlock(f.file), f.file.Close()) // the mapping would keep the lock
 	}
 
@@ -77,7 +77,7 @@ func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %w: %v", wal.ErrCorrupt, errTorn, cause)
+			err = fmt.Errorf("%w: %w: %v", wal.ErrCorrupt, errPoisoned, cause)
 		}
 	}()
 	return do()

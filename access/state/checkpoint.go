@@ -13,11 +13,11 @@ import (
 const (
 	// checkpointBytes is the length of log that brings a checkpoint forward.
 	checkpointBytes = 16 << 20
-	// bboltPatience is how long opening waits for a process that reads the file.
-	bboltPatience = 5 * time.Second
-	// retryCheckpoint is when a checkpoint that failed is tried again. Until then the log has
+	// openTimeout is how long opening waits for a process that reads the file.
+	openTimeout = 5 * time.Second
+	// retryInterval is when a checkpoint that failed is tried again. Until then the log has
 	// everything.
-	retryCheckpoint = time.Second
+	retryInterval = time.Second
 )
 
 // ErrLogLost means: segments of the log were removed while they were needed.
@@ -30,8 +30,8 @@ func (d *Dir) run() {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 
-	var told, failed error
-	toldDown := false
+	var reported, failed error
+	reportedDown := false
 	waited := time.Duration(0)
 	for {
 		select {
@@ -43,7 +43,7 @@ func (d *Dir) run() {
 		waited += look
 		wait := d.options.Every
 		if failed != nil {
-			wait = min(wait, retryCheckpoint)
+			wait = min(wait, retryInterval)
 		}
 
 		// A long log makes the next start slow: it brings the checkpoint forward. What was in a log that
@@ -67,11 +67,11 @@ func (d *Dir) run() {
 		now := cmp.Or(moved, d.Log.Err())
 		down := now != nil
 		now = cmp.Or(now, failed)
-		if (now == nil) != (told == nil) || down != toldDown {
+		if (now == nil) != (reported == nil) || down != reportedDown {
 			d.options.Report(now, down)
 		}
-		told = now
-		toldDown = down
+		reported = now
+		reportedDown = down
 	}
 }
 
@@ -81,46 +81,46 @@ func (d *Dir) lost() bool {
 	if len(names) == 0 {
 		return false
 	}
-	d.meter.lost.Add(uint64(len(names)))
+	d.metrics.lost.Add(uint64(len(names)))
 	d.options.Report(fmt.Errorf("%w: %s", ErrLogLost, strings.Join(names, ", ")), false)
 	return true
 }
 
 // Save writes a checkpoint and drops the log it covers, waiting up to patience for a process that reads
 // the file. When it fails, everything is as before.
-func (d *Dir) Save(patience time.Duration) error {
-	return d.Between(func(*File) error { return d.save(patience) })
+func (d *Dir) Save(timeout time.Duration) error {
+	return d.Between(func(*File) error { return d.save(timeout) })
 }
 
 // save is Save for a caller that holds the file.
-func (d *Dir) save(patience time.Duration) error {
+func (d *Dir) save(timeout time.Duration) error {
 	if err := d.place(); err != nil {
 		return err
 	}
 	began := time.Now()
 
 	// Readers hold the file for a moment. Until the next checkpoint the log has everything.
-	db, err := d.file.open(patience)
+	db, err := d.file.open(timeout)
 	if errors.Is(err, errBusy) {
-		d.meter.busy.Add(1)
+		d.metrics.busy.Add(1)
 		return err
 	}
 	if err == nil {
 		err = errors.Join(d.saveTo(db), db.close())
 	}
-	d.file.torn = err != nil && (d.file.torn || errors.Is(err, errTorn))
+	d.file.damagedPages = err != nil && (d.file.damagedPages || errors.Is(err, errPoisoned))
 
-	d.meter.times.Since(timeCheckpoint, began)
+	d.metrics.times.Since(timeCheckpoint, began)
 	if err != nil {
-		d.meter.failed.Add(1)
+		d.metrics.failed.Add(1)
 		return err
 	}
-	d.meter.savedAt.Store(time.Now().UnixNano())
+	d.metrics.savedAt.Store(time.Now().UnixNano())
 	return nil
 }
 
 func (d *Dir) saveTo(db *boltFile) error {
-	if err := d.file.settle(db); err != nil {
+	if err := d.file.resolveUncertain(db); err != nil {
 		return err
 	}
 

@@ -40,18 +40,18 @@ func Copy(dir, to string, check func() error) (err error) {
 		return fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
 	}
 	if before != nil {
-		giveLike(to, dir)
+		chownLike(to, dir)
 	}
-	giveLike(filepath.Join(to, statedir.LogName), filepath.Join(dir, statedir.LogName))
+	chownLike(filepath.Join(to, statedir.LogName), filepath.Join(dir, statedir.LogName))
 
 	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
 	// no segment of the log.
-	held, err := holdCheckpoint(filepath.Join(dir, statedir.CheckpointName))
+	lock, err := lockCheckpoint(filepath.Join(dir, statedir.CheckpointName))
 	if err == nil {
 		err = copyFiles(dir, to)
 	}
-	if held != nil {
-		err = errors.Join(err, held.Unlock())
+	if lock != nil {
+		err = errors.Join(err, lock.Unlock())
 	}
 	if err != nil {
 		return fmt.Errorf("cannot back up %q: %w", dir, err)
@@ -59,12 +59,12 @@ func Copy(dir, to string, check func() error) (err error) {
 	return check()
 }
 
-// giveLike lets a directory belong to who another one belongs to, so that a copy that root made can
-// take the place of what it was copied from. A disk that knows no owners does no harm here.
-func giveLike(path, like string) {
+// chownLike lets a directory belong to who another one belongs to, so that a copy that root made
+// can take the place of what it was copied from. A disk that knows no owners does no harm here.
+func chownLike(path, like string) {
 	of, err := statedir.OwnerFor(like)
 	if err == nil {
-		_ = of.GivePath(path)
+		_ = of.ChownPath(path)
 	}
 }
 

@@ -26,25 +26,25 @@ type File struct {
 	content Content
 	options *Options
 
-	mu     sync.Mutex // one checkpoint at a time
-	number uint64     // of the last checkpoint that was begun
-	have   uint64     // of the last one that is known to be in the file; 0 = none
-	unsure bool       // the last one that was begun may be in the file: see settle
-	torn   bool       // the file had pages that could not be read
-	reader *boltFile  // open for reading since something was read from it; nil when it is not
-	ended  bool       // nothing is read any more
+	mu            sync.Mutex // one checkpoint at a time
+	number        uint64     // of the last checkpoint that was begun
+	durableNumber uint64     // of the last one that is known to be in the file; 0 = none
+	uncertain     bool       // the last one that was begun may be in the file: see settle
+	damagedPages  bool       // the file had pages that could not be read
+	reader        *boltFile  // open for reading since something was read from it; nil when it is not
+	closed        bool       // nothing is read any more
 }
 
 // open opens the file for writing; a file that another process reads for longer than patience is
 // errBusy. Once there was one, no other is begun.
-func (f *File) open(patience time.Duration) (*boltFile, error) {
+func (f *File) open(timeout time.Duration) (*boltFile, error) {
 	// Our own lock for reading would keep us out.
 	err := f.endReading()
 	if err == nil {
 		err = wal.CheckFile(f.path)
 	}
 	// Each look at damaged pages through a mapping would leave the mapping.
-	if err == nil && f.torn {
+	if err == nil && f.damagedPages {
 		err = checkPages(f.path)
 	}
 
@@ -52,12 +52,12 @@ func (f *File) open(patience time.Duration) (*boltFile, error) {
 	if err == nil {
 		// A new file in place of a lost one would pass for all that was ever charged.
 		without := 0
-		if f.have > 0 {
+		if f.durableNumber > 0 {
 			without = os.O_CREATE
 		}
 		unsynced := disk.Unsynced(f.options.Disk)
 		db, err = openBolt(f.options.Disk, f.path, without, bbolt.Options{
-			Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
+			Timeout: timeout, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
 		})
 	}
 
@@ -70,23 +70,23 @@ func (f *File) open(patience time.Duration) (*boltFile, error) {
 	return db, nil
 }
 
-// settle wants the file to be the one that the last checkpoint was written to, because what is in it is
-// nowhere else. It also finds out what became of a checkpoint that failed while it was written. The file
-// says whether that took place, but it may say so from memory alone: the two pages that tell are
-// written again before anything else changes the file (decision 1752).
-func (f *File) settle(db *boltFile) error {
+// resolveUncertain wants the file to be the one that the last checkpoint was written to, because
+// what is in it is nowhere else. It also finds out what became of a checkpoint that failed while it
+// was written. The file says whether that took place, but it may say so from memory alone: the two
+// pages that tell are written again before anything else changes the file (decision 1752).
+func (f *File) resolveUncertain(db *boltFile) error {
 	var stored header
 	err := db.do(db.View, func(tx *bbolt.Tx) (err error) {
 		stored, err = readHeader(tx)
 		return err
 	})
 
-	written := f.unsure && stored.number == f.number
-	if err == nil && !written && stored.number != f.have {
+	written := f.uncertain && stored.number == f.number
+	if err == nil && !written && stored.number != f.durableNumber {
 		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
-			wal.ErrCorrupt, stored.number, f.have)
+			wal.ErrCorrupt, stored.number, f.durableNumber)
 	}
-	if err == nil && f.unsure {
+	if err == nil && f.uncertain {
 		err = rewriteMeta(db)
 	}
 	if err != nil {
@@ -94,23 +94,23 @@ func (f *File) settle(db *boltFile) error {
 	}
 
 	if written {
-		f.keep()
+		f.commitTaken()
 	} else {
 		f.restore()
 	}
 	return nil
 }
 
-// keep notes that the last checkpoint is in the file.
-func (f *File) keep() {
-	f.have = f.number
-	f.unsure = false
-	f.content.Keep()
+// commitTaken notes that the last checkpoint is in the file.
+func (f *File) commitTaken() {
+	f.durableNumber = f.number
+	f.uncertain = false
+	f.content.Confirm()
 }
 
 // restore notes that the last checkpoint is not in the file.
 func (f *File) restore() {
-	f.unsure = false
+	f.uncertain = false
 	f.content.Restore()
 }
 
@@ -120,7 +120,7 @@ func (f *File) write(db *boltFile, mark Mark) error {
 	next := header{version: currentVersion, number: f.number, Mark: mark}
 
 	// From here on, an error does not tell whether the file has the checkpoint.
-	f.unsure = true
+	f.uncertain = true
 	err := db.do(db.Update, func(tx *bbolt.Tx) error {
 		err := writeCheckpoint(tx, next, f.content)
 		if err == nil {
@@ -135,7 +135,7 @@ func (f *File) write(db *boltFile, mark Mark) error {
 	if err != nil {
 		return fmt.Errorf("cannot write checkpoint %q: %w", f.path, err)
 	}
-	f.keep()
+	f.commitTaken()
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (f *File) Load(into Loader) error {
 
 // View is a checkpoint that is read.
 type View struct {
-	vaults
+	checksumBuckets
 	version byte
 }
 
@@ -177,7 +177,7 @@ func (v *View) Reply(key []byte) ([]byte, error) { return v.answers.get(key) }
 // Read reads from the file. It stays open until the next checkpoint, because opening it takes three times
 // as long as all else that a repeated batch needs.
 func (f *File) Read(from func(*View) error) error {
-	if f.ended {
+	if f.closed {
 		return wal.ErrClosed
 	}
 	if err := f.openReader(); err != nil {
@@ -189,11 +189,11 @@ func (f *File) Read(from func(*View) error) error {
 		if err != nil {
 			return err
 		}
-		return from(&View{vaults: h.vaults(tx), version: h.version})
+		return from(&View{checksumBuckets: h.vaults(tx), version: h.version})
 	})
 	if err != nil {
 		// The next one looks at the file anew: it may be well by then.
-		f.torn = f.torn || errors.Is(err, errTorn)
+		f.damagedPages = f.damagedPages || errors.Is(err, errPoisoned)
 		err = errors.Join(err, f.endReading())
 	}
 	return err
@@ -205,13 +205,13 @@ func (f *File) openReader() (err error) {
 		return nil
 	}
 	// Each look at damaged pages through a mapping would leave the mapping.
-	if f.torn {
+	if f.damagedPages {
 		err = checkPages(f.path)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read checkpoint %q: %w", f.path, err)
 	}
-	f.reader, err = openBeside(f.path)
+	f.reader, err = openReadOnly(f.path)
 	return err
 }
 
@@ -229,6 +229,6 @@ func (f *File) endReading() error {
 func (f *File) end() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ended = true
+	f.closed = true
 	return f.endReading()
 }

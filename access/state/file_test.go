@@ -13,51 +13,53 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// notes is content of one kind: replies by their keys.
-type notes struct {
+// fakeContent is content of one kind: replies by their keys.
+type fakeContent struct {
 	fresh, taken map[string]string
 	loaded       map[string]string
 }
 
-func newNotes() *notes { return &notes{fresh: map[string]string{}, loaded: map[string]string{}} }
+func newFakeContent() *fakeContent {
+	return &fakeContent{fresh: map[string]string{}, loaded: map[string]string{}}
+}
 
-func (n *notes) Load(_ Bucket, key, value []byte) error {
+func (n *fakeContent) Load(_ Bucket, key, value []byte) error {
 	n.loaded[string(key)] = string(value)
 	return nil
 }
 
-func (n *notes) Replay(uint64, []byte) error { return nil }
+func (n *fakeContent) Replay(uint64, []byte) error { return nil }
 
-func (n *notes) Loaded(Mark) {}
+func (n *fakeContent) Loaded(Mark) {}
 
-func (n *notes) Take() Mark {
+func (n *fakeContent) Take() Mark {
 	n.taken = n.fresh
 	n.fresh = map[string]string{}
 	return Mark{}
 }
 
-func (n *notes) Write(into *Writer) {
+func (n *fakeContent) Write(into *Writer) {
 	for key, value := range n.taken {
 		into.Reply([]byte(key), []byte(value))
 	}
 }
 
-func (n *notes) Keep() { n.taken = nil }
+func (n *fakeContent) Confirm() { n.taken = nil }
 
-func (n *notes) Restore() {
+func (n *fakeContent) Restore() {
 	maps.Copy(n.fresh, n.taken)
 	n.taken = nil
 }
 
-func (n *notes) Carry(*wal.Log) {}
+func (n *fakeContent) Carry(*wal.Log) {}
 
-func (n *notes) Renew() {}
+func (n *fakeContent) Renew() {}
 
 // TestOneReader reads from a checkpoint file again and again: it is opened once between two checkpoints,
 // also by who reads while its pages are gone.
 func TestOneReader(t *testing.T) {
 	t.Parallel()
-	content := newNotes()
+	content := newFakeContent()
 	path := t.TempDir()
 	d, err := Open(path, content, Options{Seams: Seams{Inline: true, Disk: disktest.Unsynced(true)}})
 	if err != nil {
@@ -108,7 +110,7 @@ func TestOneReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read("a"); !errors.Is(err, wal.ErrCorrupt) || !d.file.torn || d.file.reader != nil {
+	if _, err := read("a"); !errors.Is(err, wal.ErrCorrupt) || !d.file.damagedPages || d.file.reader != nil {
 		t.Errorf("pages that are gone: %v", err)
 	}
 	if err := os.WriteFile(file, whole, 0o600); err != nil {
@@ -122,7 +124,7 @@ func TestOneReader(t *testing.T) {
 	if _, err := read("a"); !errors.Is(err, wal.ErrClosed) {
 		t.Errorf("of a file that is closed: %v", err)
 	}
-	again := newNotes()
+	again := newFakeContent()
 	if _, err := LoadQuiet(path, again); err != nil || len(again.loaded) != 3 {
 		t.Errorf("%v is stored, %v", again.loaded, err)
 	}

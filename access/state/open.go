@@ -26,8 +26,8 @@ type Content interface {
 	Take() Mark
 	// Write writes what was taken.
 	Write(*Writer)
-	// Keep is told that what was taken is in the file; without anything taken it does nothing.
-	Keep()
+	// Confirm is told that what was taken is in the file; without anything taken it does nothing.
+	Confirm()
 	// Restore takes back what was taken, which is in no file; without anything taken it does nothing.
 	Restore()
 
@@ -57,14 +57,14 @@ type Seams struct {
 type Dir struct {
 	Log *wal.Log
 
-	path    string
-	lock    *statedir.Lock
-	file    *File
-	content Content
-	options Options
-	meter   *meter
-	torn    int                   // records that the log's torn end held when it was opened
-	moved   atomic.Pointer[error] // it is not at its path: see place
+	path        string
+	lock        *statedir.Lock
+	file        *File
+	content     Content
+	options     Options
+	metrics     *metrics
+	tornRecords int                   // records that the log's torn end held when it was opened
+	relocated   atomic.Pointer[error] // it is not at its path: see place
 
 	stop chan struct{}
 	wg   sync.WaitGroup
@@ -91,7 +91,10 @@ func Open(path string, content Content, options Options) (*Dir, error) {
 		return nil, err
 	}
 
-	d := &Dir{path: path, lock: lock, content: content, options: options, meter: newMeter(), stop: make(chan struct{})}
+	d := &Dir{
+		path: path, lock: lock, content: content, options: options, metrics: newMetrics(),
+		stop: make(chan struct{}),
+	}
 	d.file = &File{path: filepath.Join(path, statedir.CheckpointName), content: content, options: &d.options}
 	if err := d.recover(walDir); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open metering in %q: %w", path, err), lock.Unlock())
@@ -111,7 +114,7 @@ func (d *Dir) recover(walDir string) error {
 		return err
 	}
 	d.file.number = stored.number
-	d.file.have = stored.number
+	d.file.durableNumber = stored.number
 
 	// The log goes on where the checkpoint ends. What a crash tore off was never acknowledged.
 	if err := stored.checkLog(walDir); err != nil {
@@ -125,11 +128,11 @@ func (d *Dir) recover(walDir string) error {
 		return err
 	}
 
-	d.torn = end.Dropped
+	d.tornRecords = end.Dropped
 	d.content.Loaded(stored.Mark)
 
 	d.Log, err = wal.Start(walDir, end.Last+1, wal.Options{
-		Disk: d.options.Disk, OnSync: d.meter.synced, Inline: d.options.Inline, Now: d.options.Now,
+		Disk: d.options.Disk, OnSync: d.metrics.synced, Inline: d.options.Inline, Now: d.options.Now,
 		CanCreate: func() error { return d.lock.Moved(d.path) },
 	})
 	if err != nil {
@@ -151,16 +154,16 @@ func (d *Dir) recover(walDir string) error {
 func (d *Dir) place() error {
 	err := d.lock.Moved(d.path)
 	if err != nil {
-		d.moved.Store(&err)
+		d.relocated.Store(&err)
 		return err
 	}
-	d.moved.Store(nil)
+	d.relocated.Store(nil)
 	return nil
 }
 
 // Err returns why nothing can be recorded now, or nil. It is cheap.
 func (d *Dir) Err() error {
-	if err := d.moved.Load(); err != nil {
+	if err := d.relocated.Load(); err != nil {
 		return *err
 	}
 	return d.Log.Err()
@@ -178,7 +181,7 @@ func (d *Dir) Stop(save bool) error {
 	// A log that is down may be mended by now; if not, the next start reads what is there.
 	err := d.Log.Sync()
 	if err == nil {
-		err = d.Save(bboltPatience)
+		err = d.Save(openTimeout)
 		if errors.Is(err, errBusy) {
 			err = nil // the next start reads the log
 		}

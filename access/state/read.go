@@ -115,13 +115,13 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 	}
 
 	// Nobody writes the file while it is held.
-	held, err := holdCheckpoint(path)
+	lock, err := lockCheckpoint(path)
 	if err != nil {
 		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 	defer func() {
-		if held != nil {
-			err = errors.Join(err, held.Unlock())
+		if lock != nil {
+			err = errors.Join(err, lock.Unlock())
 		}
 	}()
 
@@ -130,7 +130,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 
-	db, err := openBeside(path)
+	db, err := openReadOnly(path)
 	if err != nil {
 		return h, err
 	}
@@ -199,9 +199,9 @@ func readHeader(tx *bbolt.Tx) (header, error) {
 	return h, nil
 }
 
-// openBeside opens a checkpoint file for reading, which the server may write at other times.
-func openBeside(path string) (*boltFile, error) {
-	db, err := openBolt(disk.OS, path, 0, bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
+// openReadOnly opens a checkpoint file for reading, which the server may write at other times.
+func openReadOnly(path string) (*boltFile, error) {
+	db, err := openBolt(disk.OS, path, 0, bbolt.Options{ReadOnly: true, Timeout: openTimeout})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = statedir.ErrLocked
 	}
@@ -211,9 +211,9 @@ func openBeside(path string) (*boltFile, error) {
 	return db, nil
 }
 
-// holdCheckpoint locks a checkpoint file for reading; nil when there is none.
-func holdCheckpoint(path string) (*disk.Lock, error) {
-	lock, err := disk.TakeShared(path, bboltPatience)
+// lockCheckpoint locks a checkpoint file for reading; nil when there is none.
+func lockCheckpoint(path string) (*disk.Lock, error) {
+	lock, err := disk.TakeShared(path, openTimeout)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -17,10 +17,10 @@ import (
 
 // Salvaged is what was kept and lost of a damaged state directory.
 type Salvaged struct {
-	Dropped  []string // what was damaged, in words
-	Accounts []string // tenants whose figures may be wrong now, in order
-	Records  int      // of the log
-	Kept     int      // values of the checkpoint
+	Dropped   []string // what was damaged, in words
+	Accounts  []string // tenants whose figures may be wrong now, in order
+	Records   int      // of the log
+	Recovered int      // values of the checkpoint
 
 	last uint64 // record of the log
 }
@@ -72,7 +72,7 @@ func (out *Salvaged) checkpoint(path string, into Loader) error {
 			}
 			return
 		}
-		out.Kept++
+		out.Recovered++
 	})
 	for _, damage := range damaged {
 		out.Dropped = append(out.Dropped, damage.Error())
@@ -88,7 +88,7 @@ func (out *Salvaged) value(bucket string, key, sealed []byte, into Loader) error
 		return err
 	}
 
-	value, err := unseal(key, sealed)
+	value, err := verifyChecksum(key, sealed)
 	if err != nil {
 		return err
 	}
@@ -132,16 +132,16 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 	defer log.CloseNow()
 
 	path := filepath.Join(dir, statedir.CheckpointName)
-	d := &Dir{Log: log, content: content, meter: newMeter(), options: Options{Seams: Seams{Disk: disk.OS}}}
+	d := &Dir{Log: log, content: content, metrics: newMetrics(), options: Options{Seams: Seams{Disk: disk.OS}}}
 	d.file = &File{path: path, content: content, options: &d.options}
-	db, err := d.file.open(bboltPatience)
+	db, err := d.file.open(openTimeout)
 	if err == nil {
 		err = errors.Join(d.saveTo(db), db.close())
 	}
 	if err != nil {
 		return aside, err
 	}
-	return aside, giveMeter(of, dir, aside)
+	return aside, chownMeter(of, dir, aside)
 }
 
 // meterOwner returns who checkpoint and log belong to.
@@ -155,19 +155,19 @@ func meterOwner(dir string) (statedir.Owner, error) {
 	return statedir.OwnerFor(filepath.Join(dir, statedir.CheckpointName))
 }
 
-// giveMeter lets checkpoint, log and a directory belong to their owner.
-func giveMeter(of statedir.Owner, dir, aside string) error {
+// chownMeter lets checkpoint, log and a directory belong to their owner.
+func chownMeter(of statedir.Owner, dir, aside string) error {
 	walDir := filepath.Join(dir, statedir.LogName)
 	segments, err := wal.Segments(walDir)
 	if err == nil {
-		err = of.GivePath(filepath.Join(dir, statedir.CheckpointName))
+		err = of.ChownPath(filepath.Join(dir, statedir.CheckpointName))
 	}
 	for _, first := range segments {
-		err = cmp.Or(err, of.GivePath(filepath.Join(walDir, wal.SegmentName(first))))
+		err = cmp.Or(err, of.ChownPath(filepath.Join(walDir, wal.SegmentName(first))))
 	}
 
 	of.Mode = 0o700
-	return cmp.Or(err, of.GivePath(walDir), of.GivePath(aside))
+	return cmp.Or(err, of.ChownPath(walDir), of.ChownPath(aside))
 }
 
 // moveAside moves checkpoint and log into another directory.

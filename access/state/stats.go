@@ -14,8 +14,8 @@ const (
 	timeRows
 )
 
-// meter is what a Dir counts of itself.
-type meter struct {
+// metrics is what a Dir counts of itself.
+type metrics struct {
 	times      *counters.Durations
 	syncErrors atomic.Uint64
 	failed     atomic.Uint64 // checkpoints that failed
@@ -24,12 +24,12 @@ type meter struct {
 	savedAt    atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
 }
 
-func newMeter() *meter {
-	return &meter{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
+func newMetrics() *metrics {
+	return &metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
 // synced notes an fsync of the log.
-func (m *meter) synced(began time.Time, err error) {
+func (m *metrics) synced(began time.Time, err error) {
 	m.times.Since(timeSync, began)
 	if err != nil {
 		m.syncErrors.Add(1)
@@ -53,11 +53,11 @@ type Stats struct {
 
 // Stats returns the figures. They are not of one moment.
 func (d *Dir) Stats() Stats {
-	m := d.meter
+	m := d.metrics
 	stats := Stats{
 		Sync: m.times.Row(timeSync), SyncErrors: m.syncErrors.Load(),
 		LogBytes: d.Log.Size(), LogWritten: d.Log.Bytes(), LogUnmapped: d.Log.Unmapped(),
-		LogLost: m.lost.Load(), LogTorn: d.torn,
+		LogLost: m.lost.Load(), LogTorn: d.tornRecords,
 		Checkpoint: m.times.Row(timeCheckpoint), CheckpointFails: m.failed.Load(), CheckpointBusy: m.busy.Load(),
 	}
 	if at := m.savedAt.Load(); at != 0 {

@@ -68,26 +68,26 @@ type header struct {
 	number  uint64 // of the checkpoint
 	Mark
 
-	accounts, ledger, answers bucketSum
+	accounts, ledger, answers bucketChecksum
 }
 
 func (h *header) exists() bool { return h.version != 0 }
 
-// vaults are the buckets of a checkpoint with their sums.
-type vaults struct{ accounts, ledger, answers vault }
+// checksumBuckets are the buckets of a checkpoint with their sums.
+type checksumBuckets struct{ accounts, ledger, answers checksumBucket }
 
-func (h *header) vaults(tx *bbolt.Tx) vaults {
-	return vaults{
-		accounts: vault{tx.Bucket(accountsBucket), &h.accounts},
-		ledger:   vault{tx.Bucket(ledgerBucket), &h.ledger},
-		answers:  vault{tx.Bucket(answersBucket), &h.answers},
+func (h *header) vaults(tx *bbolt.Tx) checksumBuckets {
+	return checksumBuckets{
+		accounts: checksumBucket{tx.Bucket(accountsBucket), &h.accounts},
+		ledger:   checksumBucket{tx.Bucket(ledgerBucket), &h.ledger},
+		answers:  checksumBucket{tx.Bucket(answersBucket), &h.answers},
 	}
 }
 
 // Writer writes what changed into a checkpoint, over what the one before it holds. The first error
 // sticks, and no checkpoint comes of it.
 type Writer struct {
-	vaults
+	checksumBuckets
 	err error
 }
 
@@ -170,7 +170,7 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 	next.accounts = before.accounts
 	next.ledger = before.ledger
 	next.answers = before.answers
-	into := &Writer{vaults: next.vaults(tx)}
+	into := &Writer{checksumBuckets: next.vaults(tx)}
 	for key, value := range rows {
 		calls, charged, err := DecodeCounts(value)
 		into.err = cmp.Or(into.err, err)
@@ -181,7 +181,7 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 	if into.err != nil {
 		return into.err
 	}
-	return tx.Bucket(metaBucket).Put(stateKey, seal(stateKey, next.append(nil)))
+	return tx.Bucket(metaBucket).Put(stateKey, appendChecksum(stateKey, next.append(nil)))
 }
 
 // dropFirstVersion removes what an earlier version wrote.
@@ -201,7 +201,7 @@ func (h *header) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, figure)
 	}
 	dst = AppendText(dst, h.Boot)
-	for _, sum := range []bucketSum{h.accounts, h.ledger, h.answers} {
+	for _, sum := range []bucketChecksum{h.accounts, h.ledger, h.answers} {
 		dst = binary.AppendUvarint(dst, sum.count)
 		dst = binary.AppendUvarint(dst, sum.sum)
 	}
@@ -219,7 +219,7 @@ func decodeHeader(value []byte) (h header, err error) {
 		return h, in.End()
 	}
 
-	value, err = unseal(stateKey, value)
+	value, err = verifyChecksum(stateKey, value)
 	if err != nil {
 		return h, fmt.Errorf("state: %w", err)
 	}
@@ -236,7 +236,7 @@ func decodeHeader(value []byte) (h header, err error) {
 		*figure = in.Varint()
 	}
 	h.Boot = in.Text()
-	for _, sum := range []*bucketSum{&h.accounts, &h.ledger, &h.answers} {
+	for _, sum := range []*bucketChecksum{&h.accounts, &h.ledger, &h.answers} {
 		sum.count = in.Uvarint()
 		sum.sum = in.Uvarint()
 	}

@@ -31,14 +31,14 @@ const (
 	IncarnationName = "incarnation"
 )
 
-// lockPatience is how long a writer waits for another one.
-const lockPatience = 10 * time.Second
+// lockTimeout is how long a writer waits for another one.
+const lockTimeout = 10 * time.Second
 
 // LockWriters lets one command at a time write the keys file or the incarnation of a state directory,
 // whether or not a server runs there. The lock has a file of its own: the keys file is another one after
 // each change.
 func LockWriters(stateDir string) (*disk.Lock, error) {
-	return disk.TakeLock(filepath.Join(stateDir, keysLockName), 0o600, lockPatience)
+	return disk.TakeLock(filepath.Join(stateDir, keysLockName), 0o600, lockTimeout)
 }
 
 // Metered reports whether a server metered in a state directory.

@@ -55,8 +55,8 @@ func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
 	return of
 }
 
-// Give makes a file, or a directory, belong to its owner.
-func (of Owner) Give(file disk.File) error {
+// Chown makes a file, or a directory, belong to its owner.
+func (of Owner) Chown(file disk.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -80,13 +80,13 @@ func (of Owner) Give(file disk.File) error {
 	return nil
 }
 
-// GivePath is Give for a name.
-func (of Owner) GivePath(path string) error {
+// ChownPath is Give for a name.
+func (of Owner) ChownPath(path string) error {
 	file, err := disk.OS.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(of.Give(file), file.Close())
+	return errors.Join(of.Chown(file), file.Close())
 }
 
 // CheckOwner finds out whether this user can make a file that belongs to who it has to belong to. It
@@ -95,7 +95,7 @@ func CheckOwner(path string) error {
 	of, err := OwnerFor(path)
 	if err == nil {
 		temp := staged(path)
-		err = disk.Create(disk.OS, temp, nil, 0o600, of.Give)
+		err = disk.Create(disk.OS, temp, nil, 0o600, of.Chown)
 		err = errors.Join(err, disk.OS.Remove(temp))
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func ReplaceLike(path string, data []byte, of Owner) error {
 
 // ReplaceAs is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is changed.
 func ReplaceAs(path string, data []byte, of Owner) error {
-	if err := disk.Replace(disk.OS, staged(path), path, data, 0o600, of.Give); err != nil {
+	if err := disk.Replace(disk.OS, staged(path), path, data, 0o600, of.Chown); err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
 	return nil

@@ -30,8 +30,8 @@ type budget struct {
 	Benchmark string   `json:"benchmark"` // package from the module's root, a dot, the benchmark's name
 	Over      string   `json:"over,omitzero"`
 	Unit      string   `json:"unit,omitzero"` // ns/op unless given
-	AtMost    *float64 `json:"at_most,omitzero"`
-	AtLeast   *float64 `json:"at_least,omitzero"`
+	Max       *float64 `json:"at_most,omitzero"`
+	Min       *float64 `json:"at_least,omitzero"`
 }
 
 func parsePlan(text []byte) (plan, error) {
@@ -70,7 +70,7 @@ func (b *budget) validate() error {
 	switch {
 	case b.Name == "" || b.Benchmark == "":
 		return errors.New("a budget needs a name and a benchmark")
-	case (b.AtMost == nil) == (b.AtLeast == nil):
+	case (b.Max == nil) == (b.Min == nil):
 		return fmt.Errorf("budget %q needs at_most or at_least", b.Name)
 	case b.Over == "" && gobench.WallClock(b.Unit):
 		return fmt.Errorf("budget %q bounds %s by itself: name another benchmark with \"over\"", b.Name, b.Unit)
@@ -112,12 +112,12 @@ func (b *budget) judge(figures gobench.Figures) verdict {
 	}
 
 	v.measured = value
-	if b.AtMost != nil {
-		v.allowed = "≤ " + strconv.FormatFloat(*b.AtMost, 'g', -1, 64)
-		v.met = value <= *b.AtMost
+	if b.Max != nil {
+		v.allowed = "≤ " + strconv.FormatFloat(*b.Max, 'g', -1, 64)
+		v.met = value <= *b.Max
 	} else {
-		v.allowed = "≥ " + strconv.FormatFloat(*b.AtLeast, 'g', -1, 64)
-		v.met = value >= *b.AtLeast
+		v.allowed = "≥ " + strconv.FormatFloat(*b.Min, 'g', -1, 64)
+		v.met = value >= *b.Min
 	}
 
 	v.met = v.met && v.missing == ""

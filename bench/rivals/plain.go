@@ -158,13 +158,13 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		now := p.clock.At(time.Now())
 		// The clock is read once a request, as package server does.
 		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
-		if err != nil || principal.Kind != keys.Live {
+		if err != nil || principal.Surface != keys.Live {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
 		}
 
 		decision := p.gate.Admit(principal, op, now)
-		if decision.Verdict != access.Admitted {
+		if decision.Result != access.Admitted {
 			http.Error(w, "rate limited", http.StatusTooManyRequests)
 			return
 		}
@@ -199,16 +199,16 @@ func encodePlain(value any) ([]byte, error) {
 }
 
 // header sets the headers of the live surface.
-func (p *plain) header(h http.Header, d *access.Decision, receipt *access.Receipt, body []byte, method string) {
+func (p *plain) header(h http.Header, d *access.Decision, receipt *access.Charge, body []byte, method string) {
 	var id [12]byte
 	// Never fails.
 	_, _ = rand.Read(id[:])
 	h.Set("X-Request-Id", "req_"+hex.EncodeToString(id[:]))
 	decimal := func(n int64) string { return strconv.FormatInt(n, 10) }
 	h.Set("RateLimit-Policy",
-		`"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(receipt.Allowance.Limit)+`;w=86400`)
+		`"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(receipt.Quota.Limit)+`;w=86400`)
 	h.Set("RateLimit", `"minute";r=`+decimal(d.Minute.Remaining)+`;t=`+decimal(d.Minute.Wait)+
-		`, "day";r=`+decimal(receipt.Allowance.Remaining)+`;t=`+decimal(receipt.Allowance.Wait))
+		`, "day";r=`+decimal(receipt.Quota.Remaining)+`;t=`+decimal(receipt.Quota.Wait))
 
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(d.Minute.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(d.Minute.Remaining, 10))

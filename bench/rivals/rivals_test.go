@@ -83,7 +83,7 @@ func keyOf(t *testing.T, state string) (key string) {
 	t.Helper()
 	err := keys.Update(state, func(f *keys.File) error {
 		var err error
-		_, key, err = f.Create(keys.NewKey{Tenant: "test", Kind: keys.Live, Plan: "bench"}, time.Now())
+		_, key, err = f.Create(keys.NewKey{Tenant: "test", Surface: keys.Live, Plan: "bench"}, time.Now())
 		return err
 	})
 	if err != nil {

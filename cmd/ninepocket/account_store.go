@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access/keys"
-	"ninepocket/fleet/ledger"
+	"ninepocket/fleet/control"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 )
@@ -17,15 +17,17 @@ import (
 // controlHints are for errors of the database of a fleet. FOLDER stands for its name.
 var controlHints = []errorHint{
 	hintFor(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
-		ledger.ErrAway),
+		control.ErrAway),
 	hintFor(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
-		"password", ledger.ErrRefused),
-	hintFor(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later", ledger.ErrForm),
-	hintFor(exitUsage, "--control wants postgres://USER@HOST/DATABASE", ledger.ErrURL),
+		"password", control.ErrPermission),
+	hintFor(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later",
+		control.ErrSchemaVersion),
+	hintFor(exitUsage, "--control wants postgres://USER@HOST/DATABASE", control.ErrURL),
 	hintFor(exitFailure,
 		"create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
 			"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
-	hintFor(exitFailure, "run: ninepocket fleet status --control FOLDER", ledger.ErrNoSuchServer, ledger.ErrReports),
+	hintFor(exitFailure, "run: ninepocket fleet status --control FOLDER", control.ErrNoSuchServer,
+		control.ErrServerAlive),
 	hintFor(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
 }
 
@@ -54,7 +56,7 @@ func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
 			return withHint(run(cmd, args), stateHints, flags.folder)
 		}
 
-		return withControl(cmd, flags.control, func(db *ledger.DB) error {
+		return withControl(cmd, flags.control, func(db *control.DB) error {
 			flags.Store = registry.ControlStore{DB: db}
 			return run(cmd, args)
 		})
@@ -89,8 +91,8 @@ func (flags *accountFlags) choose(cmd *cobra.Command) error {
 }
 
 // withControl does something with the database of a fleet, which is open meanwhile.
-func withControl(cmd *cobra.Command, url string, do func(*ledger.DB) error) error {
-	db, err := ledger.Open(cmd.Context(), url)
+func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) error {
+	db, err := control.Open(cmd.Context(), url)
 	if err == nil {
 		defer db.Close()
 		err = do(db)

@@ -79,7 +79,7 @@ func hintPlans(cmd *cobra.Command, layered *settings.Merged) {
 		cmd.PrintErrf("hint: the keys cannot be read: %v\n", err)
 		return
 	}
-	for _, u := range ring.Unusable(time.Now()) {
+	for _, u := range ring.WithoutPlan(time.Now()) {
 		cmd.PrintErrf("hint: plan %s is not configured, so that keys of tenant %s are answered 503: %s\n",
 			u.Plan, u.Tenant, strings.Join(u.Keys, ", "))
 	}

@@ -156,21 +156,21 @@ func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
 	// A try uses them up, and sees what happens then.
 	credits := new(int64(5))
 	for _, want := range []keys.NewKey{
-		{Name: "free", Tenant: "demo-free", Kind: keys.Live, Plan: "free"},
-		{Name: "starter", Tenant: "demo-starter", Kind: keys.Live, Plan: "starter"},
-		{Name: "pro", Tenant: "demo-pro", Kind: keys.Live, Plan: "pro"},
-		{Name: "business", Tenant: "demo-business", Kind: keys.Live, Plan: "business"},
-		{Name: "bench", Tenant: "demo-bench", Kind: keys.Live, Plan: "unlimited"},
-		{Name: "sandbox", Tenant: "demo-sandbox", Kind: keys.Sandbox, Plan: "free"},
-		{Name: "revoked", Tenant: "demo-revoked", Kind: keys.Live, Plan: "free"},
-		{Name: "preview", Tenant: "demo-preview", Kind: keys.Preview, Plan: "preview"},
+		{Name: "free", Tenant: "demo-free", Surface: keys.Live, Plan: "free"},
+		{Name: "starter", Tenant: "demo-starter", Surface: keys.Live, Plan: "starter"},
+		{Name: "pro", Tenant: "demo-pro", Surface: keys.Live, Plan: "pro"},
+		{Name: "business", Tenant: "demo-business", Surface: keys.Live, Plan: "business"},
+		{Name: "bench", Tenant: "demo-bench", Surface: keys.Live, Plan: "unlimited"},
+		{Name: "sandbox", Tenant: "demo-sandbox", Surface: keys.Sandbox, Plan: "free"},
+		{Name: "revoked", Tenant: "demo-revoked", Surface: keys.Live, Plan: "free"},
+		{Name: "preview", Tenant: "demo-preview", Surface: keys.Preview, Plan: "preview"},
 		{
-			Name: "preview_catalog", Tenant: "demo-preview", Kind: keys.Preview, Plan: "preview",
+			Name: "preview_catalog", Tenant: "demo-preview", Surface: keys.Preview, Plan: "preview",
 			Scopes: keys.CatalogRead,
 		},
-		{Name: "preview_small", Tenant: "demo-preview-small", Kind: keys.Preview, Plan: "preview", Credits: credits},
-		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: keys.Preview, Plan: "preview_bench"},
-		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: keys.Preview, Plan: "preview"},
+		{Name: "preview_small", Tenant: "demo-preview-small", Surface: keys.Preview, Plan: "preview", Credits: credits},
+		{Name: "preview_bench", Tenant: "demo-preview-bench", Surface: keys.Preview, Plan: "preview_bench"},
+		{Name: "preview_rival", Tenant: "demo-preview-rival", Surface: keys.Preview, Plan: "preview"},
 	} {
 		made, text, err := file.Create(want, now)
 		if err != nil {

@@ -173,9 +173,9 @@ func beFaulty() {
 		if lie := ask(question{}).Clocks; lie != nil {
 			seen.Wall += lie.Wall.Milliseconds()
 			seen.Boot.Up += lie.Boot.Milliseconds()
-			seen.Trust = access.Synced
+			seen.Sync = access.Synced
 			if lie.Unsynced {
-				seen.Trust = access.Unsynced
+				seen.Sync = access.Unsynced
 			}
 		}
 		return seen

@@ -16,8 +16,8 @@ import (
 	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/engine/cursor"
-	"ninepocket/fleet/ledger"
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/control"
+	"ninepocket/fleet/limiter"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 )
@@ -34,7 +34,7 @@ type controlFlags struct {
 }
 
 // controlled is what a command does with the database of a fleet.
-type controlled func(cmd *cobra.Command, args []string, db *ledger.DB) error
+type controlled func(cmd *cobra.Command, args []string, db *control.DB) error
 
 // add adds the flags to a command, and what its errors mean. While the command runs, the database is
 // open.
@@ -45,7 +45,7 @@ func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Comman
 			return err
 		}
 
-		return withControl(cmd, flags.control, func(db *ledger.DB) error { return run(cmd, args, db) })
+		return withControl(cmd, flags.control, func(db *control.DB) error { return run(cmd, args, db) })
 	}
 	return cmd
 }
@@ -66,7 +66,7 @@ func (flags *controlFlags) complete(cmd *cobra.Command) error {
 
 func fleetCheck() *cobra.Command {
 	var flags controlFlags
-	var rights meter.Options
+	var rights limiter.Options
 	var acks string
 	cmd := &cobra.Command{
 		Use: "check --control URL", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
@@ -103,37 +103,37 @@ func fleetCheck() *cobra.Command {
 }
 
 // inspectPostgres says what is right and wrong with the database of a fleet.
-func inspectPostgres(cmd *cobra.Command, url string) (all []ledger.Finding) {
-	err := withControl(cmd, url, func(db *ledger.DB) (err error) {
+func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding) {
+	err := withControl(cmd, url, func(db *control.DB) (err error) {
 		all, err = db.Check(cmd.Context(), time.Now)
 		return err
 	})
 	if err != nil {
-		return []ledger.Finding{{What: "postgresql", Text: err.Error()}}
+		return []control.Finding{{What: "postgresql", Text: err.Error()}}
 	}
 	return all
 }
 
 // inspectRedis says what is right and wrong with the Redis of a fleet.
-func inspectRedis(ctx context.Context, rights meter.Options) (all []ledger.Finding) {
+func inspectRedis(ctx context.Context, rights limiter.Options) (all []control.Finding) {
 	clock := access.StartClock(time.Now())
 	rights.Now = func() access.Instant { return clock.At(time.Now()) }
-	found, err := meter.Check(ctx, rights)
+	found, err := limiter.Check(ctx, rights)
 	if err != nil {
-		return []ledger.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
+		return []control.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
 	if len(found) == 0 {
-		return []ledger.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
+		return []control.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
 	}
 
 	for _, finding := range found {
-		all = append(all, ledger.Finding{What: "redis", Text: "redis: " + finding.Text})
+		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding.Text})
 	}
 	return all
 }
 
 // checkLimiter checks what fleet check is told of Redis. A server checks the same of its settings.
-func checkLimiter(rights *meter.Options, acks string) error {
+func checkLimiter(rights *limiter.Options, acks string) error {
 	var wrong settings.Problems
 	waits, known := settings.Acks[acks]
 	wrong.AddIf(!known, "cannot use --acks %q: want replica, aof or none", acks)
@@ -145,7 +145,7 @@ func checkLimiter(rights *meter.Options, acks string) error {
 }
 
 // print prints what was found, and fails when something is wrong.
-func (flags *controlFlags) print(cmd *cobra.Command, all []ledger.Finding) error {
+func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) error {
 	err := printResult(cmd, flags.asJSON, all, func(out *bufio.Writer) {
 		for _, found := range all {
 			mark := "good "
@@ -159,7 +159,7 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []ledger.Finding) error
 		return err
 	}
 
-	wrong := len(slices.DeleteFunc(slices.Clone(all), func(found ledger.Finding) bool { return found.Good }))
+	wrong := len(slices.DeleteFunc(slices.Clone(all), func(found control.Finding) bool { return found.Good }))
 	if wrong > 0 {
 		return fail(exitRefused, "",
 			fmt.Errorf("cannot vouch for the fleet: %d of %d findings are wrong", wrong, len(all)))
@@ -177,7 +177,7 @@ func fleetStatus() *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	rights.add(cmd)
-	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
+	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
 		if err := rights.check(cmd); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func fleetStatus() *cobra.Command {
 		}
 
 		// An empty list is [] for scripts, and never null.
-		rows := append([]ledger.Server{}, servers...)
+		rows := append([]control.Server{}, servers...)
 		err = printTable(cmd, flags.asJSON, rows,
 			"INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
@@ -205,7 +205,7 @@ func fleetStatus() *cobra.Command {
 }
 
 // limiterFlags lead to the Redis of a fleet, where one is given.
-type limiterFlags struct{ meter.Options }
+type limiterFlags struct{ limiter.Options }
 
 func (rights *limiterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&rights.URL, "metering", "",
@@ -224,22 +224,22 @@ func (rights *limiterFlags) check(cmd *cobra.Command) error {
 }
 
 // injector says what a server holds, "" where nobody can say it.
-func (rights *limiterFlags) reservedUnits(ctx context.Context, db *ledger.DB, incarnation string) (string, error) {
+func (rights *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, incarnation string) (string, error) {
 	if rights.URL == "" {
 		return "", nil
 	}
-	charges, err := db.ChargedBy(ctx, incarnation)
+	charges, err := db.ChargesByServer(ctx, incarnation)
 	if err != nil {
 		return "", err
 	}
-	reserved, err := meter.Held(ctx, rights.Options, incarnation, charges.Of)
+	reserved, err := limiter.ReservedUnits(ctx, rights.Options, incarnation, charges.Of)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%d units of %d tenants", reserved.Units, reserved.Tenants), nil
 }
 
-func serverCells(server ledger.Server) []any {
+func serverCells(server control.Server) []any {
 	reported := "never"
 	if server.ExportedAt != nil {
 		reported = server.ExportedAt.UTC().Format(time.RFC3339)
@@ -248,7 +248,7 @@ func serverCells(server ledger.Server) []any {
 	switch {
 	case server.ForgottenAt != nil:
 		state = "forgotten"
-	case server.Silent > 0:
+	case server.SilentFor > 0:
 		state = "silent"
 	}
 	return []any{
@@ -271,7 +271,7 @@ func fleetForget() *cobra.Command {
 	rights.add(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 
-	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *ledger.DB) error {
+	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		if !yes {
 			return fail(exitUsage, "look at: ninepocket fleet status; then say --yes",
 				fmt.Errorf("cannot forget %q without --yes", args[0]))
@@ -285,15 +285,17 @@ func fleetForget() *cobra.Command {
 
 // releasedServer is what fleet forget did.
 type releasedServer struct {
-	Incarnation string       `json:"forgotten"`
-	Released    *meter.Freed `json:"freed,omitempty"` // nil without Redis
+	Incarnation string            `json:"forgotten"`
+	Released    *limiter.Released `json:"freed,omitempty"` // nil without Redis
 }
 
 // forget forgets a server. Nothing is done where it may still live.
-func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights meter.Options, incarnation string) error {
+func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, rights limiter.Options,
+	incarnation string,
+) error {
 	out := releasedServer{Incarnation: incarnation}
 	if rights.URL != "" {
-		if err := meter.Lives(cmd.Context(), rights, incarnation); err != nil {
+		if err := limiter.CheckDead(cmd.Context(), rights, incarnation); err != nil {
 			return err
 		}
 	}
@@ -306,11 +308,11 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights mete
 		return printLine(cmd, flags.asJSON, out, hint, incarnation)
 	}
 
-	charges, err := db.ChargedBy(cmd.Context(), incarnation)
+	charges, err := db.ChargesByServer(cmd.Context(), incarnation)
 	if err != nil {
 		return err
 	}
-	freed, err := meter.Forget(cmd.Context(), rights, incarnation, charges.Of)
+	freed, err := limiter.ReleaseServer(cmd.Context(), rights, incarnation, charges.Of)
 	if err != nil {
 		return err
 	}
@@ -323,7 +325,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *ledger.DB, rights mete
 // imported is what fleet import did.
 type imported struct {
 	Incarnation string `json:"incarnation"`
-	ledger.Imported
+	control.Imported
 	Rows    int  `json:"ledger_rows"`
 	Cursors bool `json:"cursors"` // walks that began on the machine go on in the fleet
 }
@@ -342,16 +344,16 @@ func fleetImport() *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the machine")
 	require(cmd, "state")
 
-	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *ledger.DB) error {
+	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
 		out, err := importState(cmd, db, state)
 		if err != nil {
 			return withHint(err, stateHints, state)
 		}
-		for _, tenant := range out.Kept {
+		for _, tenant := range out.Unchanged {
 			cmd.PrintErrf("note: tenant %s is there and differs: the fleet's plans and credits stay\n", tenant)
 		}
-		if out.Ended > 0 {
-			cmd.PrintErrf("note: %d keys end in the fleet as they do on the machine\n", out.Ended)
+		if out.Revoked > 0 {
+			cmd.PrintErrf("note: %d keys end in the fleet as they do on the machine\n", out.Revoked)
 		}
 		if !out.Cursors {
 			cmd.PrintErrln("note: walks that begin on the machine end there: the fleet signs cursors by itself")
@@ -361,7 +363,7 @@ func fleetImport() *cobra.Command {
 	})
 }
 
-func importState(cmd *cobra.Command, db *ledger.DB, state string) (out imported, err error) {
+func importState(cmd *cobra.Command, db *control.DB, state string) (out imported, err error) {
 	// All is read before anything is entered.
 	file, err := keys.Read(state)
 	if err != nil {

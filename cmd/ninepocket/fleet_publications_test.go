@@ -25,7 +25,7 @@ import (
 // follower is the part of a server that follows publications: from the store of many servers into a
 // folder, and from there into memory.
 type follower struct {
-	cache  *mirror.Cache
+	cache  *mirror.Follower
 	engine *engine.Engine
 }
 
@@ -41,7 +41,7 @@ func TestPublicationsTogether(t *testing.T) {
 	}
 
 	model := s3test.Start(t)
-	place, err := mirror.ParsePlace(model.Place("prod"))
+	place, err := mirror.ParseLocation(model.Place("prod"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +59,9 @@ func TestPublicationsTogether(t *testing.T) {
 		}
 		ids = append(ids, m.ID)
 	}
-	push := func(id string, lead time.Duration) mirror.Pushed {
+	push := func(id string, lead time.Duration) mirror.PushResult {
 		t.Helper()
-		done, err := bucket.Push(t.Context(), operator, id, mirror.Pushing{Now: time.Now(), Key: key, Lead: lead})
+		done, err := bucket.Push(t.Context(), operator, id, mirror.PushOptions{Now: time.Now(), Key: key, Lead: lead})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestPublicationsTogether(t *testing.T) {
 	for range 3 {
 		dir := snapshot.OpenStore(t.TempDir())
 		f := &follower{
-			cache: mirror.NewCache(mirror.Open(place), dir, mirror.CacheOptions{
+			cache: mirror.NewFollower(mirror.Open(place), dir, mirror.FollowerOptions{
 				Publishers: []mirror.Publisher{key.Publisher()},
 			}),
 			engine: engine.New(dir, engine.Options{

@@ -436,7 +436,7 @@ func charge(t *testing.T, state string) {
 	t.Helper()
 	clock := access.StartClock(time.Now())
 	now := clock.At(time.Now())
-	store, err := access.OpenEmbedded(state, access.EmbeddedOptions{Now: now})
+	store, err := access.OpenLocal(state, access.LocalOptions{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,9 +448,9 @@ func charge(t *testing.T, state string) {
 	}
 	plans := keys.DefaultPlans()
 	for i, key := range file.Keys {
-		kind, _ := keys.ParseKind(key.Surface)
+		kind, _ := keys.ParseSurface(key.Surface)
 		p := &keys.Principal{
-			KeyID: key.ID, Tenant: key.Tenant, Kind: kind, Credits: 70,
+			KeyID: key.ID, Tenant: key.Tenant, Surface: kind, Credits: 70,
 			Plan: plans[file.Tenants[key.Tenant].PlanOf(key.Surface)],
 		}
 
@@ -459,7 +459,7 @@ func charge(t *testing.T, state string) {
 			op = access.ProductsList
 		}
 		for range 3 + i {
-			decision := store.Admit(p, access.RuleFor(p, op), now)
+			decision := store.Admit(p, access.SpecFor(p, op), now)
 			if _, err := store.Finish(decision.Ticket, true); err != nil {
 				t.Fatal(err)
 			}

@@ -74,7 +74,7 @@ var stateHints = []errorHint{
 	hintFor(exitFailure, "give --control instead of --state", keys.ErrShared),
 	hintFor(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
 		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
-		"last good ones", keys.ErrGone),
+		"last good ones", keys.ErrMissing),
 	hintFor(exitRefused, "if keys.json was edited on purpose, stop the server and run: ninepocket state repair "+
 		"--accept-keys --state FOLDER; else restore it from a copy; a running server goes on with the last good one",
 		keys.ErrEdited),
@@ -104,7 +104,7 @@ var diskHints = []errorHint{
 	hintFor(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
 	hintFor(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
 	hintFor(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
-	hintFor(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", keys.ErrHang,
+	hintFor(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", keys.ErrTimeout,
 		syscall.ESTALE, syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
 	hintFor(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
 }

@@ -127,7 +127,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 func (flags *createFlags) read(now time.Time) error {
 	var wrong settings.Problems
 	var err error
-	flags.Kind, err = keys.ParseKind(flags.surface)
+	flags.Surface, err = keys.ParseSurface(flags.surface)
 	wrong.Add(err)
 	flags.Scopes, err = keys.ParseScopes(flags.scopes)
 	wrong.Add(err)
@@ -162,7 +162,7 @@ func (flags *createFlags) checkPlan() error {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
 	// A sandbox key asks for no data, so that no plan stands behind it.
-	if flags.Kind != keys.Sandbox && plans[flags.Plan] == nil {
+	if flags.Surface != keys.Sandbox && plans[flags.Plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
 			flags.Plan, where, strings.Join(plans.Names(), ", "))
 	}

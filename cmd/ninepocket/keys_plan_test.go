@@ -21,7 +21,7 @@ func TestUnusableKeys(t *testing.T) {
 	var key *keys.Key
 	err := keys.Update(w.state, func(file *keys.File) (err error) {
 		var text string
-		key, text, err = file.Create(keys.NewKey{Tenant: "acme", Kind: keys.Live, Plan: "gold"}, time.Now())
+		key, text, err = file.Create(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "gold"}, time.Now())
 		w.all = append(w.all, text)
 		return err
 	})

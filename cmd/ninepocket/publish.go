@@ -92,7 +92,7 @@ type publishedRow struct {
 	*snapshot.Current                    // nil of one that was refused
 	Published         bool               `json:"published"`
 	Guards            []snapshot.Verdict `json:"guards,omitempty"`
-	Pushed            *mirror.Pushed     `json:"pushed,omitempty"` // nil without --to, and when that failed
+	Pushed            *mirror.PushResult `json:"pushed,omitempty"` // nil without --to, and when that failed
 }
 
 func snapshotPublish() *cobra.Command {

@@ -40,7 +40,7 @@ func snapshotPull() *cobra.Command {
 			}
 
 			log := term.NewLog(cmd.ErrOrStderr(), "text", term.Colourful(cmd.ErrOrStderr()))
-			cache := mirror.NewCache(bucket, flags.dir(), mirror.CacheOptions{
+			cache := mirror.NewFollower(bucket, flags.dir(), mirror.FollowerOptions{
 				Publishers: publishers, Recent: cursor.Lifetime, Log: log,
 			})
 			// Until it is ended: a timer that pulls would be late by its interval.
@@ -61,7 +61,7 @@ func snapshotPull() *cobra.Command {
 }
 
 // pull pulls once.
-func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Cache, from string) error {
+func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Follower, from string) error {
 	done, err := cache.Pull(cmd.Context())
 	if err != nil {
 		return withMirrorHint(err, from)
@@ -162,7 +162,7 @@ func trustInit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			made, err := bucket.Begin(cmd.Context(), key, flags.anew, time.Now())
+			made, err := bucket.InitTrust(cmd.Context(), key, flags.anew, time.Now())
 			if err != nil {
 				return err
 			}
@@ -190,7 +190,7 @@ func trustAdd() *cobra.Command {
 		if err != nil {
 			return mirror.Trust{}, fail(exitUsage, "give what `ninepocket snapshot trust init` printed", err)
 		}
-		return bucket.Add(ctx, key, added, time.Now())
+		return bucket.AddTrustedKey(ctx, key, added, time.Now())
 	})
 }
 
@@ -201,7 +201,7 @@ func trustRetire() *cobra.Command {
 		Long: "The key that signed what is current is not retired: push with another one first. Take the retired\n" +
 			"key out of the publishers of the servers too: a server that begins without its cache trusts those.",
 	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
-		return bucket.Retire(ctx, key, arg, time.Now())
+		return bucket.RetireTrustedKey(ctx, key, arg, time.Now())
 	})
 }
 

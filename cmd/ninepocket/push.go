@@ -23,35 +23,36 @@ import (
 var mirrorHints = []errorHint{
 	hintFor(exitUsage,
 		"--to and --from want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; credentials come from "+
-			"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE", mirror.ErrPlace),
+			"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE", mirror.ErrLocation),
 	hintFor(exitUsage, "make a key: ninepocket snapshot trust init NAME --key FILE", mirror.ErrKey),
 	hintFor(exitRefused,
 		"use a store with conditional writes (If-Match and If-None-Match), and no proxy that drops them",
-		mirror.ErrUnconditional),
-	hintFor(exitRefused, "look why, then add --release", mirror.ErrHeld),
+		mirror.ErrNoConditionalWrites),
+	hintFor(exitRefused, "look why, then add --release", mirror.ErrFrozen),
 	hintFor(exitRefused, "nothing was published by this command; look at what the other one did before you push again",
 		mirror.ErrTooLate),
 	hintFor(exitRefused, "sign with a key that TRUST names, or let one of those add yours: "+
 		"ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE", mirror.ErrNotPublisher),
 	hintFor(exitFailure, "push once more when the store answers: what is published already is not published twice",
-		mirror.ErrUnknown),
-	hintFor(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrOtherBytes),
+		mirror.ErrUnknownResult),
+	hintFor(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrContentDiffers),
 	hintFor(exitRefused,
 		"add a key to it: ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE; after all keys "+
-			"were lost, begin anew with --anew", mirror.ErrTrustThere),
+			"were lost, begin anew with --anew", mirror.ErrTrustExists),
 	hintFor(exitRefused,
 		"begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
-			"after it was lost, begin anew with --anew", mirror.ErrNotTheirs),
+			"after it was lost, begin anew with --anew", mirror.ErrNotTrustMember),
 	hintFor(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
 	hintFor(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
 	hintFor(exitRefused,
 		"the store or what is between changed it, or publishers has another key of this name: nothing was "+
 			"taken up; look at publishers, and at who may write there",
-		mirror.ErrForged, mirror.ErrManifest, mirror.ErrWrongBytes, mirror.ErrTrustBroken),
-	hintFor(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrForm),
-	hintFor(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE", mirror.ErrNothing),
+		mirror.ErrBadSignature, mirror.ErrManifest, mirror.ErrChecksum, mirror.ErrTrustBroken),
+	hintFor(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrVersion),
+	hintFor(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE",
+		mirror.ErrNoPublication),
 	hintFor(exitFailure, "look at the endpoint, region and bucket of the URL, at AWS_ACCESS_KEY_ID and "+
-		"AWS_SECRET_ACCESS_KEY, and whether the store lets this machine in", mirror.ErrAway),
+		"AWS_SECRET_ACCESS_KEY, and whether the store lets this machine in", mirror.ErrUnavailable),
 }
 
 // withMirrorHint gives an error of a command on a store of publications its remedy.
@@ -74,7 +75,7 @@ func bare(place string) string {
 
 // openBucket opens the store at a URL.
 func openBucket(text string) (*mirror.Bucket, error) {
-	place, err := mirror.ParsePlace(text)
+	place, err := mirror.ParseLocation(text)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,8 @@ func openBucket(text string) (*mirror.Bucket, error) {
 
 // pushFlags are what a push takes, by itself and after what moved the pointer of the directory store.
 type pushFlags struct {
-	mirror.Pushing // Key is that of the file, once it was checked
-	to, key        string
+	mirror.PushOptions // Key is that of the file, once it was checked
+	to, key            string
 }
 
 // How long before servers begin with a publication. In that time they ask, download at moments of
@@ -100,14 +101,15 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 	f.StringVar(&flags.key, "key", "", "`FILE` with the key that signs, which `snapshot trust init` made")
 	f.DurationVar(&flags.Lead, "activate-in", lead,
 		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
-	f.Uint64Var(&flags.Above, "above", 0,
+	f.Uint64Var(&flags.MinEpoch, "above", 0,
 		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
-	f.BoolVar(&flags.Hold, "freeze", false, "refuse every push after this one, until one with --release")
-	f.BoolVar(&flags.Release, "release", false, "publish although the last push was one with --freeze")
-	f.BoolVar(&flags.Replace, "replace", false, "publish over what no trusted key signed, after all keys were lost")
+	f.BoolVar(&flags.Freeze, "freeze", false, "refuse every push after this one, until one with --release")
+	f.BoolVar(&flags.Unfreeze, "release", false, "publish although the last push was one with --freeze")
+	f.BoolVar(&flags.ForceReplace, "replace", false,
+		"publish over what no trusted key signed, after all keys were lost")
 
 	// The name of before --freeze.
-	f.BoolVar(&flags.Hold, "hold", false, "as --freeze")
+	f.BoolVar(&flags.Freeze, "hold", false, "as --freeze")
 	_ = f.MarkHidden("hold")
 }
 
@@ -120,13 +122,13 @@ func (flags *pushFlags) check(cmd *cobra.Command) error {
 		wrong.AddIf(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
 	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
-	wrong.AddIf(flags.Lead < 0 || flags.Lead > mirror.LongestLead, "cannot use --activate-in %s: want 0s to %s",
-		flags.Lead, mirror.LongestLead)
+	wrong.AddIf(flags.Lead < 0 || flags.Lead > mirror.MaxLead, "cannot use --activate-in %s: want 0s to %s",
+		flags.Lead, mirror.MaxLead)
 	if err := wrong.Err(); err != nil || flags.to == "" {
 		return fail(exitUsage, "", err)
 	}
 
-	_, err := mirror.ParsePlace(flags.to)
+	_, err := mirror.ParseLocation(flags.to)
 	if err == nil {
 		flags.Key, err = readKey(flags.key)
 	}
@@ -143,7 +145,7 @@ func readKey(path string) (*mirror.Key, error) {
 }
 
 // push pushes what is published in the directory store.
-func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mirror.Pushed, err error) {
+func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mirror.PushResult, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)
@@ -155,14 +157,14 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 	}
 
 	flags.Now = time.Now()
-	done, err = bucket.Push(ctx, dir, cur.ID, flags.Pushing)
+	done, err = bucket.Push(ctx, dir, cur.ID, flags.PushOptions)
 	return done, withMirrorHint(err, flags.to)
 }
 
 // after pushes when --to is given, once the pointer of the directory store has moved. A script gets
 // one document about both.
 func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
-	var pushed mirror.Pushed
+	var pushed mirror.PushResult
 	var err error
 	if flags.to != "" {
 		pushed, err = flags.push(cmd.Context(), store.dir())
@@ -184,18 +186,18 @@ func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publish
 	return flags.print(cmd, false, &pushed)
 }
 
-func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *mirror.Pushed) error {
+func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *mirror.PushResult) error {
 	return printResult(cmd, asJSON, row, func(out *bufio.Writer) {
 		if !row.Changed {
 			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, bare(flags.to))
 			return
 		}
 		fmt.Fprintf(out, "pushed %s (epoch %d of %s): %s sent, %s were there\n", row.ID, row.Epoch, bare(flags.to),
-			term.Size(row.Sent), term.Size(row.Had))
+			term.Size(row.Sent), term.Size(row.Reused))
 		if !row.ActivateAt.IsZero() {
 			fmt.Fprintf(out, "servers begin with it at %s\n", row.ActivateAt.Format(time.RFC3339))
 		}
-		if row.Hold {
+		if row.Freeze {
 			fmt.Fprintln(out, "no push comes after it without --release")
 		}
 	})

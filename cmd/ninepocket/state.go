@@ -79,7 +79,7 @@ func damageHint(folder string, causes ...error) string {
 	var hints []string
 	for _, err := range causes {
 		known := damageHints
-		if isAny(err, keys.ErrDamaged, keys.ErrEdited, keys.ErrGone) {
+		if isAny(err, keys.ErrDamaged, keys.ErrEdited, keys.ErrMissing) {
 			known = stateHints
 		}
 		if _, hint := findHint(err, known, folder); !slices.Contains(hints, hint) {
@@ -171,9 +171,9 @@ func printRepair(out *bufio.Writer, report *access.RepairReport) {
 	for _, what := range report.Dropped {
 		fmt.Fprintf(out, "dropped: %s\n", what)
 	}
-	if report.Moved != "" {
+	if report.BackupDir != "" {
 		fmt.Fprintf(out, "kept %d values and %d calls of the log; the files from before are in %s\n",
-			report.Kept, report.Records, report.Moved)
+			report.Recovered, report.Records, report.BackupDir)
 	}
 	for _, tenant := range report.Accounts {
 		fmt.Fprintf(out, "look at the figures of tenant %s: ninepocket usage --tenant %s\n", tenant, tenant)

@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// patience is how long a store may be silent: before its answer, and between two bytes of it.
-	patience = 30 * time.Second
+	// timeout is how long a store may be silent: before its answer, and between two bytes of it.
+	answerTimeout = 30 * time.Second
 	// slowest is the least that an upload must reach, in bytes a second. It is slower than any line
 	// that a catalog is published over.
 	slowest = 64 << 10
-	// mostText bounds what is read of an object that is no section.
-	mostText = 4 << 20
+	// maxText bounds what is read of an object that is no section.
+	maxText = 4 << 20
 )
 
-// ErrAway means: a store does not answer, does not let this program in, or has no such bucket.
-var ErrAway = errors.New("the store is away or refuses it")
+// ErrUnavailable means: a store does not answer, does not let this program in, or has no such
+// bucket.
+var ErrUnavailable = errors.New("the store is away or refuses it")
 
 // What a store answers to a condition.
 var (
@@ -36,20 +37,20 @@ var (
 
 // Bucket is a store of publications. It is safe for use by several goroutines.
 type Bucket struct {
-	place    Place
+	location Location
 	client   *s3.Client
-	patience time.Duration
+	timeout  time.Duration
 }
 
 // Open returns the store at a place. It asks for nothing yet.
-func Open(place Place) *Bucket {
+func Open(place Location) *Bucket {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	client := &http.Client{
 		// A redirect would send the request, with its signature, to somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
-			ResponseHeaderTimeout: patience, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 8,
+			ResponseHeaderTimeout: answerTimeout, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 8,
 			DisableCompression: true, ForceAttemptHTTP2: true,
 		},
 	}
@@ -66,22 +67,22 @@ func Open(place Place) *Bucket {
 		options.BaseEndpoint = aws.String(place.Endpoint)
 		options.UsePathStyle = true
 	}
-	return &Bucket{place, s3.New(options), patience}
+	return &Bucket{place, s3.New(options), answerTimeout}
 }
 
 // String names the store.
-func (b *Bucket) String() string { return b.place.String() }
+func (b *Bucket) String() string { return b.location.String() }
 
 // key is the whole name of an object.
-func (b *Bucket) key(name string) *string { return aws.String(b.place.Prefix + name) }
+func (b *Bucket) key(name string) *string { return aws.String(b.location.Prefix + name) }
 
-// told gives an error of the client its meaning.
-func (b *Bucket) told(name string, err error) error {
+// errorTexts gives an error of the client its meaning.
+func (b *Bucket) translateError(name string, err error) error {
 	if err == nil {
 		return nil
 	}
 
-	meaning := fmt.Errorf("%w: %w", ErrAway, err)
+	meaning := fmt.Errorf("%w: %w", ErrUnavailable, err)
 	var answered interface{ HTTPStatusCode() int }
 	var coded interface{ ErrorCode() string }
 	// Without its bucket a store has nothing to say about an object.
@@ -100,73 +101,73 @@ func (b *Bucket) told(name string, err error) error {
 
 // head returns the length of an object.
 func (b *Bucket) head(ctx context.Context, name string) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.patience)
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.place.Bucket, Key: b.key(name)})
+	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)})
 	if err != nil {
-		return 0, b.told(name, err)
+		return 0, b.translateError(name, err)
 	}
 	return aws.ToInt64(out.ContentLength), nil
 }
 
 // get reads a small object whole, unless its tag is the given one.
 func (b *Bucket) get(ctx context.Context, name, unless string) (content []byte, tag string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, b.patience)
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	in := &s3.GetObjectInput{Bucket: &b.place.Bucket, Key: b.key(name)}
+	in := &s3.GetObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)}
 	if unless != "" {
 		in.IfNoneMatch = aws.String(unless)
 	}
 
 	out, err := b.client.GetObject(ctx, in)
 	if err != nil {
-		return nil, "", b.told(name, err)
+		return nil, "", b.translateError(name, err)
 	}
 	defer out.Body.Close() //nolint:errcheck // only read
 
-	content, err = io.ReadAll(io.LimitReader(out.Body, mostText+1))
-	if err == nil && len(content) > mostText {
-		err = fmt.Errorf("it has more than %d bytes", mostText)
+	content, err = io.ReadAll(io.LimitReader(out.Body, maxText+1))
+	if err == nil && len(content) > maxText {
+		err = fmt.Errorf("it has more than %d bytes", maxText)
 	}
 	if err != nil {
-		return nil, "", b.told(name, err)
+		return nil, "", b.translateError(name, err)
 	}
 	return content, aws.ToString(out.ETag), nil
 }
 
-// rest opens an object behind its first bytes. The reader ends with an error when no byte comes for
-// a while.
-func (b *Bucket) rest(ctx context.Context, name string, from int64) (io.ReadCloser, error) {
+// openFrom opens an object behind its first bytes. The reader ends with an error when no byte comes
+// for a while.
+func (b *Bucket) openFrom(ctx context.Context, name string, from int64) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	in := &s3.GetObjectInput{Bucket: &b.place.Bucket, Key: b.key(name)}
+	in := &s3.GetObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)}
 	if from > 0 {
 		in.Range = aws.String(fmt.Sprintf("bytes=%d-", from))
 	}
 
-	silent := time.AfterFunc(b.patience, cancel)
+	silent := time.AfterFunc(b.timeout, cancel)
 	out, err := b.client.GetObject(ctx, in)
 	if err != nil {
 		silent.Stop()
 		cancel()
-		return nil, b.told(name, err)
+		return nil, b.translateError(name, err)
 	}
-	return &watched{out.Body, silent, b.patience, cancel}, nil
+	return &idleTimeoutReader{out.Body, silent, b.timeout, cancel}, nil
 }
 
-// watched is a body whose reader does not wait for ever.
-type watched struct {
-	body     io.ReadCloser
-	silent   *time.Timer
-	patience time.Duration
-	cancel   context.CancelFunc
+// idleTimeoutReader is a body whose reader does not wait for ever.
+type idleTimeoutReader struct {
+	body    io.ReadCloser
+	silent  *time.Timer
+	timeout time.Duration
+	cancel  context.CancelFunc
 }
 
-func (w *watched) Read(b []byte) (int, error) {
-	w.silent.Reset(w.patience)
+func (w *idleTimeoutReader) Read(b []byte) (int, error) {
+	w.silent.Reset(w.timeout)
 	return w.body.Read(b)
 }
 
-func (w *watched) Close() error {
+func (w *idleTimeoutReader) Close() error {
 	w.silent.Stop()
 	w.cancel()
 	return w.body.Close()
@@ -187,10 +188,10 @@ func (b *Bucket) put(ctx context.Context, name string, content []byte, only cond
 func (b *Bucket) upload(
 	ctx context.Context, name string, content io.ReadSeeker, length int64, only condition,
 ) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.patience+time.Duration(length/slowest)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, b.timeout+time.Duration(length/slowest)*time.Second)
 	defer cancel()
 	in := &s3.PutObjectInput{
-		Bucket: &b.place.Bucket, Key: b.key(name), Body: content, ContentLength: aws.Int64(length),
+		Bucket: &b.location.Bucket, Key: b.key(name), Body: content, ContentLength: aws.Int64(length),
 	}
 	if only.absent {
 		in.IfNoneMatch = aws.String("*")
@@ -201,28 +202,28 @@ func (b *Bucket) upload(
 
 	out, err := b.client.PutObject(ctx, in)
 	if err != nil {
-		return "", b.told(name, err)
+		return "", b.translateError(name, err)
 	}
 	return aws.ToString(out.ETag), nil
 }
 
-// last returns the name of the last object whose name begins so and comes after another name; ""
-// when there is none. Only who publishes asks it: servers never list.
-func (b *Bucket) last(ctx context.Context, begin, after string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*b.patience)
+// lastName returns the name of the last object whose name begins so and comes after another name;
+// "" when there is none. Only who publishes asks it: servers never list.
+func (b *Bucket) lastName(ctx context.Context, begin, after string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*b.timeout)
 	defer cancel()
 
 	found := ""
 	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{
-		Bucket: &b.place.Bucket, Prefix: b.key(begin), StartAfter: b.key(after),
+		Bucket: &b.location.Bucket, Prefix: b.key(begin), StartAfter: b.key(after),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return "", b.told(begin, err)
+			return "", b.translateError(begin, err)
 		}
 		for _, object := range page.Contents {
-			found = max(found, aws.ToString(object.Key)[len(b.place.Prefix):])
+			found = max(found, aws.ToString(object.Key)[len(b.location.Prefix):])
 		}
 	}
 	return found, nil
@@ -230,8 +231,8 @@ func (b *Bucket) last(ctx context.Context, begin, after string) (string, error) 
 
 // remove removes an object.
 func (b *Bucket) remove(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, b.patience)
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.place.Bucket, Key: b.key(name)})
-	return b.told(name, err)
+	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)})
+	return b.translateError(name, err)
 }

@@ -22,18 +22,18 @@ const (
 	// poll is how often a server asks what is published; each time a fifth more or less, so that
 	// many servers do not ask together.
 	poll = 2 * time.Second
-	// firstWait and longestWait bound the time between two tries after a failure.
-	firstWait   = 250 * time.Millisecond
-	longestWait = 30 * time.Second
+	// minRetryWait and maxRetryWait bound the time between two tries after a failure.
+	minRetryWait = 250 * time.Millisecond
+	maxRetryWait = 30 * time.Second
 )
 
 // Follow pulls until ctx is done. A failure is logged once while it stays the same, and tried again
 // for ever.
-func (c *Cache) Follow(ctx context.Context) {
-	c.followWith(ctx, func(ctx context.Context) (Pulled, error) { return c.pull(ctx, true) })
+func (c *Follower) Follow(ctx context.Context) {
+	c.followWith(ctx, func(ctx context.Context) (PullResult, error) { return c.pull(ctx, true) })
 }
 
-func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pulled, error)) {
+func (c *Follower) followWith(ctx context.Context, pull func(context.Context) (PullResult, error)) {
 	reported := ""
 	var failing time.Duration
 	for {
@@ -53,7 +53,7 @@ func (c *Cache) followWith(ctx context.Context, pull func(context.Context) (Pull
 				slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
 		}
 
-		failing = min(max(firstWait, 2*failing), longestWait)
+		failing = min(max(minRetryWait, 2*failing), maxRetryWait)
 		if err == nil {
 			failing = 0
 		}
@@ -85,7 +85,7 @@ type remembered struct {
 }
 
 // restore reads what was trusted here last.
-func (c *Cache) restore() error {
+func (c *Follower) restore() error {
 	if c.ring != nil {
 		return nil
 	}
@@ -105,13 +105,13 @@ func (c *Cache) restore() error {
 	}
 
 	c.ring = &ring
-	c.note(func(s *Stats) { s.Trust = ring.Version })
+	c.update(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
 
 // follow takes up the TRUST of the bucket, version by version. An older one than that which holds
 // here is passed over, for stores may answer what they had a moment ago.
-func (c *Cache) follow(ctx context.Context) error {
+func (c *Follower) follow(ctx context.Context) error {
 	t, newest, tag, err := c.bucket.trust(ctx, trustName, c.seen)
 	if errors.Is(err, errAbsent) || errors.Is(err, errUnchanged) {
 		return nil
@@ -132,15 +132,15 @@ func (c *Cache) follow(ctx context.Context) error {
 	}
 	c.ring = &ring
 	c.seen = tag
-	c.note(func(s *Stats) { s.Trust = ring.Version })
+	c.update(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
 
 // chain follows the versions of TRUST up to the newest one. last is nil when there was nothing to
 // take up.
-func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring Trust, last []byte, err error) {
+func (c *Follower) chain(ctx context.Context, newest *Trust, content []byte) (ring Trust, last []byte, err error) {
 	ring = *c.ring
-	if newest.Version > ring.Version+mostVersions {
+	if newest.Version > ring.Version+maxVersions {
 		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.Version,
 			ErrTrustBroken)
 	}
@@ -174,7 +174,7 @@ func (c *Cache) chain(ctx context.Context, newest *Trust, content []byte) (ring 
 }
 
 // remember writes down which TRUST holds, so that no older one is taken up after a restart.
-func (c *Cache) remember(trust []byte) error {
+func (c *Follower) remember(trust []byte) error {
 	b, err := json.Marshal(remembered{c.o.Publishers, string(trust)})
 	if err == nil {
 		err = disk.MkdirAll(c.disk, c.dir.Root(), 0o755)

@@ -17,7 +17,7 @@ func samplePointer() *Pointer {
 	return &Pointer{
 		Format: 1, Epoch: 42, ID: "20260401T120000Z-0123456789abcdef", ManifestSHA256: strings.Repeat("0f", 32),
 		PublishedAt: day, ActivateAt: day.Add(time.Minute), Previous: "20260331T120000Z-0123456789abcdef",
-		PreviousUntil: day.Add(time.Minute), Hold: true,
+		PreviousUntil: day.Add(time.Minute), Freeze: true,
 	}
 }
 
@@ -26,7 +26,7 @@ func samplePointer() *Pointer {
 func FuzzCurrent(f *testing.F) {
 	key := fixedKey("ops-2026")
 	publishers := []Publisher{key.Publisher()}
-	sealed, err := seal(kindCurrent, samplePointer(), key)
+	sealed, err := appendSignature(kindCurrent, samplePointer(), key)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func FuzzCurrent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := seal(kindCurrent, &p, key)
+		again, err := appendSignature(kindCurrent, &p, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,8 @@ func FuzzCurrent(f *testing.F) {
 			t.Fatal(err)
 		}
 		q, err := parsePointer(back.body)
-		if err != nil || !q.PublishedAt.Equal(p.PublishedAt) || q.Epoch != p.Epoch || q.ID != p.ID || q.Hold != p.Hold {
+		if err != nil || !q.PublishedAt.Equal(p.PublishedAt) || q.Epoch != p.Epoch || q.ID != p.ID ||
+			q.Freeze != p.Freeze {
 			t.Fatalf("%+v became %+v (%v)", p, q, err)
 		}
 	})
@@ -74,7 +75,7 @@ func FuzzCurrent(f *testing.F) {
 func FuzzFlip(f *testing.F) {
 	key := fixedKey("ops-2026")
 	publishers := []Publisher{key.Publisher()}
-	sealed, err := seal(kindCurrent, samplePointer(), key)
+	sealed, err := appendSignature(kindCurrent, samplePointer(), key)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func FuzzTrust(f *testing.F) {
 	good := Trust{
 		Format: 1, Version: 3, At: day, Keys: []Publisher{key.Publisher()}, Retired: []Retired{{"b", 2}},
 	}
-	body, err := spell(&good)
+	body, err := encode(&good)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func FuzzPlace(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		place, err := ParsePlace(text)
+		place, err := ParseLocation(text)
 		if err != nil {
 			if strings.HasPrefix(text, "s3://user:secret-word@") && strings.Contains(err.Error(), "secret-word") {
 				t.Errorf("%v tells a password", err)

@@ -24,25 +24,25 @@ const (
 	progress = 64 << 10
 )
 
-// ErrWrongBytes means: a section came whole, and with other bytes than were published.
-var ErrWrongBytes = errors.New("the store gave other bytes than were published")
+// ErrChecksum means: a section came whole, and with other bytes than were published.
+var ErrChecksum = errors.New("the store gave other bytes than were published")
 
 // incoming is the folder with what came of sections so far. It outlives a crash: what is there is
 // hashed, and the rest is asked for.
-func (c *Cache) incoming() string { return filepath.Join(c.dir.Root(), "incoming") }
+func (c *Follower) incoming() string { return filepath.Join(c.dir.Root(), "incoming") }
 
-func (c *Cache) path(section *snapshot.Section) string {
+func (c *Follower) path(section *snapshot.Section) string {
 	return filepath.Join(c.incoming(), section.SHA256)
 }
 
 // open opens a section that was fetched.
-func (c *Cache) open(section snapshot.Section) (io.ReadCloser, error) {
+func (c *Follower) open(section snapshot.Section) (io.ReadCloser, error) {
 	return os.Open(c.path(&section))
 }
 
 // fetch brings the sections of a snapshot here, each from another snapshot of the directory store
 // where one has it.
-func (c *Cache) fetch(ctx context.Context, m *snapshot.Manifest) error {
+func (c *Follower) fetch(ctx context.Context, m *snapshot.Manifest) error {
 	if err := os.MkdirAll(c.incoming(), 0o755); err != nil { //nolint:gosec // published data is public
 		return fmt.Errorf("cannot keep what is pulled: %w", err)
 	}
@@ -69,7 +69,7 @@ func distinct(m *snapshot.Manifest) []snapshot.Section {
 }
 
 // known are the files of sections that the directory store has, by their strong checksums.
-func (c *Cache) known() map[string]string {
+func (c *Follower) known() map[string]string {
 	// Without any, everything is downloaded.
 	all, _ := c.dir.List()
 	files := map[string]string{}
@@ -82,7 +82,7 @@ func (c *Cache) known() map[string]string {
 }
 
 // section brings one section here.
-func (c *Cache) section(ctx context.Context, section *snapshot.Section, here string) (err error) {
+func (c *Follower) section(ctx context.Context, section *snapshot.Section, here string) (err error) {
 	if here != "" && c.copied(section, here) {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (c *Cache) section(ctx context.Context, section *snapshot.Section, here str
 		if err == nil || ctx.Err() != nil || errors.Is(err, errAbsent) {
 			return err
 		}
-		if came < progress || errors.Is(err, ErrWrongBytes) {
+		if came < progress || errors.Is(err, ErrChecksum) {
 			failed++
 		}
 	}
@@ -101,7 +101,7 @@ func (c *Cache) section(ctx context.Context, section *snapshot.Section, here str
 }
 
 // copied copies a section that another snapshot has. Where that one is damaged, it is downloaded.
-func (c *Cache) copied(section *snapshot.Section, here string) bool {
+func (c *Follower) copied(section *snapshot.Section, here string) bool {
 	from, err := os.Open(here)
 	if err != nil {
 		return false
@@ -117,7 +117,7 @@ func (c *Cache) copied(section *snapshot.Section, here string) bool {
 }
 
 // download asks for what is missing of a section, and returns how many bytes came.
-func (c *Cache) download(ctx context.Context, section *snapshot.Section) (came int64, err error) {
+func (c *Follower) download(ctx context.Context, section *snapshot.Section) (came int64, err error) {
 	file, err := os.OpenFile(c.path(section), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // published data is public
 	if err != nil {
 		return 0, err
@@ -140,7 +140,7 @@ func (c *Cache) download(ctx context.Context, section *snapshot.Section) (came i
 	}
 
 	if have != section.Bytes || hex.EncodeToString(sum.Sum(nil)) != section.SHA256 {
-		err = fmt.Errorf("section %q: %w", section.Name, ErrWrongBytes)
+		err = fmt.Errorf("section %q: %w", section.Name, ErrChecksum)
 		return came, errors.Join(err, startOver(file, sum))
 	}
 	return came, nil
@@ -155,17 +155,17 @@ func startOver(file *os.File, sum hash.Hash) error {
 
 // append downloads what follows the first bytes of a section. The object's name follows from its
 // bytes, so that it is the same one as before, and the hash at the end says whether it was.
-func (c *Cache) append(
+func (c *Follower) append(
 	ctx context.Context, file io.Writer, sum hash.Hash, section *snapshot.Section, have int64,
 ) (came int64, err error) {
-	body, err := c.bucket.rest(ctx, blobs+section.SHA256, have)
+	body, err := c.bucket.openFrom(ctx, blobs+section.SHA256, have)
 	if err != nil {
 		return 0, err
 	}
 	defer body.Close() //nolint:errcheck // only read
 
 	came, err = io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, section.Bytes-have))
-	c.note(func(s *Stats) { s.Downloaded += came })
+	c.update(func(s *Stats) { s.Downloaded += came })
 	if err == nil && have+came < section.Bytes {
 		err = io.ErrUnexpectedEOF
 	}

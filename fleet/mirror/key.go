@@ -13,8 +13,8 @@ import (
 // keyID is the form of a key's name, such as ops-2026.
 var keyID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// keyForm begins the file of a private key.
-const keyForm = "ninepocket-publisher-key"
+// keyVersion begins the file of a private key.
+const keyVersion = "ninepocket-publisher-key"
 
 // ErrKey means: a text is no key of a publisher.
 var ErrKey = errors.New("it is no key of a publisher")
@@ -74,7 +74,7 @@ func CreateKey(path, id string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a key: %w", err)
 	}
-	_, err = fmt.Fprintf(file, "%s %s %s\n", keyForm, id, base64.StdEncoding.EncodeToString(private.Seed()))
+	_, err = fmt.Fprintf(file, "%s %s %s\n", keyVersion, id, base64.StdEncoding.EncodeToString(private.Seed()))
 	if err == nil {
 		err = file.Sync()
 	}
@@ -94,7 +94,7 @@ func ReadKey(path string) (*Key, error) {
 
 	fields := strings.Fields(string(b))
 	var seed []byte
-	if len(fields) == 3 && fields[0] == keyForm && keyID.MatchString(fields[1]) {
+	if len(fields) == 3 && fields[0] == keyVersion && keyID.MatchString(fields[1]) {
 		seed, err = base64.StdEncoding.Strict().DecodeString(fields[2])
 	}
 	if err != nil || len(seed) != ed25519.SeedSize {

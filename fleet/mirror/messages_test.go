@@ -13,8 +13,8 @@ import (
 	"ninepocket/internal/s3test"
 )
 
-// told are the messages of the table in docs/FLEET.md, Publications.
-func told(t *testing.T) (all []string) {
+// errorTexts are the messages of the table in docs/FLEET.md, Publications.
+func errorTexts(t *testing.T) (all []string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/FLEET.md")
 	if err != nil {
@@ -102,7 +102,7 @@ func TestMessages(t *testing.T) {
 		},
 		"are frozen": func(w *world, _ *s3test.Model) error {
 			o := w.pushing()
-			o.Hold = true
+			o.Freeze = true
 			if _, err := w.bucket.Push(w.Context(), w.dir, w.build(1), o); err != nil {
 				return err
 			}
@@ -117,13 +117,13 @@ func TestMessages(t *testing.T) {
 		},
 		"cannot begin with key": func(w *world, _ *s3test.Model) error {
 			w.push(w.build(1))
-			_, err := w.bucket.Begin(w.Context(), newKey(w.T, "other"), false, day)
+			_, err := w.bucket.InitTrust(w.Context(), newKey(w.T, "other"), false, day)
 			return err
 		},
 		"nothing is": func(w *world, _ *s3test.Model) error { return pullErr(w.server()) },
 	}
 
-	messages := told(t)
+	messages := errorTexts(t)
 	if len(messages) != len(provoke) {
 		t.Errorf("the page explains %d messages, %d are provoked", len(messages), len(provoke))
 	}
@@ -154,7 +154,7 @@ func (w *world) pushErr(id string) error {
 }
 
 // pullErr is what a pull fails with.
-func pullErr(c *Cache) error {
+func pullErr(c *Follower) error {
 	_, err := c.Pull(context.Background())
 	return err
 }
@@ -173,9 +173,9 @@ func (w *world) changed(object string) error {
 // key signed.
 func (w *world) retired(model *s3test.Model) error {
 	next := newKey(w.T, "ops-2027")
-	_, err := w.bucket.Begin(w.Context(), w.key, false, day)
+	_, err := w.bucket.InitTrust(w.Context(), w.key, false, day)
 	if err == nil {
-		_, err = w.bucket.Add(w.Context(), w.key, next.Publisher(), day)
+		_, err = w.bucket.AddTrustedKey(w.Context(), w.key, next.Publisher(), day)
 	}
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (w *world) retired(model *s3test.Model) error {
 	server := w.server()
 	w.key = next
 	w.push(w.build(2))
-	_, err = w.bucket.Retire(w.Context(), next, "ops-2026", day)
+	_, err = w.bucket.RetireTrustedKey(w.Context(), next, "ops-2026", day)
 	if err == nil {
 		_, err = server.Pull(w.Context())
 	}

@@ -37,12 +37,12 @@ func newWorld(t *testing.T, store *s3test.Store) *world {
 // openAt opens a folder of the store, with little patience.
 func openAt(t *testing.T, store *s3test.Store) *Bucket {
 	t.Helper()
-	place, err := ParsePlace(store.Place("prod"))
+	place, err := ParseLocation(store.Place("prod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := Open(place)
-	b.patience = 20 * time.Second
+	b.timeout = 20 * time.Second
 	return b
 }
 
@@ -68,12 +68,12 @@ func (w *world) build(seed uint64) string {
 }
 
 // pushing are the conditions of the next push: one an hour.
-func (w *world) pushing() Pushing {
+func (w *world) pushing() PushOptions {
 	w.pushes++
-	return Pushing{Now: day.Add(time.Duration(w.pushes) * time.Hour), Key: w.key}
+	return PushOptions{Now: day.Add(time.Duration(w.pushes) * time.Hour), Key: w.key}
 }
 
-func (w *world) push(id string) Pushed {
+func (w *world) push(id string) PushResult {
 	w.Helper()
 	done, err := w.bucket.Push(w.Context(), w.dir, id, w.pushing())
 	if err != nil {
@@ -83,28 +83,28 @@ func (w *world) push(id string) Pushed {
 }
 
 // server is a new server that trusts the operator's key.
-func (w *world) server() *Cache {
+func (w *world) server() *Follower {
 	w.Helper()
 	return w.restarted(w.TempDir(), w.key.Publisher())
 }
 
-func (w *world) restarted(folder string, publishers ...Publisher) *Cache {
-	return NewCache(openAt(w.T, w.store), snapshot.OpenStore(folder), CacheOptions{Publishers: publishers})
+func (w *world) restarted(folder string, publishers ...Publisher) *Follower {
+	return NewFollower(openAt(w.T, w.store), snapshot.OpenStore(folder), FollowerOptions{Publishers: publishers})
 }
 
 // pulls wants a pull to end with a snapshot at an epoch, whose catalog loads.
-func (w *world) pulls(c *Cache, id string, epoch uint64) Pulled {
+func (w *world) pulls(c *Follower, id string, epoch uint64) PullResult {
 	w.Helper()
 	done, err := c.Pull(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.holds(c, id, epoch)
+	w.contains(c, id, epoch)
 	return done
 }
 
-// holds wants a server to serve a snapshot at an epoch.
-func (w *world) holds(c *Cache, id string, epoch uint64) {
+// contains wants a server to serve a snapshot at an epoch.
+func (w *world) contains(c *Follower, id string, epoch uint64) {
 	w.Helper()
 	cur, err := c.dir.Current()
 	if err != nil || cur.ID != id || cur.Epoch != epoch {
@@ -117,7 +117,7 @@ func (w *world) holds(c *Cache, id string, epoch uint64) {
 }
 
 // refuses wants a pull to fail with an error that holds a text, and to leave what is served.
-func (w *world) refuses(c *Cache, want error, text string) {
+func (w *world) refuses(c *Follower, want error, text string) {
 	w.Helper()
 	before, errBefore := c.dir.Current()
 	_, err := c.Pull(w.Context())
@@ -147,11 +147,11 @@ func lifecycle(t *testing.T, store *s3test.Store) {
 	t.Helper()
 	w := newWorld(t, store)
 	server := w.server()
-	w.refuses(server, ErrNothing, "nothing is published there")
+	w.refuses(server, ErrNoPublication, "nothing is published there")
 
 	first := w.build(1)
 	done := w.push(first)
-	if !done.Changed || done.Epoch != 1 || done.Sent != bytesOf(t, w.dir, first) || done.Had != 0 {
+	if !done.Changed || done.Epoch != 1 || done.Sent != bytesOf(t, w.dir, first) || done.Reused != 0 {
 		t.Errorf("the first push: %+v", done)
 	}
 	if again := w.push(first); again.Changed || again.Epoch != 1 {
@@ -170,7 +170,7 @@ func lifecycle(t *testing.T, store *s3test.Store) {
 	o := w.pushing()
 	o.Lead = time.Minute
 	done, err := w.bucket.Push(t.Context(), w.dir, second, o)
-	if err != nil || done.Had == 0 || done.Sent+done.Had != bytesOf(t, w.dir, second) {
+	if err != nil || done.Reused == 0 || done.Sent+done.Reused != bytesOf(t, w.dir, second) {
 		t.Errorf("the second push: %+v, %v", done, err)
 	}
 	pulled = w.pulls(server, second, 2)

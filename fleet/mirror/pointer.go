@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// pointerForm is the form of CURRENT that this program writes, and the newest that it reads.
-	pointerForm = 1
-	// mostEpoch keeps epochs countable: what is pushed next is one above.
-	mostEpoch = 1 << 53
-	// LongestLead bounds how far ahead an activation may lie. A server that waited longer would show
+	// pointerVersion is the form of CURRENT that this program writes, and the newest that it reads.
+	pointerVersion = 1
+	// maxEpoch keeps epochs countable: what is pushed next is one above.
+	maxEpoch = 1 << 53
+	// MaxLead bounds how far ahead an activation may lie. A server that waited longer would show
 	// prices of the day before.
-	LongestLead = 24 * time.Hour
+	MaxLead = 24 * time.Hour
 )
 
 // Pointer is what CURRENT says.
@@ -34,20 +34,20 @@ type Pointer struct {
 	Previous      string    `json:"previous,omitempty"`
 	PreviousUntil time.Time `json:"previous_until,omitzero"` // when Previous was current for the last time
 	// Hold keeps the next push out until somebody releases it.
-	Hold bool `json:"hold,omitempty"`
+	Freeze bool `json:"hold,omitempty"`
 }
 
-// ErrForm means: an object is not of the form that this program reads.
-var ErrForm = errors.New("this program does not read it")
+// ErrVersion means: an object is not of the form that this program reads.
+var ErrVersion = errors.New("this program does not read it")
 
-// seal spells v with its signatures.
-func seal(kind string, v any, keys ...*Key) ([]byte, error) {
-	body, err := spell(v)
+// appendSignature spells v with its signatures.
+func appendSignature(kind string, v any, keys ...*Key) ([]byte, error) {
+	body, err := encode(v)
 	return sign(kind, body, keys...), err
 }
 
-// spell writes v as a text that can be signed.
-func spell(v any) ([]byte, error) {
+// encode writes v as a text that can be signed.
+func encode(v any) ([]byte, error) {
 	body, err := json.Marshal(v, jsontext.WithIndent("  "), json.Deterministic(true))
 	return append(body, '\n'), err
 }
@@ -56,10 +56,10 @@ func spell(v any) ([]byte, error) {
 func parsePointer(body []byte) (Pointer, error) {
 	var p Pointer
 	if err := json.Unmarshal(body, &p); err != nil {
-		return Pointer{}, fmt.Errorf("cannot read CURRENT: %w: %w", ErrForm, err)
+		return Pointer{}, fmt.Errorf("cannot read CURRENT: %w: %w", ErrVersion, err)
 	}
 	if fault := p.fault(); fault != "" {
-		return Pointer{}, fmt.Errorf("cannot read CURRENT: it %s: %w", fault, ErrForm)
+		return Pointer{}, fmt.Errorf("cannot read CURRENT: it %s: %w", fault, ErrVersion)
 	}
 	return p, nil
 }
@@ -69,9 +69,9 @@ func (p *Pointer) fault() string {
 	lead := p.ActivateAt.Sub(p.PublishedAt)
 
 	switch sum, err := hex.DecodeString(p.ManifestSHA256); {
-	case p.Format != pointerForm:
-		return fmt.Sprintf("has format %d instead of %d", p.Format, pointerForm)
-	case p.Epoch < 1 || p.Epoch > mostEpoch:
+	case p.Format != pointerVersion:
+		return fmt.Sprintf("has format %d instead of %d", p.Format, pointerVersion)
+	case p.Epoch < 1 || p.Epoch > maxEpoch:
 		return fmt.Sprintf("has epoch %d", p.Epoch)
 	case !snapshot.ValidID(p.ID):
 		return "does not name a snapshot"
@@ -79,7 +79,7 @@ func (p *Pointer) fault() string {
 		return "does not have the SHA-256 of a manifest"
 	case p.PublishedAt.IsZero():
 		return "does not say when it was published"
-	case !p.ActivateAt.IsZero() && (lead < 0 || lead > LongestLead):
+	case !p.ActivateAt.IsZero() && (lead < 0 || lead > MaxLead):
 		return fmt.Sprintf("begins %s after its publication", lead)
 	case p.Previous != "" && !snapshot.ValidID(p.Previous):
 		return "does not name the snapshot before"

@@ -16,21 +16,21 @@ import (
 	"ninepocket/snapshot"
 )
 
-// keepPulled is how many snapshots a server keeps of those that it pulled: the one it serves, the
-// one before, and one to go back to without a network.
-const keepPulled = 3
+// pulledRetained is how many snapshots a server keeps of those that it pulled: the one it serves,
+// the one before, and one to go back to without a network.
+const pulledRetained = 3
 
 // epochsBack is how many epochs a server looks back for the publication before.
 const epochsBack = 8
 
-// ErrNothing means: nothing is published in the store.
-var ErrNothing = errors.New("nothing is published there")
+// ErrNoPublication means: nothing is published in the store.
+var ErrNoPublication = errors.New("nothing is published there")
 
 // ErrManifest means: a manifest is not the one that CURRENT names.
 var ErrManifest = errors.New("its manifest is not the one that CURRENT names")
 
-// CacheOptions say whom a cache believes.
-type CacheOptions struct {
+// FollowerOptions say whom a cache believes.
+type FollowerOptions struct {
 	// Publishers are the keys that are trusted before any TRUST was taken up.
 	Publishers []Publisher
 	// Recent keeps a snapshot that was current less than this time ago: a cursor may still lead to
@@ -39,18 +39,19 @@ type CacheOptions struct {
 	Log    *slog.Logger
 }
 
-// Cache follows a bucket into a directory store. Its methods may be called by several goroutines.
-type Cache struct {
+// Follower follows a bucket into a directory store. Its methods may be called by several
+// goroutines.
+type Follower struct {
 	bucket *Bucket
 	dir    *snapshot.Store
 	disk   disk.FS
-	o      CacheOptions
+	o      FollowerOptions
 
-	mu   sync.Mutex // held while pulling; guards the next four
-	ring *Trust     // nil before it was read
-	tag  string     // of the CURRENT that was activated last
-	seen string     // tag of the TRUST that was looked at last
-	turn struct {
+	mu           sync.Mutex // held while pulling; guards the next four
+	ring         *Trust     // nil before it was read
+	tag          string     // of the CURRENT that was activated last
+	seen         string     // tag of the TRUST that was looked at last
+	downloadSlot struct {
 		tag string // of the CURRENT that this server downloads
 		at  time.Time
 	}
@@ -60,12 +61,12 @@ type Cache struct {
 	published snapshot.Current // whether it is here or not
 }
 
-// NewCache returns a follower of the bucket into a directory store.
-func NewCache(bucket *Bucket, dir *snapshot.Store, options CacheOptions) *Cache {
+// NewFollower returns a follower of the bucket into a directory store.
+func NewFollower(bucket *Bucket, dir *snapshot.Store, options FollowerOptions) *Follower {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Cache{bucket: bucket, dir: dir, disk: disk.OS, o: options}
+	return &Follower{bucket: bucket, dir: dir, disk: disk.OS, o: options}
 }
 
 // Stats are figures of a cache.
@@ -79,28 +80,28 @@ type Stats struct {
 }
 
 // Stats returns the figures.
-func (c *Cache) Stats() Stats {
+func (c *Follower) Stats() Stats {
 	c.figures.Lock()
 	defer c.figures.Unlock()
 	return c.stats
 }
 
-// note changes the figures.
-func (c *Cache) note(change func(*Stats)) {
+// update changes the figures.
+func (c *Follower) update(change func(*Stats)) {
 	c.figures.Lock()
 	defer c.figures.Unlock()
 	change(&c.stats)
 }
 
 // Published is what the store said last, before its bytes are here; zero: it never said anything.
-func (c *Cache) Published() (cur snapshot.Current, asked time.Time) {
+func (c *Follower) Published() (cur snapshot.Current, asked time.Time) {
 	c.figures.Lock()
 	defer c.figures.Unlock()
 	return c.published, c.stats.Asked
 }
 
-// Pulled is what became of a pull.
-type Pulled struct {
+// PullResult is what became of a pull.
+type PullResult struct {
 	Pointer
 	By         string `json:"publisher"`        // key that signed it
 	Changed    bool   `json:"pulled"`           // false: nothing new is published
@@ -109,51 +110,51 @@ type Pulled struct {
 
 // Pull asks once what is published and takes it up: first the signature, then the epoch, the
 // manifest, and the sections one by one. Whatever is wrong leaves the directory store as it was.
-func (c *Cache) Pull(ctx context.Context) (Pulled, error) {
+func (c *Follower) Pull(ctx context.Context) (PullResult, error) {
 	return c.pull(ctx, false)
 }
 
 // pull is Pull, which a patient server puts off until its turn.
-func (c *Cache) pull(ctx context.Context, patient bool) (Pulled, error) {
+func (c *Follower) pull(ctx context.Context, retries bool) (PullResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	done, tag, err := c.look(ctx)
+	done, tag, err := c.check(ctx)
 	if err != nil || !done.Changed {
 		return done, err
 	}
-	if patient && c.awaits(tag, &done.Pointer, time.Now()) {
+	if retries && c.mustWait(tag, &done.Pointer, time.Now()) {
 		done.Changed = false
 		return done, nil
 	}
 
 	began := time.Now()
 	before := c.Stats().Downloaded
-	err = c.take(ctx, &done.Pointer, done.By)
+	err = c.install(ctx, &done.Pointer, done.By)
 	done.Downloaded = c.Stats().Downloaded - before
-	c.note(func(s *Stats) { s.Took += time.Since(began) })
+	c.update(func(s *Stats) { s.Took += time.Since(began) })
 	if err != nil {
 		return done, fmt.Errorf("cannot pull epoch %d, snapshot %q, from %s: %w", done.Epoch, done.ID, c.bucket, err)
 	}
 
 	c.tag = tag
-	c.note(func(s *Stats) { s.Epoch = done.Epoch })
+	c.update(func(s *Stats) { s.Epoch = done.Epoch })
 	return done, nil
 }
 
-// look reads CURRENT and decides whether it is to be taken up.
-func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
+// check reads CURRENT and decides whether it is to be taken up.
+func (c *Follower) check(ctx context.Context) (done PullResult, tag string, err error) {
 	if err := c.restore(); err != nil {
 		return done, "", err
 	}
 	content, tag, err := c.bucket.get(ctx, currentName, c.tag)
 	if err == nil || errors.Is(err, errUnchanged) {
-		c.note(func(s *Stats) { s.Asked = time.Now().Truncate(time.Millisecond) })
+		c.update(func(s *Stats) { s.Asked = time.Now().Truncate(time.Millisecond) })
 	}
 	switch {
 	case errors.Is(err, errUnchanged):
 		return done, "", nil
 	case errors.Is(err, errAbsent):
-		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, ErrNothing)
+		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, ErrNoPublication)
 	case err != nil:
 		return done, "", err
 	}
@@ -184,29 +185,30 @@ func (c *Cache) look(ctx context.Context) (done Pulled, tag string, err error) {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
 		c.tag = tag
-		c.note(func(s *Stats) { s.Epoch = done.Epoch })
+		c.update(func(s *Stats) { s.Epoch = done.Epoch })
 	default:
 		done.Changed = true
 	}
-	c.note(func(s *Stats) {
+	c.update(func(s *Stats) {
 		s.Published = done.Epoch
 		c.published = done.current()
 	})
 	return done, tag, nil
 }
 
-// awaits reports whether this server downloads a publication later: a thousand servers must not ask
-// the store for the same sections in the same second. It goes on asking what is published meanwhile.
-func (c *Cache) awaits(tag string, next *Pointer, now time.Time) bool {
-	if c.turn.tag != tag {
-		c.turn.tag = tag
-		c.turn.at = now.Add(spread(next, now))
+// mustWait reports whether this server downloads a publication later: a thousand servers must not
+// ask the store for the same sections in the same second. It goes on asking what is published
+// meanwhile.
+func (c *Follower) mustWait(tag string, next *Pointer, now time.Time) bool {
+	if c.downloadSlot.tag != tag {
+		c.downloadSlot.tag = tag
+		c.downloadSlot.at = now.Add(jitter(next, now))
 	}
-	return now.Before(c.turn.at)
+	return now.Before(c.downloadSlot.at)
 }
 
-// spread is a part of the time until all servers begin with a publication, another one on each.
-func spread(next *Pointer, now time.Time) time.Duration {
+// jitter is a part of the time until all servers begin with a publication, another one on each.
+func jitter(next *Pointer, now time.Time) time.Duration {
 	lead := next.ActivateAt.Sub(now)
 	if next.ActivateAt.IsZero() || lead <= 0 {
 		return 0
@@ -214,26 +216,26 @@ func spread(next *Pointer, now time.Time) time.Duration {
 	return time.Duration(rand.Int64N(int64(lead)/4 + 1)) //nolint:gosec // it spreads load, and hides nothing
 }
 
-// take brings a snapshot into the directory store and makes it current there.
-func (c *Cache) take(ctx context.Context, next *Pointer, by string) error {
+// install brings a snapshot into the directory store and makes it current there.
+func (c *Follower) install(ctx context.Context, next *Pointer, by string) error {
 	cur := next.current()
-	if before, ok := c.before(ctx, next); ok {
+	if before, ok := c.previous(ctx, next); ok {
 		cur.PreviousEpoch = before.Epoch
-		if err := c.bring(ctx, &before); err != nil {
+		if err := c.obtain(ctx, &before); err != nil {
 			c.o.Log.Warn("cannot pull the snapshot before: its cursors go on in the next one, or must start again",
 				slog.String("snapshot_id", before.ID), slog.Any("cause", err))
 		}
 	}
 
-	if err := c.bring(ctx, next); err != nil {
+	if err := c.obtain(ctx, next); err != nil {
 		return err
 	}
-	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: keepPulled, MinAge: c.o.Recent})
+	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: pulledRetained, MinAge: c.o.Recent})
 }
 
-// before finds the publication before, when it is not here and cursors may still lead to it, or all
-// other servers still serve it. Its manifest is named by the CURRENT that was signed then.
-func (c *Cache) before(ctx context.Context, next *Pointer) (before Pointer, found bool) {
+// previous finds the publication before, when it is not here and cursors may still lead to it, or
+// all other servers still serve it. Its manifest is named by the CURRENT that was signed then.
+func (c *Follower) previous(ctx context.Context, next *Pointer) (before Pointer, found bool) {
 	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.o.Recent || c.dir.Has(next.Previous) {
 		return before, false
 	}
@@ -252,8 +254,8 @@ func (c *Cache) before(ctx context.Context, next *Pointer) (before Pointer, foun
 	return Pointer{}, false
 }
 
-// bring brings a snapshot into the directory store, unless it is there.
-func (c *Cache) bring(ctx context.Context, next *Pointer) error {
+// obtain brings a snapshot into the directory store, unless it is there.
+func (c *Follower) obtain(ctx context.Context, next *Pointer) error {
 	manifest, _, err := c.bucket.get(ctx, manifests+next.ID, "")
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func TestPullResume(t *testing.T) {
 					break
 				}
 			}
-			w.holds(server, id, 1)
+			w.contains(server, id, 1)
 			same(t, w.dir, server.dir, id)
 			want := bytesOf(t, w.dir, id)
 			if got := server.Stats().Downloaded; got != want || cuts.Load() == 0 {
@@ -126,11 +126,11 @@ func TestPullFlipped(t *testing.T) {
 		return body, len(body)
 	}
 	for object, want := range map[string]error{
-		"/CURRENT": ErrForged, "/manifests/": ErrManifest, "/blobs/": ErrWrongBytes,
+		"/CURRENT": ErrBadSignature, "/manifests/": ErrManifest, "/blobs/": ErrChecksum,
 	} {
 		w.store.Set(s3test.Change(s3test.Of(http.MethodGet, object), flip))
 		w.refuses(server, want, "")
-		w.holds(server, first, 1)
+		w.contains(server, first, 1)
 	}
 
 	w.store.Set(nil)
@@ -227,13 +227,13 @@ func TestPullSlow(t *testing.T) {
 	defer close(ended)
 
 	server := w.server()
-	server.bucket.patience = time.Second
+	server.bucket.timeout = time.Second
 	for range 50 {
 		if _, err := server.Pull(t.Context()); err == nil {
 			break
 		}
 	}
-	w.holds(server, id, 1)
+	w.contains(server, id, 1)
 	if stalls.Load() < 2 {
 		t.Error("the section was asked for once")
 	}
@@ -245,34 +245,34 @@ func TestPullRollback(t *testing.T) {
 	w := newWorld(t, model.Store)
 	folder := t.TempDir()
 	server := w.restarted(folder, w.key.Publisher())
-	var kept [][]byte
+	var stored [][]byte
 	last := ""
 	for seed := range uint64(3) {
 		last = w.build(seed + 1)
 		w.push(last)
-		kept = append(kept, model.Get("prod/CURRENT"))
+		stored = append(stored, model.Get("prod/CURRENT"))
 	}
 	w.pulls(server, last, 3)
 
 	// A restart forgets nothing.
 	server = w.restarted(folder, w.key.Publisher())
-	for i, old := range kept[:2] {
+	for i, old := range stored[:2] {
 		model.Put("prod/CURRENT", old)
 		want := []string{
 			"epoch 1 is published, 3 was served here: refused as a rollback; publish again to go back",
 			"epoch 2 is published, 3 was served here: refused as a rollback; publish again to go back",
 		}
 		w.refuses(server, nil, want[i])
-		w.holds(server, last, 3)
+		w.contains(server, last, 3)
 	}
-	model.Put("prod/CURRENT", kept[2])
+	model.Put("prod/CURRENT", stored[2])
 	w.pulls(server, last, 3)
 
 	// The same epoch with another snapshot is no publication that follows.
 	other := Pointer{
-		Format: pointerForm, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
+		Format: pointerVersion, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}
-	sealed, err := seal(kindCurrent, &other, w.key)
+	sealed, err := appendSignature(kindCurrent, &other, w.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestPullUnknownKey(t *testing.T) {
 
 	// A key of the same name is another key.
 	server = w.restarted(t.TempDir(), newKey(t, "ops-2026").Publisher())
-	w.refuses(server, ErrForged, "")
+	w.refuses(server, ErrBadSignature, "")
 }
 
 // TestFollow counts the polls of a day: the store is asked every two seconds, a failure is told
@@ -297,7 +297,7 @@ func TestPullUnknownKey(t *testing.T) {
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		c := NewCache(nil, nil, CacheOptions{})
+		c := NewFollower(nil, nil, FollowerOptions{})
 		var mu sync.Mutex
 		var times []time.Duration
 		polls := func() []time.Duration {
@@ -312,14 +312,14 @@ func TestFollow(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			c.followWith(ctx, func(context.Context) (Pulled, error) {
+			c.followWith(ctx, func(context.Context) (PullResult, error) {
 				mu.Lock()
 				times = append(times, time.Since(began))
 				mu.Unlock()
 				if broken.Load() {
-					return Pulled{}, errAbsent
+					return PullResult{}, errAbsent
 				}
-				return Pulled{}, nil
+				return PullResult{}, nil
 			})
 		}()
 
@@ -327,7 +327,7 @@ func TestFollow(t *testing.T) {
 		failed := polls()
 		for i := 1; i < len(failed); i++ {
 			wait := failed[i] - failed[i-1]
-			if want := min(firstWait<<min(i-1, 10), longestWait); wait < want*4/5 || wait > want*6/5 {
+			if want := min(minRetryWait<<min(i-1, 10), maxRetryWait); wait < want*4/5 || wait > want*6/5 {
 				t.Errorf("the wait %d is %s, want %s and a fifth more or less", i, wait, want)
 			}
 		}
@@ -341,17 +341,17 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// TestSpread takes a quarter of the lead at most, and each server another part of it.
-func TestSpread(t *testing.T) {
-	longest := time.Duration(0)
+// TestJitter takes a quarter of the lead at most, and each server another part of it.
+func TestJitter(t *testing.T) {
+	maximum := time.Duration(0)
 	for range 200 {
-		longest = max(longest, spread(&Pointer{ActivateAt: day.Add(time.Minute)}, day))
+		maximum = max(maximum, jitter(&Pointer{ActivateAt: day.Add(time.Minute)}, day))
 	}
-	if longest > 15*time.Second || longest < 10*time.Second {
-		t.Errorf("the longest of 200 waits is %s, of a lead of a minute", longest)
+	if maximum > 15*time.Second || maximum < 10*time.Second {
+		t.Errorf("the longest of 200 waits is %s, of a lead of a minute", maximum)
 	}
 	for _, at := range []time.Time{{}, day, day.Add(-time.Minute)} {
-		if wait := spread(&Pointer{ActivateAt: at}, day); wait != 0 {
+		if wait := jitter(&Pointer{ActivateAt: at}, day); wait != 0 {
 			t.Errorf("a publication that begins at %s waits for %s", at, wait)
 		}
 	}
@@ -364,7 +364,7 @@ func TestTurn(t *testing.T) {
 	server := w.server()
 	w.pulls(server, next, 2)
 	later := w.build(3)
-	o := Pushing{Now: time.Now(), Key: w.key, Lead: LongestLead}
+	o := PushOptions{Now: time.Now(), Key: w.key, Lead: MaxLead}
 	if _, err := w.bucket.Push(t.Context(), w.dir, later, o); err != nil {
 		t.Fatal(err)
 	}
@@ -375,18 +375,18 @@ func TestTurn(t *testing.T) {
 		if err != nil || done.Changed {
 			t.Errorf("a pull before its turn: %+v, %v", done, err)
 		}
-		w.holds(server, next, 2)
+		w.contains(server, next, 2)
 	}
 	if published, _ := server.Published(); published.Epoch != 3 {
 		t.Errorf("the server knows of %+v", published)
 	}
 
-	o = Pushing{Now: time.Now(), Key: w.key}
+	o = PushOptions{Now: time.Now(), Key: w.key}
 	if _, err := w.bucket.Push(t.Context(), w.dir, first, o); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := server.pull(t.Context(), true); err != nil || !done.Changed {
 		t.Errorf("a pull of what takes it back: %+v, %v", done, err)
 	}
-	w.holds(server, first, 4)
+	w.contains(server, first, 4)
 }

@@ -24,41 +24,42 @@ const atOnce = 4
 
 // What keeps a push from being published.
 var (
-	ErrUnconditional = errors.New("the snapshot store ignores conditional writes")
-	ErrHeld          = errors.New("publications are frozen")
-	ErrTooLate       = errors.New("somebody else published meanwhile")
-	ErrNotPublisher  = errors.New("servers would refuse what it signs")
-	ErrUnknown       = errors.New("nobody knows whether it is published")
-	ErrOtherBytes    = errors.New("the store has other bytes there")
+	ErrNoConditionalWrites = errors.New("the snapshot store ignores conditional writes")
+	ErrFrozen              = errors.New("publications are frozen")
+	ErrTooLate             = errors.New("somebody else published meanwhile")
+	ErrNotPublisher        = errors.New("servers would refuse what it signs")
+	ErrUnknownResult       = errors.New("nobody knows whether it is published")
+	ErrContentDiffers      = errors.New("the store has other bytes there")
 )
 
-// Pushing says how a snapshot is pushed.
-type Pushing struct {
+// PushOptions says how a snapshot is pushed.
+type PushOptions struct {
 	Now time.Time
 	Key *Key
 	// Lead is how long after Now all servers begin to serve the snapshot; 0 is as soon as they have
 	// it.
 	Lead time.Duration
-	// Hold keeps the next push out, and Release goes on although the last one did.
-	Hold, Release bool
-	// Above is an epoch that servers name and the store lost: what is pushed is above it.
-	Above uint64
-	// Replace goes on although no trusted key signed the CURRENT that is there: all keys were lost.
-	Replace bool
+	// Freeze keeps the next push out, and Release goes on although the last one did.
+	Freeze, Unfreeze bool
+	// MinEpoch is an epoch that servers name and the store lost: what is pushed is above it.
+	MinEpoch uint64
+	// ForceReplace goes on although no trusted key signed the CURRENT that is there: all keys were
+	// lost.
+	ForceReplace bool
 }
 
-// Pushed is what became of a push.
-type Pushed struct {
+// PushResult is what became of a push.
+type PushResult struct {
 	Pointer
 	Changed bool  `json:"published"`  // false: it was published before
 	Sent    int64 `json:"sent_bytes"` // of sections
-	Had     int64 `json:"had_bytes"`  // of sections that the store had
+	Reused  int64 `json:"had_bytes"`  // of sections that the store had
 }
 
 // Push publishes a snapshot of a directory store to all servers that follow the bucket. What was
 // published before stays until CURRENT is written, which is the last step. Push writes CURRENT
 // only where it is still the one that Push read.
-func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pushing) (Pushed, error) {
+func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o PushOptions) (PushResult, error) {
 	manifest, err := dir.ManifestBytes(id)
 	if err == nil && !dir.Has(id) {
 		err = fmt.Errorf("snapshot %q: %w", id, snapshot.ErrDamaged)
@@ -68,37 +69,37 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 		m, err = snapshot.ParseManifest(manifest, id)
 	}
 	if err != nil {
-		return Pushed{}, fmt.Errorf("cannot push a snapshot: %w", err)
+		return PushResult{}, fmt.Errorf("cannot push a snapshot: %w", err)
 	}
 
 	if err := b.probe(ctx); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	ring, err := b.publishers(ctx, o.Key)
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 
 	// A hold is told before anything is sent, and looked at again below.
 	old, _, err := b.published(ctx, &ring, &o)
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	// Where CURRENT went back, by an accident or by a thief, servers refuse it: it is no publication.
 	floor, err := b.lastEpoch(ctx, old.Epoch)
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
-	floor = max(floor, o.Above)
-	if old.ID == id && old.by == o.Key.ID && old.Hold == o.Hold && old.Epoch >= floor {
-		return Pushed{Pointer: old.Pointer}, nil
+	floor = max(floor, o.MinEpoch)
+	if old.ID == id && old.by == o.Key.ID && old.Freeze == o.Freeze && old.Epoch >= floor {
+		return PushResult{Pointer: old.Pointer}, nil
 	}
 
-	done := Pushed{Changed: true}
+	done := PushResult{Changed: true}
 	if err := b.sendSections(ctx, dir, m, &done); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
-	if err := b.once(ctx, manifests+id, manifest); err != nil {
+	if err := b.putImmutable(ctx, manifests+id, manifest); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
 
@@ -127,7 +128,7 @@ func (b *Bucket) probe(ctx context.Context) error {
 		switch _, err := b.put(ctx, name, []byte("2\n"), only); {
 		case err == nil:
 			const text = "%w (%s was answered 200): two publishers would overwrite each other"
-			return fmt.Errorf("cannot publish to %s: "+text, b, ErrUnconditional, header)
+			return fmt.Errorf("cannot publish to %s: "+text, b, ErrNoConditionalWrites, header)
 		case !errors.Is(err, errChanged):
 			return err
 		}
@@ -165,7 +166,9 @@ type signedPointer struct {
 
 // published reads what is published, and whether somebody holds it. Its tag is "" when nothing is
 // published.
-func (b *Bucket) published(ctx context.Context, ring *Trust, o *Pushing) (old signedPointer, tag string, err error) {
+func (b *Bucket) published(ctx context.Context, ring *Trust, o *PushOptions) (old signedPointer, tag string,
+	err error,
+) {
 	content, tag, err := b.get(ctx, currentName, "")
 	if errors.Is(err, errAbsent) {
 		return signedPointer{}, "", nil
@@ -176,24 +179,24 @@ func (b *Bucket) published(ctx context.Context, ring *Trust, o *Pushing) (old si
 
 	old, err = ring.current(content)
 	switch {
-	case err != nil && o.Replace:
+	case err != nil && o.ForceReplace:
 		return signedPointer{}, tag, nil
 	case err != nil:
 		return signedPointer{}, "", fmt.Errorf("cannot publish after what is there: %w", err)
-	case old.Hold && !o.Release:
+	case old.Freeze && !o.Unfreeze:
 		return old, tag, fmt.Errorf("cannot publish after epoch %d, which %q published at %s: %w", old.Epoch, old.by,
-			old.PublishedAt.Format(time.RFC3339), ErrHeld)
+			old.PublishedAt.Format(time.RFC3339), ErrFrozen)
 	}
 	return old, tag, nil
 }
 
 // successor is the pointer that follows old, above every epoch that there was.
-func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o *Pushing) (Pointer, error) {
+func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o *PushOptions) (Pointer, error) {
 	now := o.Now.UTC().Truncate(time.Millisecond)
 	sum := sha256.Sum256(manifest)
 	next := Pointer{
-		Format: pointerForm, Epoch: max(old.Epoch, floor) + 1, ID: id, ManifestSHA256: hex.EncodeToString(sum[:]),
-		PublishedAt: now, Previous: old.ID, Hold: o.Hold,
+		Format: pointerVersion, Epoch: max(old.Epoch, floor) + 1, ID: id, ManifestSHA256: hex.EncodeToString(sum[:]),
+		PublishedAt: now, Previous: old.ID, Freeze: o.Freeze,
 	}
 
 	if o.Lead > 0 {
@@ -212,45 +215,45 @@ func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o 
 		}
 	}
 	if fault := next.fault(); fault != "" {
-		return Pointer{}, fmt.Errorf("cannot publish a CURRENT that %s: %w", fault, ErrForm)
+		return Pointer{}, fmt.Errorf("cannot publish a CURRENT that %s: %w", fault, ErrVersion)
 	}
 	return next, nil
 }
 
 // lastEpoch is the newest epoch after another one that was ever published; 0 when there is none.
 func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
-	name, err := b.last(ctx, epochs, epochName(after))
+	name, err := b.lastName(ctx, epochs, epochName(after))
 	if err != nil || name == "" {
 		return 0, err
 	}
 
 	epoch, err := strconv.ParseUint(strings.TrimPrefix(name, epochs), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the epochs of %s: %q is none: %w", b, name, ErrForm)
+		return 0, fmt.Errorf("cannot read the epochs of %s: %q is none: %w", b, name, ErrVersion)
 	}
 	return epoch, nil
 }
 
 // publish writes CURRENT where it still has the tag, and keeps a copy of it.
 func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag string, key *Key) error {
-	sealed, err := seal(kindCurrent, next, key)
+	sealed, err := appendSignature(kindCurrent, next, key)
 	if err != nil {
 		return err
 	}
 
 	_, err = b.put(ctx, currentName, sealed, condition{absent: tag == "", tag: tag})
 	if err != nil {
-		err = b.afterwards(ctx, ring, next, sealed, tag, err)
+		err = b.resolveWrite(ctx, ring, next, sealed, tag, err)
 	}
 	if err != nil {
 		return err
 	}
 
 	// It explains, and a lost CURRENT goes on from it. The publication stands without.
-	err = b.once(ctx, epochName(next.Epoch), sealed)
-	if errors.Is(err, ErrOtherBytes) {
+	err = b.putImmutable(ctx, epochName(next.Epoch), sealed)
+	if errors.Is(err, ErrContentDiffers) {
 		const text = "%w (two writes of epoch %d were answered 200): publish again, and mend the store"
-		return fmt.Errorf("cannot tell what is published: "+text, ErrUnconditional, next.Epoch)
+		return fmt.Errorf("cannot tell what is published: "+text, ErrNoConditionalWrites, next.Epoch)
 	}
 	if err != nil {
 		return fmt.Errorf("epoch %d is published, but it is not kept for later: %w", next.Epoch, err)
@@ -258,14 +261,15 @@ func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag st
 	return nil
 }
 
-// afterwards looks at what CURRENT is after a write that was refused, or whose answer was lost.
-func (b *Bucket) afterwards(
+// resolveWrite looks at what CURRENT is after a write that was refused, or whose answer was lost.
+func (b *Bucket) resolveWrite(
 	ctx context.Context, ring *Trust, next *Pointer, sealed []byte, tag string, cause error,
 ) error {
 	content, now, err := b.get(ctx, currentName, "")
 	switch {
 	case err != nil && !errors.Is(err, errAbsent):
-		return fmt.Errorf("cannot tell whether epoch %d is published: %w: %w; then %w", next.Epoch, ErrUnknown, cause,
+		return fmt.Errorf("cannot tell whether epoch %d is published: %w: %w; then %w", next.Epoch, ErrUnknownResult,
+			cause,
 			err)
 	case bytes.Equal(content, sealed):
 		return nil
@@ -286,7 +290,7 @@ func (b *Bucket) afterwards(
 }
 
 // sendSections sends the sections that the store does not have.
-func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snapshot.Manifest, done *Pushed) error {
+func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snapshot.Manifest, done *PushResult) error {
 	all := distinct(m)
 	sent := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
@@ -303,7 +307,7 @@ func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snaps
 		if sent[i] {
 			done.Sent += section.Bytes
 		} else {
-			done.Had += section.Bytes
+			done.Reused += section.Bytes
 		}
 	}
 	return err
@@ -331,8 +335,8 @@ func (b *Bucket) sendSection(ctx context.Context, path string, section *snapshot
 	return true, err
 }
 
-// once writes an object that never changes. One of the same bytes may be there.
-func (b *Bucket) once(ctx context.Context, name string, content []byte) error {
+// putImmutable writes an object that never changes. One of the same bytes may be there.
+func (b *Bucket) putImmutable(ctx context.Context, name string, content []byte) error {
 	_, err := b.put(ctx, name, content, condition{absent: true})
 	if err == nil {
 		return nil
@@ -344,7 +348,7 @@ func (b *Bucket) once(ctx context.Context, name string, content []byte) error {
 	case second == nil && bytes.Equal(there, content):
 		return nil
 	case errors.Is(err, errChanged) && second == nil:
-		return fmt.Errorf("cannot write %s: %w", name, ErrOtherBytes)
+		return fmt.Errorf("cannot write %s: %w", name, ErrContentDiffers)
 	}
 	return err
 }

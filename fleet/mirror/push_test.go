@@ -71,8 +71,8 @@ func TestPushBesideAStranger(t *testing.T) {
 	model := s3test.Start(t)
 	w := newWorld(t, model.Store)
 	id := w.build(1)
-	forged, err := seal(kindCurrent, &Pointer{
-		Format: pointerForm, Epoch: 1, ID: id, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
+	forged, err := appendSignature(kindCurrent, &Pointer{
+		Format: pointerVersion, Epoch: 1, ID: id, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}, newKey(t, "ops-1999"))
 	if err != nil {
 		t.Fatal(err)
@@ -167,8 +167,8 @@ func TestPushUnknown(t *testing.T) {
 		}
 		next.ServeHTTP(rw, r)
 	})
-	if _, err := w.bucket.Push(t.Context(), w.dir, second, w.pushing()); !errors.Is(err, ErrUnknown) {
-		t.Errorf("push: %v, want %v", err, ErrUnknown)
+	if _, err := w.bucket.Push(t.Context(), w.dir, second, w.pushing()); !errors.Is(err, ErrUnknownResult) {
+		t.Errorf("push: %v, want %v", err, ErrUnknownResult)
 	}
 }
 
@@ -178,10 +178,10 @@ func TestPushProbe(t *testing.T) {
 	model.IgnoreConditions(true)
 	w := newWorld(t, model.Store)
 	_, err := w.bucket.Push(t.Context(), w.dir, w.build(1), w.pushing())
-	const told = "the snapshot store ignores conditional writes (If-None-Match was answered 200): " +
+	const message = "the snapshot store ignores conditional writes (If-None-Match was answered 200): " +
 		"two publishers would overwrite each other"
-	if !errors.Is(err, ErrUnconditional) || !strings.HasSuffix(err.Error(), told) {
-		t.Errorf("push: %v, want %q", err, told)
+	if !errors.Is(err, ErrNoConditionalWrites) || !strings.HasSuffix(err.Error(), message) {
+		t.Errorf("push: %v, want %q", err, message)
 	}
 	if names := model.Names(); len(names) != 0 {
 		t.Errorf("the store has %v", names)
@@ -194,26 +194,26 @@ func TestPushProbe(t *testing.T) {
 		next.ServeHTTP(rw, r)
 	})
 	_, err = w.bucket.Push(t.Context(), w.dir, w.build(1), w.pushing())
-	if !errors.Is(err, ErrUnconditional) || !strings.Contains(err.Error(), "(If-Match was answered 200)") {
+	if !errors.Is(err, ErrNoConditionalWrites) || !strings.Contains(err.Error(), "(If-Match was answered 200)") {
 		t.Errorf("push: %v", err)
 	}
 }
 
-func TestPushHold(t *testing.T) {
+func TestPushFreeze(t *testing.T) {
 	model := s3test.Start(t)
 	w := newWorld(t, model.Store)
 	first := w.build(1)
 	second := w.build(2)
 	w.push(second)
 	o := w.pushing()
-	o.Hold = true
+	o.Freeze = true
 	if _, err := w.bucket.Push(t.Context(), w.dir, first, o); err != nil {
 		t.Fatal(err)
 	}
 
 	model.Set(nil)
 	_, err := w.bucket.Push(t.Context(), w.dir, second, w.pushing())
-	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), `epoch 2, which "ops-2026" published`) {
+	if !errors.Is(err, ErrFrozen) || !strings.Contains(err.Error(), `epoch 2, which "ops-2026" published`) {
 		t.Errorf("a push while held: %v", err)
 	}
 	for _, asked := range model.Asked() {
@@ -223,8 +223,8 @@ func TestPushHold(t *testing.T) {
 	}
 
 	o = w.pushing()
-	o.Release = true
-	if done, err := w.bucket.Push(t.Context(), w.dir, second, o); err != nil || done.Epoch != 3 || done.Hold {
+	o.Unfreeze = true
+	if done, err := w.bucket.Push(t.Context(), w.dir, second, o); err != nil || done.Epoch != 3 || done.Freeze {
 		t.Errorf("a push that releases: %+v, %v", done, err)
 	}
 	w.push(first)
@@ -240,7 +240,7 @@ func TestPushLostCurrent(t *testing.T) {
 	}
 
 	model.Put("prod/CURRENT", nil)
-	w.refuses(server, ErrNothing, "")
+	w.refuses(server, ErrNoPublication, "")
 	id := w.build(9)
 	if done := w.push(id); done.Epoch != 4 {
 		t.Errorf("the push after CURRENT was lost: %+v", done)
@@ -264,7 +264,7 @@ func TestPushLostCurrent(t *testing.T) {
 	w.push(id)
 	w.refuses(server, nil, "epoch 1 is published, 5 was served here")
 	o := w.pushing()
-	o.Above = 5
+	o.MinEpoch = 5
 	if done, err := w.bucket.Push(t.Context(), w.dir, id, o); err != nil || done.Epoch != 6 {
 		t.Errorf("the push above epoch 5: %+v, %v", done, err)
 	}
@@ -278,7 +278,7 @@ func TestPushDamaged(t *testing.T) {
 	w := newWorld(t, model.Store)
 	id := w.build(1)
 	model.Put("prod/manifests/"+id, []byte("something else\n"))
-	if _, err := w.bucket.Push(t.Context(), w.dir, id, w.pushing()); !errors.Is(err, ErrOtherBytes) {
+	if _, err := w.bucket.Push(t.Context(), w.dir, id, w.pushing()); !errors.Is(err, ErrContentDiffers) {
 		t.Errorf("a push over another manifest: %v", err)
 	}
 	model.Put("prod/manifests/"+id, nil)
@@ -304,8 +304,8 @@ func TestPushDamaged(t *testing.T) {
 func TestPushLead(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)
 	o := w.pushing()
-	o.Lead = LongestLead + time.Second
-	if _, err := w.bucket.Push(t.Context(), w.dir, w.build(1), o); !errors.Is(err, ErrForm) {
+	o.Lead = MaxLead + time.Second
+	if _, err := w.bucket.Push(t.Context(), w.dir, w.build(1), o); !errors.Is(err, ErrVersion) {
 		t.Errorf("a push for the day after tomorrow: %v", err)
 	}
 }

@@ -9,20 +9,20 @@ import (
 
 // What keeps a rotation from happening.
 var (
-	ErrTrustThere = errors.New("the store has a TRUST")
-	ErrNoTrust    = errors.New("the store has no TRUST")
-	ErrInUse      = errors.New("the key is still in use")
-	ErrNotTheirs  = errors.New("another key signed what is published")
+	ErrTrustExists    = errors.New("the store has a TRUST")
+	ErrNoTrust        = errors.New("the store has no TRUST")
+	ErrInUse          = errors.New("the key is still in use")
+	ErrNotTrustMember = errors.New("another key signed what is published")
 )
 
-// Begin writes the first TRUST, which names one key. When anew is set it may follow one that is
+// InitTrust writes the first TRUST, which names one key. When anew is set it may follow one that is
 // there: for operators who lost all keys, and whose servers have another publisher configured.
-func (b *Bucket) Begin(ctx context.Context, key *Key, anew bool, now time.Time) (Trust, error) {
+func (b *Bucket) InitTrust(ctx context.Context, key *Key, anew bool, now time.Time) (Trust, error) {
 	version := uint64(1)
 	old, tag, err := b.newestTrust(ctx)
 	switch {
 	case err == nil && !anew:
-		return Trust{}, fmt.Errorf("cannot begin with key %q: %w", key.ID, ErrTrustThere)
+		return Trust{}, fmt.Errorf("cannot begin with key %q: %w", key.ID, ErrTrustExists)
 	case err == nil:
 		version = old.Version + 1
 	case !errors.Is(err, errAbsent):
@@ -33,22 +33,23 @@ func (b *Bucket) Begin(ctx context.Context, key *Key, anew bool, now time.Time) 
 		return Trust{}, err
 	}
 	if !anew && by != "" && by != key.ID {
-		return Trust{}, fmt.Errorf("cannot begin with key %q: CURRENT is signed by %q: %w", key.ID, by, ErrNotTheirs)
+		return Trust{},
+			fmt.Errorf("cannot begin with key %q: CURRENT is signed by %q: %w", key.ID, by, ErrNotTrustMember)
 	}
 
-	first := Trust{Format: trustForm, Version: version, At: now.UTC(), Keys: []Publisher{key.Publisher()}}
-	err = b.entrust(ctx, &first, tag, key)
+	first := Trust{Format: trustFormatVersion, Version: version, At: now.UTC(), Keys: []Publisher{key.Publisher()}}
+	err = b.writeTrust(ctx, &first, tag, key)
 	return first, err
 }
 
-// Add lets one key more sign.
-func (b *Bucket) Add(ctx context.Context, key *Key, added Publisher, now time.Time) (Trust, error) {
+// AddTrustedKey lets one key more sign.
+func (b *Bucket) AddTrustedKey(ctx context.Context, key *Key, added Publisher, now time.Time) (Trust, error) {
 	return b.rotate(ctx, key, func(t *Trust) (Trust, error) { return t.with(added, now) })
 }
 
-// Retire takes a key out. It must not be the one that signs, nor that of the CURRENT that is there:
-// servers would then refuse what is published.
-func (b *Bucket) Retire(ctx context.Context, key *Key, id string, now time.Time) (Trust, error) {
+// RetireTrustedKey takes a key out. It must not be the one that signs, nor that of the CURRENT that
+// is there: servers would then refuse what is published.
+func (b *Bucket) RetireTrustedKey(ctx context.Context, key *Key, id string, now time.Time) (Trust, error) {
 	if id == key.ID {
 		return Trust{}, fmt.Errorf("cannot retire key %q: sign with another one: %w", id, ErrInUse)
 	}
@@ -98,7 +99,7 @@ func (b *Bucket) rotate(ctx context.Context, key *Key, change func(*Trust) (Trus
 	if err != nil {
 		return Trust{}, err
 	}
-	err = b.entrust(ctx, &next, tag, key)
+	err = b.writeTrust(ctx, &next, tag, key)
 	return next, err
 }
 
@@ -136,18 +137,19 @@ func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err erro
 	}
 }
 
-// entrust writes a TRUST. Its version exists once: of two rotations at the same time one is refused.
-func (b *Bucket) entrust(ctx context.Context, next *Trust, tag string, key *Key) error {
+// writeTrust writes a TRUST. Its version exists once: of two rotations at the same time one is
+// refused.
+func (b *Bucket) writeTrust(ctx context.Context, next *Trust, tag string, key *Key) error {
 	if err := b.probe(ctx); err != nil {
 		return err
 	}
-	sealed, err := seal(kindTrust, next, key)
+	sealed, err := appendSignature(kindTrust, next, key)
 	if err != nil {
 		return err
 	}
 
-	err = b.once(ctx, trustVersion(next.Version), sealed)
-	if errors.Is(err, ErrOtherBytes) {
+	err = b.putImmutable(ctx, trustVersion(next.Version), sealed)
+	if errors.Is(err, ErrContentDiffers) {
 		return fmt.Errorf("cannot write TRUST %d: %w", next.Version, ErrTooLate)
 	}
 	if err != nil {

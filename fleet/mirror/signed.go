@@ -15,14 +15,14 @@ const (
 	kindTrust   = "TRUST"
 )
 
-// mostSigned bounds a signed text: a CURRENT has some 500 bytes, a TRUST 60 for each key.
-const mostSigned = 64 << 10
+// maxSigned bounds a signed text: a CURRENT has some 500 bytes, a TRUST 60 for each key.
+const maxSigned = 64 << 10
 
 // algorithm begins a line with a signature.
 const algorithm = "ed25519:"
 
-// ErrForged means: a text is not what its signature is of, or it has none.
-var ErrForged = errors.New("its signature is not of its text")
+// ErrBadSignature means: a text is not what its signature is of, or it has none.
+var ErrBadSignature = errors.New("its signature is not of its text")
 
 // signature is one line behind a signed text.
 type signature struct {
@@ -55,10 +55,10 @@ func sign(kind string, body []byte, keys ...*Key) []byte {
 // cutSigned takes a text and its signatures apart.
 func cutSigned(kind string, b []byte) (signedText, error) {
 	cannot := func(why string) (signedText, error) {
-		return signedText{}, fmt.Errorf("%s is no signed text: %s: %w", kind, why, ErrForged)
+		return signedText{}, fmt.Errorf("%s is no signed text: %s: %w", kind, why, ErrBadSignature)
 	}
-	if len(b) > mostSigned {
-		return cannot(fmt.Sprintf("it has more than %d bytes", mostSigned))
+	if len(b) > maxSigned {
+		return cannot(fmt.Sprintf("it has more than %d bytes", maxSigned))
 	}
 
 	text := signedText{kind: kind, body: b}
@@ -112,7 +112,7 @@ func (text *signedText) signer(publishers []Publisher) (string, error) {
 				continue
 			}
 			if !ed25519.Verify(publisher.Key, message(text.kind, text.body), made.bytes) {
-				return "", fmt.Errorf("%s does not bear the signature of %q: %w", text.kind, made.by, ErrForged)
+				return "", fmt.Errorf("%s does not bear the signature of %q: %w", text.kind, made.by, ErrBadSignature)
 			}
 			return made.by, nil
 		}

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// trustForm is the form of TRUST that this program writes, and the newest that it reads.
-	trustForm = 1
-	// mostKeys bounds the keys of a TRUST, and those that it retired: each text stays well below
+	// trustFormatVersion is the form of TRUST that this program writes, and the newest that it
+	// reads.
+	trustFormatVersion = 1
+	// maxKeys bounds the keys of a TRUST, and those that it retired: each text stays well below
 	// the bound of signed texts.
-	mostKeys = 200
-	// mostVersions bounds how many versions a server follows at once: a rotation a week for 20
+	maxKeys = 200
+	// maxVersions bounds how many versions a server follows at once: a rotation a week for 20
 	// years.
-	mostVersions = 1000
+	maxVersions = 1000
 )
 
 // Trust is what TRUST says: which keys may sign CURRENT and the next TRUST. Before the first one there
@@ -50,10 +51,10 @@ func parseTrust(b []byte) (Trust, signedText, error) {
 
 	var t Trust
 	if err := json.Unmarshal(text.body, &t); err != nil {
-		return Trust{}, text, fmt.Errorf("cannot read TRUST: %w: %w", ErrForm, err)
+		return Trust{}, text, fmt.Errorf("cannot read TRUST: %w: %w", ErrVersion, err)
 	}
 	if fault := t.fault(); fault != "" {
-		return Trust{}, text, fmt.Errorf("cannot read TRUST: it %s: %w", fault, ErrForm)
+		return Trust{}, text, fmt.Errorf("cannot read TRUST: it %s: %w", fault, ErrVersion)
 	}
 
 	_, err = text.signer(t.Keys)
@@ -63,11 +64,11 @@ func parseTrust(b []byte) (Trust, signedText, error) {
 // fault says what is wrong with a TRUST; "" means nothing.
 func (t *Trust) fault() string {
 	switch {
-	case t.Format != trustForm:
-		return fmt.Sprintf("has format %d instead of %d", t.Format, trustForm)
-	case t.Version < 1 || t.Version > mostEpoch:
+	case t.Format != trustFormatVersion:
+		return fmt.Sprintf("has format %d instead of %d", t.Format, trustFormatVersion)
+	case t.Version < 1 || t.Version > maxEpoch:
 		return fmt.Sprintf("has version %d", t.Version)
-	case len(t.Keys) == 0 || len(t.Keys) > mostKeys || len(t.Retired) > mostKeys:
+	case len(t.Keys) == 0 || len(t.Keys) > maxKeys || len(t.Retired) > maxKeys:
 		return fmt.Sprintf("names %d keys and %d retired ones", len(t.Keys), len(t.Retired))
 	}
 
@@ -143,18 +144,21 @@ func (t *Trust) pointer(text *signedText) (read signedPointer, err error) {
 
 // without is the TRUST after t that leaves a key out.
 func (t *Trust) without(id string, now time.Time) (Trust, error) {
-	kept := slices.DeleteFunc(slices.Clone(t.Keys), func(key Publisher) bool { return key.ID == id })
-	if len(kept) == len(t.Keys) {
+	remaining := slices.DeleteFunc(slices.Clone(t.Keys), func(key Publisher) bool { return key.ID == id })
+	if len(remaining) == len(t.Keys) {
 		return *t, fmt.Errorf("cannot retire key %q: TRUST %d does not name it", id, t.Version)
 	}
 
 	version := t.Version + 1
-	return Trust{trustForm, version, now.UTC(), kept, append(slices.Clone(t.Retired), Retired{id, version})}, nil
+	return Trust{
+		trustFormatVersion, version, now.UTC(), remaining,
+		append(slices.Clone(t.Retired), Retired{id, version}),
+	}, nil
 }
 
 // with is the TRUST after t that names one key more.
 func (t *Trust) with(key Publisher, now time.Time) (Trust, error) {
-	next := Trust{trustForm, t.Version + 1, now.UTC(), append(slices.Clone(t.Keys), key), t.Retired}
+	next := Trust{trustFormatVersion, t.Version + 1, now.UTC(), append(slices.Clone(t.Keys), key), t.Retired}
 	if fault := next.fault(); fault != "" {
 		return *t, fmt.Errorf("cannot add key %q: TRUST %s", key.ID, fault)
 	}

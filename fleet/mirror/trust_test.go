@@ -28,27 +28,27 @@ func TestTrustRotation(t *testing.T) {
 	folder := t.TempDir()
 	awake := w.restarted(folder, old.Publisher())
 	asleep := w.restarted(t.TempDir(), old.Publisher())
-	must(t)(w.bucket.Begin(t.Context(), old, false, day))
+	must(t)(w.bucket.InitTrust(t.Context(), old, false, day))
 	w.push(first)
 	w.pulls(awake, first, 1)
 	w.pulls(asleep, first, 1)
 
 	// A key that was added signs at once.
 	next := newKey(t, "ops-2027")
-	must(t)(w.bucket.Add(t.Context(), old, next.Publisher(), day))
+	must(t)(w.bucket.AddTrustedKey(t.Context(), old, next.Publisher(), day))
 	w.key = next
 	w.push(second)
 	w.pulls(awake, second, 2)
 
 	// One that was retired signs no more, for who publishes and for servers.
-	must(t)(w.bucket.Retire(t.Context(), next, old.ID, day))
+	must(t)(w.bucket.RetireTrustedKey(t.Context(), next, old.ID, day))
 	o := w.pushing()
 	o.Key = old
 	if _, err := w.bucket.Push(t.Context(), w.dir, third, o); !errors.Is(err, ErrNotPublisher) {
 		t.Errorf("a push with a retired key: %v", err)
 	}
 	last := newKey(t, "ops-2028")
-	must(t)(w.bucket.Add(t.Context(), next, last.Publisher(), day))
+	must(t)(w.bucket.AddTrustedKey(t.Context(), next, last.Publisher(), day))
 	w.key = last
 	w.push(third)
 	w.pulls(awake, third, 3)
@@ -59,20 +59,20 @@ func TestTrustRotation(t *testing.T) {
 
 	// Whoever stole the retired key and can write to the store reaches nobody who follows.
 	genuine := model.Get("prod/CURRENT")
-	stolen, err := seal(kindCurrent, &Pointer{
-		Format: pointerForm, Epoch: 9, ID: first, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
+	stolen, err := appendSignature(kindCurrent, &Pointer{
+		Format: pointerVersion, Epoch: 9, ID: first, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}, old)
 	if err != nil {
 		t.Fatal(err)
 	}
 	model.Put("prod/CURRENT", stolen)
-	for _, server := range []*Cache{awake, asleep, w.restarted(folder, old.Publisher())} {
+	for _, server := range []*Follower{awake, asleep, w.restarted(folder, old.Publisher())} {
 		w.refuses(server, nil, `CURRENT is signed by "ops-2026", which TRUST 3 retired`)
 	}
 
 	// Nor by a TRUST of their own.
-	forged, err := seal(kindTrust,
-		&Trust{Format: trustForm, Version: 5, At: day, Keys: []Publisher{old.Publisher()}}, old)
+	forged, err := appendSignature(kindTrust,
+		&Trust{Format: trustFormatVersion, Version: 5, At: day, Keys: []Publisher{old.Publisher()}}, old)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestTrustRotation(t *testing.T) {
 
 	// An older TRUST is passed over, also after a restart.
 	model.Put("prod/TRUST", model.Get("prod/trust/000000000001"))
-	for _, server := range []*Cache{awake, w.restarted(folder, old.Publisher())} {
+	for _, server := range []*Follower{awake, w.restarted(folder, old.Publisher())} {
 		w.refuses(server, nil, `CURRENT is signed by "ops-2026", which TRUST 3 retired`)
 	}
 	model.Put("prod/CURRENT", genuine)
@@ -112,36 +112,36 @@ func TestTrustRefusals(t *testing.T) {
 		}
 	}
 
-	_, err := w.bucket.Add(t.Context(), w.key, other.Publisher(), day)
+	_, err := w.bucket.AddTrustedKey(t.Context(), w.key, other.Publisher(), day)
 	f("to add before the first TRUST", err, ErrNoTrust)
-	must(t)(w.bucket.Begin(t.Context(), w.key, false, day))
-	_, err = w.bucket.Begin(t.Context(), other, false, day)
-	f("to begin twice", err, ErrTrustThere)
-	_, err = w.bucket.Add(t.Context(), other, other.Publisher(), day)
+	must(t)(w.bucket.InitTrust(t.Context(), w.key, false, day))
+	_, err = w.bucket.InitTrust(t.Context(), other, false, day)
+	f("to begin twice", err, ErrTrustExists)
+	_, err = w.bucket.AddTrustedKey(t.Context(), other, other.Publisher(), day)
 	f("to add itself", err, ErrNotPublisher)
-	_, err = w.bucket.Retire(t.Context(), w.key, w.key.ID, day)
+	_, err = w.bucket.RetireTrustedKey(t.Context(), w.key, w.key.ID, day)
 	f("to retire the key that signs", err, ErrInUse)
-	_, err = w.bucket.Add(t.Context(), w.key, w.key.Publisher(), day)
+	_, err = w.bucket.AddTrustedKey(t.Context(), w.key, w.key.Publisher(), day)
 	if err == nil {
 		t.Error("a key was added twice")
 	}
-	_, err = w.bucket.Retire(t.Context(), w.key, "nobody", day)
+	_, err = w.bucket.RetireTrustedKey(t.Context(), w.key, "nobody", day)
 	if err == nil {
 		t.Error("a key was retired that is not there")
 	}
 
 	// What is published must stay readable.
-	must(t)(w.bucket.Add(t.Context(), w.key, other.Publisher(), day))
+	must(t)(w.bucket.AddTrustedKey(t.Context(), w.key, other.Publisher(), day))
 	id := w.build(1)
 	w.push(id)
-	_, err = w.bucket.Retire(t.Context(), other, w.key.ID, day)
+	_, err = w.bucket.RetireTrustedKey(t.Context(), other, w.key.ID, day)
 	f("to retire the key of CURRENT", err, ErrInUse)
 	w.key = other
 	if done := w.push(id); !done.Changed || done.Epoch != 2 {
 		t.Errorf("the same snapshot with another key: %+v", done)
 	}
-	must(t)(w.bucket.Retire(t.Context(), other, "ops-2026", day))
-	_, err = w.bucket.Add(t.Context(), other, Publisher{"ops-2026", other.Publisher().Key}, day)
+	must(t)(w.bucket.RetireTrustedKey(t.Context(), other, "ops-2026", day))
+	_, err = w.bucket.AddTrustedKey(t.Context(), other, Publisher{"ops-2026", other.Publisher().Key}, day)
 	if err == nil {
 		t.Error("the name of a retired key was given again")
 	}
@@ -154,12 +154,12 @@ func TestTrustOverOthers(t *testing.T) {
 	first := w.build(1)
 	second := w.build(2)
 	w.push(first)
-	_, err := w.bucket.Begin(t.Context(), newKey(t, "other"), false, day)
-	if !errors.Is(err, ErrNotTheirs) {
+	_, err := w.bucket.InitTrust(t.Context(), newKey(t, "other"), false, day)
+	if !errors.Is(err, ErrNotTrustMember) {
 		t.Errorf("a TRUST over a CURRENT of another key: %v", err)
 	}
 	w.push(second)
-	must(t)(w.bucket.Begin(t.Context(), w.key, false, day))
+	must(t)(w.bucket.InitTrust(t.Context(), w.key, false, day))
 }
 
 // TestTrustCutOff loses the second write of a rotation. The next command finishes it.
@@ -168,13 +168,13 @@ func TestTrustCutOff(t *testing.T) {
 	w := newWorld(t, model.Store)
 	a := newKey(t, "a")
 	b := newKey(t, "b")
-	must(t)(w.bucket.Begin(t.Context(), w.key, false, day))
+	must(t)(w.bucket.InitTrust(t.Context(), w.key, false, day))
 	model.Set(s3test.Answer(s3test.Of(http.MethodPut, "prod/TRUST"), http.StatusServiceUnavailable))
-	if _, err := w.bucket.Add(t.Context(), w.key, a.Publisher(), day); err == nil {
+	if _, err := w.bucket.AddTrustedKey(t.Context(), w.key, a.Publisher(), day); err == nil {
 		t.Fatal("a rotation that was cut off is told as done")
 	}
 	model.Set(nil)
-	if done, err := w.bucket.Add(t.Context(), w.key, b.Publisher(), day); err != nil || done.Version != 3 ||
+	if done, err := w.bucket.AddTrustedKey(t.Context(), w.key, b.Publisher(), day); err != nil || done.Version != 3 ||
 		!done.names(a.Publisher()) {
 		t.Errorf("the rotation after: %+v, %v", done, err)
 	}
@@ -187,7 +187,7 @@ func TestTrustLost(t *testing.T) {
 	lost := w.key
 	folder := t.TempDir()
 	other := t.TempDir()
-	must(t)(w.bucket.Begin(t.Context(), lost, false, day))
+	must(t)(w.bucket.InitTrust(t.Context(), lost, false, day))
 	first := w.build(1)
 	second := w.build(2)
 	w.push(first)
@@ -195,12 +195,12 @@ func TestTrustLost(t *testing.T) {
 	w.pulls(w.restarted(other, lost.Publisher()), first, 1)
 
 	w.key = newKey(t, "new")
-	must(t)(w.bucket.Begin(t.Context(), w.key, true, day))
+	must(t)(w.bucket.InitTrust(t.Context(), w.key, true, day))
 	if _, err := w.bucket.Push(t.Context(), w.dir, second, w.pushing()); err == nil {
 		t.Error("a push over a CURRENT that nobody trusted signed")
 	}
 	o := w.pushing()
-	o.Replace = true
+	o.ForceReplace = true
 	done, err := w.bucket.Push(t.Context(), w.dir, second, o)
 	if err != nil || done.Epoch != 2 {
 		t.Fatalf("a push that replaces: %+v, %v", done, err)
@@ -263,29 +263,29 @@ func TestTrustOutlivesPower(t *testing.T) {
 	folder := t.TempDir()
 	on := disktest.New(nil)
 	on.Watch(folder)
-	server := func(folder string, on disk.FS) *Cache {
-		c := NewCache(nil, snapshot.OpenStore(folder), CacheOptions{Publishers: []Publisher{key.Publisher()}})
+	server := func(folder string, on disk.FS) *Follower {
+		c := NewFollower(nil, snapshot.OpenStore(folder), FollowerOptions{Publishers: []Publisher{key.Publisher()}})
 		c.disk = on
 		return c
 	}
 	dice := rand.New(rand.NewPCG(1, 2))
-	check := func(when string, least uint64) {
+	check := func(when string, minVersion uint64) {
 		t.Helper()
 		for _, files := range on.PowerCuts(dice, "") {
 			left := t.TempDir()
 			must(t)(Trust{}, disktest.WriteFiles(left, files))
 			c := server(left, disk.OS)
 			must(t)(Trust{}, c.restore())
-			if c.ring.Version < least || c.ring.Version > least+1 {
-				t.Fatalf("%s, TRUST %d holds, %d was taken up", when, c.ring.Version, least)
+			if c.ring.Version < minVersion || c.ring.Version > minVersion+1 {
+				t.Fatalf("%s, TRUST %d holds, %d was taken up", when, c.ring.Version, minVersion)
 			}
 		}
 	}
 
 	c := server(folder, on)
 	for version := range uint64(3) {
-		content, err := seal(kindTrust, &Trust{
-			Format: trustForm, Version: version + 1, At: day, Keys: []Publisher{key.Publisher()},
+		content, err := appendSignature(kindTrust, &Trust{
+			Format: trustFormatVersion, Version: version + 1, At: day, Keys: []Publisher{key.Publisher()},
 		}, key)
 		if err != nil {
 			t.Fatal(err)

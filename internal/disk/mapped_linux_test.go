@@ -34,14 +34,14 @@ func mustMap(t *testing.T) (f *mappedFile, path string, header []byte) {
 func TestMappedSegment(t *testing.T) {
 	t.Parallel()
 	s, path, want := mustMap(t)
-	check := func(atMost int) {
+	check := func(maxBytes int) {
 		t.Helper()
 		data, err := os.ReadFile(path)
 		if err != nil || !bytes.HasPrefix(data, want) || len(bytes.TrimLeft(data[len(want):], "\x00")) > 0 {
 			t.Fatalf("%d bytes after %d written (%v)", len(data), len(want), err)
 		}
-		if len(data) > atMost {
-			t.Fatalf("the file has %d bytes, want at most %d", len(data), atMost)
+		if len(data) > maxBytes {
+			t.Fatalf("the file has %d bytes, want at most %d", len(data), maxBytes)
 		}
 	}
 

@@ -15,7 +15,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
-	"ninepocket/fleet/ledger"
+	"ninepocket/fleet/control"
 	"ninepocket/internal/disk"
 )
 
@@ -93,7 +93,7 @@ func (f DirStore) KeyLog(context.Context) ([][]byte, error) {
 }
 
 // ControlStore is the database of a fleet.
-type ControlStore struct{ *ledger.DB }
+type ControlStore struct{ *control.DB }
 
 // ReadKeys wants some to be there, as in a state directory.
 func (f ControlStore) ReadKeys(ctx context.Context) (*keys.File, error) {

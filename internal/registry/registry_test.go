@@ -61,9 +61,9 @@ func TestTotals(t *testing.T) {
 	own := int64(7)
 	ids := map[string]string{}
 	for _, wanted := range []keys.NewKey{
-		{Name: "live", Tenant: "acme", Kind: keys.Live, Plan: "pro"},
-		{Name: "preview", Tenant: "acme", Kind: keys.Preview, Plan: "preview", Credits: &own},
-		{Name: "odd", Tenant: "beta", Kind: keys.Live, Plan: "gold"},
+		{Name: "live", Tenant: "acme", Surface: keys.Live, Plan: "pro"},
+		{Name: "preview", Tenant: "acme", Surface: keys.Preview, Plan: "preview", Credits: &own},
+		{Name: "odd", Tenant: "beta", Surface: keys.Live, Plan: "gold"},
 	} {
 		made, _, err := file.Create(wanted, now)
 		if err != nil {

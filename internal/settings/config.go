@@ -118,7 +118,7 @@ func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
-		MaxIdempotencyRecords: access.DefaultRepliesMax, AccessLogSample: 1,
+		MaxIdempotencyRecords: access.DefaultMaxIdempotencyRecords, AccessLogSample: 1,
 		Feed: Feed{
 			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), ArchiveDays: feed.DefaultArchiveDays,
 			ImageInterval: feed.DefaultImageInterval.String(),

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 )
 
@@ -36,11 +36,11 @@ const (
 )
 
 // Acks are the values of fleet.acks.
-var Acks = map[string]meter.Acks{"replica": meter.AcksReplica, "aof": meter.AcksAOF, "none": meter.AcksNone}
+var Acks = map[string]limiter.Acks{"replica": limiter.AcksReplica, "aof": limiter.AcksAOF, "none": limiter.AcksNone}
 
 // FleetOptions reads the [fleet] table: how rights are shared, as far as it is configured, and how
 // often charges are reported. The error joins every problem.
-func (c *Config) FleetOptions() (options meter.Options, export time.Duration, err error) {
+func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, err error) {
 	given := &c.Fleet
 	var wrong Problems
 	duration := func(key, text string, lowest, highest time.Duration) time.Duration {
@@ -50,7 +50,7 @@ func (c *Config) FleetOptions() (options meter.Options, export time.Duration, er
 		return d
 	}
 
-	options = meter.Options{
+	options = limiter.Options{
 		URL: c.Metering, Acks: Acks[given.Acks], Replicas: given.Replicas, Prefix: given.Prefix,
 		Timeout: duration("timeout", given.Timeout, minTimeout, maxTimeout), RepliesMax: c.MaxIdempotencyRecords,
 	}
@@ -170,7 +170,7 @@ func (c *Config) checkMirror() error {
 	wrong.AddIf(c.StoreCache != "" && c.Store != "" && !c.UsesBucket(),
 		"cannot use store_cache %q: the store is a folder already", c.StoreCache)
 	if c.UsesBucket() {
-		_, err := mirror.ParsePlace(c.Store)
+		_, err := mirror.ParseLocation(c.Store)
 		wrong.Add(err)
 	}
 	wrong.Add(CheckFolder("store_cache", c.StoreCache))

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"ninepocket/fleet/meter"
+	"ninepocket/fleet/limiter"
 )
 
 func TestFleetSettings(t *testing.T) {
@@ -16,11 +16,11 @@ func TestFleetSettings(t *testing.T) {
 	config.Fleet.Lease = "0"
 	config.Metering = "redis://cache"
 	got, export, err := config.FleetOptions()
-	want := meter.Options{
-		URL: "redis://cache", Acks: meter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
+	want := limiter.Options{
+		URL: "redis://cache", Acks: limiter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
 		RepliesMax: config.MaxIdempotencyRecords,
 	}
-	diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(meter.Options{}))
+	diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(limiter.Options{}))
 	if err != nil || diff != "" || export != 5*time.Second {
 		t.Errorf("the defaults without leases, reported every %s, %v: %s", export, err, diff)
 	}

@@ -39,10 +39,10 @@ func row(name string, limit float64, kind kind, judge func(*comparison) finding,
 type kind uint8
 
 const (
-	atMost   kind = iota // the limit is what the figure may be at most
-	atLeast              // the limit is what the figure must reach
-	compared             // as atMost, where there is a current snapshot to compare with
-	first                // as atMost, where there is none
+	upperBound kind = iota // the limit is what the figure may be at most
+	lowerBound             // the limit is what the figure must reach
+	compared               // as upperBound, where there is a current snapshot to compare with
+	first                  // as upperBound, where there is none
 )
 
 // finding is what a guard found; the zero finding is that there is nothing to judge.
@@ -69,11 +69,11 @@ const compareHint = "ninepocket snapshot diff CURRENT NEXT --store STORE"
 
 // guards are judged and shown in this order.
 var guards = []guard{
-	row("schema", 0, atMost, (*comparison).schema,
+	row("schema", 0, upperBound, (*comparison).schema,
 		"Records that break a bound of the published formats.", "this is a mistake of the program: report it"),
-	row("minimum_cards", 1, atLeast, (*comparison).minimumCards,
+	row("minimum_cards", 1, lowerBound, (*comparison).minimumCards,
 		"Cards in the snapshot.", "look at the sources and the quarantine report of the build"),
-	row("minimum_prices", 0, atLeast, (*comparison).minimumPrices,
+	row("minimum_prices", 0, lowerBound, (*comparison).minimumPrices,
 		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"),
 	row("older", 0, compared, (*comparison).older,
 		"Seconds by which the snapshot describes an earlier time than the current one.",
@@ -111,13 +111,13 @@ var guards = []guard{
 		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
 		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
 			compareHint),
-	row("groups_missing", 0.05, atMost, (*comparison).groupsMissing,
+	row("groups_missing", 0.05, upperBound, (*comparison).groupsMissing,
 		"Share of the sets whose prices the feed lacks on the snapshot's day, when it is more than one.",
 		"pull the feed again and build again"),
 	row("unpriced", 0.5, first, (*comparison).unpriced,
 		"Share of the cards without a price, of a first snapshot that has price feeds.",
 		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"),
-	row("quarantined", 0.05, atMost, (*comparison).quarantined,
+	row("quarantined", 0.05, upperBound, (*comparison).quarantined,
 		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
 		"look at the reasons: ninepocket snapshot inspect NEXT --store STORE"),
 }
@@ -223,7 +223,7 @@ func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.Verdict
 		switch {
 		case !f.judged:
 			verdict.Status = snapshot.Skipped
-		case g.kind == atLeast && f.figure < d.limit, g.kind != atLeast && f.figure > d.limit:
+		case g.kind == lowerBound && f.figure < d.limit, g.kind != lowerBound && f.figure > d.limit:
 			verdict.Status = snapshot.Refused
 			verdict.Text = f.text + "; " + strings.NewReplacer(ids...).Replace(g.todo)
 		}

@@ -1,0 +1,67 @@
+package access
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestFollower shows a follower each kind of step: what a time service does and a suspend are
+// followed at once, what the kernel vouches for after a moment, and a glitch never.
+func TestFollower(t *testing.T) {
+	t.Parallel()
+	const hour = int64(3_600_000)
+	wall := testTime.UnixMilli()
+	try := func(name string, kind ClockSync, looks int, change func(seen *clockSample), want int64) {
+		t.Helper()
+		first := clockSample{mono: 1000, wall: wall, boot: 50_000, sync: kind}
+		fw := newStepDetector(first.wall-first.mono, first)
+		before := first.wall - first.mono
+		got := before
+		for range looks {
+			first.mono += 1000
+			first.wall += 1000
+			first.boot += 1000
+			seen := first
+			change(&seen)
+			got = fw.look(seen)
+		}
+		if got-before != want {
+			t.Errorf("%s: followed by %d ms, want %d", name, got-before, want)
+		}
+	}
+
+	ahead := func(by int64) func(*clockSample) { return func(seen *clockSample) { seen.wall += by } }
+	for _, kind := range []ClockSync{SyncUnknown, Unsynced, Synced} {
+		try("slewed", kind, 1, ahead(300), 300)
+		try("slewed back", kind, 1, ahead(-300), -300)
+		try("a year ahead for two looks", kind, 2, ahead(366*24*hour), 0)
+		try("an hour back for two looks", kind, 2, ahead(-hour), 0)
+		try("suspended", kind, 1, func(seen *clockSample) { seen.wall += 8 * hour; seen.boot += 8 * hour }, 8*hour)
+	}
+	try("set, synchronised", Synced, syncedSamples, ahead(hour), hour)
+	try("set back, synchronised", Synced, syncedSamples, ahead(-hour), -hour)
+	try("set, and nobody knows", SyncUnknown, unknownSamples-1, ahead(hour), 0)
+	try("set, and nobody knows, for long", SyncUnknown, unknownSamples, ahead(hour), hour)
+	try("set, not synchronised", Unsynced, 10*unknownSamples, ahead(hour), 0)
+
+	// A clock that jumps about is never followed.
+	random := rand.New(rand.NewPCG(1, 1))
+	try("wild", Synced, 1000, func(seen *clockSample) { seen.wall += hour + random.Int64N(1000*hour) }, 0)
+}
+
+// TestClockStands wants instants that do not move with the wall clock, and follow it when told.
+func TestClockStands(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	clock := StartClock(began)
+	copied := clock
+	now := began.Add(90 * time.Second)
+	if got := clock.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+90_000 {
+		t.Fatalf("%+v", got)
+	}
+	clock.offset.Add(5000)
+	if got := copied.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+95_000 {
+		t.Fatalf("a copy is another clock: %+v", got)
+	}
+}

@@ -1,0 +1,115 @@
+package access
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ninepocket/access/state"
+	"ninepocket/calendar"
+)
+
+// Changed returns the ledger's rows that changed since it was called last, in order: their totals in
+// this state directory, and when their keys were last used. What it returns is on disk. On an error
+// nothing counts as returned. The store has to be opened with Export; one goroutine calls at a time.
+func (store *LocalStore) Changed() ([]LedgerRow, map[string]time.Time, error) {
+	return store.changed(func(file *state.File) ([]LedgerRow, error) {
+		fresh := store.rowsOf("", 0)
+		names := append(slices.Collect(maps.Keys(store.content.moved)), fresh...)
+		stored, err := totals(file, names)
+		return append(stored, fresh...), err
+	})
+}
+
+// Totals returns all of the ledger's rows from a day on, as Changed does. What changes from then on is
+// for Changed to tell.
+func (store *LocalStore) Totals(since calendar.Day) ([]LedgerRow, map[string]time.Time, error) {
+	return store.changed(func(file *state.File) ([]LedgerRow, error) { return store.allRows(file, "", since) })
+}
+
+// changed sums up the rows that find finds while no checkpoint is written, and makes them durable.
+func (j *usageLog) changed(
+	find func(*state.File) ([]LedgerRow, error),
+) (rows []LedgerRow, used map[string]time.Time, err error) {
+	if err := j.Err(); err != nil {
+		return nil, nil, err
+	}
+
+	err = j.dir.Between(func(file *state.File) error {
+		if err := j.content.settled(); err != nil {
+			return err
+		}
+
+		cancelled := j.metrics.cancelledRecords.Load()
+		rows, err = find(file)
+		if err != nil {
+			return err
+		}
+		rows = sumRows(rows, "", 0)
+		used = j.lastUses(rows)
+
+		// A call that no log has is taken out of its account again, and must not have been told of. Once
+		// the log is on disk no record is given up; one that was before has been counted.
+		if err := unavailable(j.dir.Log.Sync()); err != nil {
+			return err
+		}
+		if j.metrics.cancelledRecords.Load() != cancelled {
+			return fmt.Errorf("%w: a call was given up meanwhile", ErrUnavailable)
+		}
+		clear(j.content.moved)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return rows, used, nil
+}
+
+// lastUses returns when the keys of rows were last used.
+func (j *usageLog) lastUses(rows []LedgerRow) map[string]time.Time {
+	used := map[string]time.Time{}
+	for _, row := range rows {
+		if _, known := used[row.Key]; known {
+			continue
+		}
+		a := j.account(row.Tenant)
+		a.mu.Lock()
+		used[row.Key] = time.UnixMilli(a.key(row.Key).lastUse).UTC()
+		a.mu.Unlock()
+	}
+	return used
+}
+
+// totals reads what the checkpoint file has of rows, each once.
+func totals(file *state.File, names []LedgerRow) (rows []LedgerRow, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+
+	err = file.Read(func(stored *state.View) error {
+		if stored.First() {
+			return fmt.Errorf("%w: no checkpoint of this version was written yet", ErrUnavailable)
+		}
+
+		seen := map[LedgerRow]bool{}
+		for _, row := range names {
+			row.Counts = Counts{}
+			if seen[row] {
+				continue
+			}
+			seen[row] = true
+
+			value, err := stored.Row(appendRowKey(nil, row.Tenant, row.name()))
+			if err == nil {
+				row.Calls, row.Charged, err = state.DecodeCounts(value)
+			}
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, err
+}

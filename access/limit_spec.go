@@ -1,0 +1,94 @@
+package access
+
+import "ninepocket/access/keys"
+
+// Operation names what a call does, as the ledger and the OpenAPI operationId spell it. The ledger
+// keeps the string: it must not alias request memory.
+type Operation string
+
+// The operations of both surfaces.
+const (
+	GamesList      Operation = "games_list"
+	CardsSearch    Operation = "cards_search"
+	CardsGet       Operation = "cards_get"
+	CardsBatch     Operation = "cards_batch"
+	CardPrices     Operation = "card_prices"
+	CardPriceStats Operation = "card_price_stats"
+	SetsList       Operation = "sets_list"
+	SetsGet        Operation = "sets_get"
+	FacetsList     Operation = "facets_list"
+	MarketMovers   Operation = "market_movers"
+	PricesBatch    Operation = "prices_batch"
+	UsageGet       Operation = "usage_get"
+	ProductsList   Operation = "products_list"
+	ProductsGet    Operation = "products_get"
+	Valuations     Operation = "valuations_create"
+)
+
+// MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once per tool, not per
+// call: it allocates.
+func MCPOperation(tool string) Operation { return Operation("mcp:" + tool) }
+
+// Window is a minute window that a call passes.
+type Window uint8
+
+const (
+	// NoWindow means: the call passes no minute window (live GET /v1/usage).
+	NoWindow Window = iota
+	// KeyWindow means: one window per key (live).
+	KeyWindow
+	// TenantWindow means: one window per tenant, shared by its keys (preview).
+	TenantWindow
+	// UsageWindow means: the tenant's window for preview GET /v1/usage.
+	UsageWindow
+)
+
+// QuotaKind is what a success is charged to.
+type QuotaKind uint8
+
+const (
+	// NoQuota means: the tenant's calls are not counted against anything.
+	NoQuota QuotaKind = iota
+	// DayQuota means: the tenant's live requests of the UTC day.
+	DayQuota
+	// PeriodCredits means: the tenant's preview credits of the subscription period.
+	PeriodCredits
+)
+
+// usagePerMinute is of preview GET /v1/usage, which has a window of its own (decision 15).
+const usagePerMinute = 10
+
+// LimitSpec is what one call takes (decisions 12 to 15).
+type LimitSpec struct {
+	Operation      Operation
+	Window         Window
+	PerMinute      int       // limit of the window
+	Quota          QuotaKind // what the caller's allowance is, reported even when the call is free
+	Limit          int64     // limit of the allowance
+	Cost           int64     // units a success takes: 0 or 1
+	ReserveAtBegin bool      // the unit is reserved by Begin, not by Admit: a replay is free even at an exhausted quota
+	Durable        bool      // a charge is on disk before Finish returns
+}
+
+// SpecFor returns the rule of an operation for a principal.
+func SpecFor(p *keys.Principal, op Operation) LimitSpec {
+	switch usage := op == UsageGet; {
+	case usage && p.Surface == keys.Preview:
+		return LimitSpec{
+			Operation: op, Window: UsageWindow, PerMinute: usagePerMinute, Quota: PeriodCredits, Limit: p.Credits,
+		}
+	case p.Surface == keys.Preview:
+		return LimitSpec{
+			Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute, Quota: PeriodCredits,
+			Limit: p.Credits,
+			Cost:  1, Durable: true, ReserveAtBegin: op == PricesBatch,
+		}
+	case usage:
+		return LimitSpec{Operation: op, Window: NoWindow, Quota: DayQuota, Limit: p.Plan.PerDay}
+	}
+
+	return LimitSpec{
+		Operation: op, Window: KeyWindow, PerMinute: p.Plan.PerMinute, Quota: DayQuota, Limit: p.Plan.PerDay,
+		Cost: 1,
+	}
+}

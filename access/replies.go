@@ -1,0 +1,234 @@
+package access
+
+import (
+	"crypto/sha256"
+	"slices"
+	"sync/atomic"
+
+	"ninepocket/calendar"
+)
+
+const (
+	// ReplyMillis is how long a reply is kept, exactly (decision 30).
+	ReplyMillis = int64(600_000)
+	// DefaultMaxIdempotencyRecords is how many replies are kept for a tenant, beside what its plan
+	// admits in ten minutes (decision 1761): 100,000 take about 10 MB of memory.
+	DefaultMaxIdempotencyRecords = 100_000
+	// maxReply bounds one reply before compression.
+	maxReply = 4 << 20
+	// maxWaiting bounds the replies of all tenants that no checkpoint has written yet, in bytes:
+	// what a disk that fails for long may take of the memory.
+	maxWaiting = 64 << 20
+)
+
+// ReplyKey names an idempotency record inside a tenant: a hash of operation and key, because
+// hundreds of thousands are kept.
+type ReplyKey [16]byte
+
+// NewReplyKey names the record of a call with an idempotency key.
+func NewReplyKey(op Operation, key string) ReplyKey {
+	sum := sha256.Sum256([]byte(string(op) + "\x00" + key))
+	return ReplyKey(sum[:])
+}
+
+// pendingKey is an idempotency record whose request is being answered.
+type pendingKey struct {
+	id     uint64
+	body   BodyHash
+	done   chan struct{}   // closed when the owner ended
+	period calendar.Period // that the unit is reserved in
+}
+
+// replyMeta is what memory has of a kept reply; the reply itself is in the checkpoint file, or
+// waits for the next checkpoint.
+type replyMeta struct {
+	body BodyHash
+	at   int64 // store time of the request that was answered
+}
+
+func (ans replyMeta) over(at int64) bool { return at-ans.at >= ReplyMillis }
+
+// storedReply is a kept reply with its data, compressed and immutable.
+type storedReply struct {
+	replyMeta
+	data []byte
+}
+
+// minuteBucket is the replies of one minute of store time. A generation goes as a whole, so that
+// its memory goes, too.
+type minuteBucket struct {
+	minute int64
+	byName map[ReplyKey]replyMeta
+}
+
+// replyStore are the idempotency records of a tenant, guarded by its account.
+type replyStore struct {
+	pending        map[ReplyKey]*pendingKey
+	byMinute       []minuteBucket           // oldest first
+	count          int                      // of all that is kept
+	unsaved        map[ReplyKey]storedReply // kept, and in no checkpoint
+	saving         map[ReplyKey]storedReply // kept, and being written to one
+	expiredMinutes []int64                  // minutes that left since the last checkpoint
+	oldest         int64                    // nothing that is kept was answered earlier
+	waiting        *atomic.Int64            // bytes of all tenants in fresh and saving
+}
+
+func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
+
+// add adds a reply.
+func (rs *replyStore) add(name ReplyKey, r storedReply) {
+	rs.index(name, r.replyMeta)
+	rs.unsaved[name] = r
+	rs.waiting.Add(int64(len(r.data)))
+}
+
+// removeUnsaved drops a reply that no checkpoint has.
+func (rs *replyStore) removeUnsaved(name ReplyKey) {
+	rs.waiting.Add(-int64(len(rs.unsaved[name].data)))
+	delete(rs.unsaved, name)
+}
+
+// index adds what memory has of a reply.
+func (rs *replyStore) index(name ReplyKey, ans replyMeta) {
+	minute := minuteOf(ans.at)
+	i, found := slices.BinarySearchFunc(rs.byMinute, minute, func(gen minuteBucket, wanted int64) int {
+		return int(gen.minute - wanted)
+	})
+	if !found {
+		rs.byMinute = slices.Insert(rs.byMinute, i, minuteBucket{minute: minute, byName: map[ReplyKey]replyMeta{}})
+	}
+
+	byName := rs.byMinute[i].byName
+	before := len(byName)
+	byName[name] = ans
+	rs.count += len(byName) - before
+	rs.oldest = min(rs.oldest, ans.at)
+}
+
+// undoAdd takes back a reply that was just kept.
+func (rs *replyStore) undoAdd(name ReplyKey, at int64) {
+	for _, gen := range rs.byMinute {
+		if ans, ok := gen.byName[name]; ok && ans.at == at {
+			delete(gen.byName, name)
+			rs.count--
+		}
+	}
+	if rs.unsaved[name].at == at {
+		rs.removeUnsaved(name)
+	}
+}
+
+// find returns the reply of a name if it still counts at a time, and its data unless that is in the
+// checkpoint file alone.
+func (rs *replyStore) find(name ReplyKey, at int64) (r storedReply, ok bool) {
+	for _, gen := range slices.Backward(rs.byMinute) {
+		found, is := gen.byName[name]
+		if !is || found.over(at) {
+			continue
+		}
+		for _, table := range []map[ReplyKey]storedReply{rs.unsaved, rs.saving} {
+			if r := table[name]; r.at == found.at && r.data != nil {
+				return r, true
+			}
+		}
+		return storedReply{replyMeta: found}, true
+	}
+	return storedReply{}, false
+}
+
+// purge drops the minutes whose time is over.
+func (rs *replyStore) purge(at int64) {
+	n := 0
+	for n < len(rs.byMinute) && (rs.byMinute[n].minute+1)*calendar.MinuteMillis+ReplyMillis <= at {
+		gen := rs.byMinute[n]
+		rs.count -= len(gen.byName)
+		rs.expiredMinutes = append(rs.expiredMinutes, gen.minute)
+		for name := range gen.byName {
+			if r, ok := rs.unsaved[name]; ok && minuteOf(r.at) == gen.minute {
+				rs.removeUnsaved(name)
+			}
+		}
+		n++
+	}
+
+	if n > 0 {
+		rs.byMinute = slices.Clone(rs.byMinute[n:]) // the old array would keep what left
+	}
+}
+
+// full reports whether no other record fits at a time, and in how many milliseconds one leaves. To
+// know exactly it looks through the oldest minute, at most once for each that leaves.
+func (rs *replyStore) full(limit int, at int64) (wait int64, full bool) {
+	if rs.count+len(rs.pending) >= limit && at-rs.oldest >= ReplyMillis {
+		rs.sweep(at)
+	}
+	if rs.count+len(rs.pending) < limit {
+		return 0, false
+	}
+	return max(1, rs.oldest+ReplyMillis-at), true
+}
+
+// sweep drops each reply whose time is over, and finds the oldest that is left.
+func (rs *replyStore) sweep(at int64) {
+	rs.purge(at)
+	rs.oldest = at
+	for _, gen := range rs.byMinute {
+		for name, ans := range gen.byName {
+			if ans.over(at) {
+				delete(gen.byName, name) // its data leaves with the minute
+				rs.count--
+				continue
+			}
+			rs.oldest = min(rs.oldest, ans.at)
+		}
+		if len(gen.byName) > 0 {
+			return // later minutes have later replies
+		}
+	}
+}
+
+// takeFresh begins a checkpoint: what it returns stays readable until saved or restored.
+func (rs *replyStore) takeFresh() (fresh map[ReplyKey]storedReply, gone []int64) {
+	rs.saving = rs.unsaved
+	rs.unsaved = map[ReplyKey]storedReply{}
+	gone = rs.expiredMinutes
+	rs.expiredMinutes = nil
+	return rs.saving, gone
+}
+
+// rewrite makes the next checkpoint write all that is kept. Of a reply that was in a lost file it
+// writes all but the data, so that a repetition is refused, by the next server too, and not charged
+// again.
+func (rs *replyStore) rewrite() {
+	for _, gen := range rs.byMinute {
+		for name, ans := range gen.byName {
+			if rs.unsaved[name].at < ans.at {
+				rs.unsaved[name] = storedReply{replyMeta: ans}
+			}
+		}
+	}
+}
+
+// saved ends a checkpoint that was written.
+func (rs *replyStore) saved() {
+	for _, r := range rs.saving {
+		rs.waiting.Add(-int64(len(r.data)))
+	}
+	rs.saving = nil
+}
+
+// restore takes back what a checkpoint that failed had taken, but for replies that were withdrawn
+// since.
+func (rs *replyStore) restore(fresh map[ReplyKey]storedReply, gone []int64) {
+	rs.saving = nil
+	rs.expiredMinutes = append(rs.expiredMinutes, gone...)
+	for name, r := range fresh {
+		_, newer := rs.unsaved[name]
+		stored := slices.ContainsFunc(rs.byMinute, func(gen minuteBucket) bool { return gen.byName[name].at == r.at })
+		if newer || !stored {
+			rs.waiting.Add(-int64(len(r.data)))
+			continue
+		}
+		rs.unsaved[name] = r
+	}
+}

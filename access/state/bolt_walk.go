@@ -1,0 +1,269 @@
+package state
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+
+	"ninepocket/internal/wal"
+)
+
+// The pages of a bbolt file, read without bbolt: it trusts what it reads, and a damaged page makes it
+// panic, read beside the file or lose keys in silence. So a checkpoint file is walked here first
+// (decision 1758).
+
+const (
+	pageHeader  = 16
+	pageElement = 16
+	boltMagic   = 0xED0CDAED
+	boltVersion = 2
+	metaLength  = 56 // that its checksum covers
+
+	branchPage   = 0x01
+	leafPage     = 0x02
+	freelistPage = 0x10
+	bucketLeaf   = 0x01
+
+	noFreelist = ^uint64(0)
+)
+
+// boltWalker is a bbolt file in memory.
+type boltWalker struct {
+	data []byte
+	size int // of a page
+
+	root, freelist, end uint64
+	seen                map[uint64]bool
+	damage              []error // that was met; the walk goes on behind it
+	visit               func(bucket string, key, value []byte)
+}
+
+// checkPages walks the file of a checkpoint, and finds anything that is not as bbolt writes it. A file
+// that is not there, or empty, is good.
+func checkPages(path string) error {
+	pg, err := readPages(path)
+	if pg == nil || err != nil {
+		return err
+	}
+	damage := pg.walk(func(string, []byte, []byte) {})
+	if len(damage) == 0 {
+		return nil
+	}
+	return damage[0]
+}
+
+// readPages reads a file and finds its newest state; nil when there is no file yet.
+func readPages(path string) (*boltWalker, error) {
+	data, err := wal.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	pg := &boltWalker{data: data, seen: map[uint64]bool{0: true, 1: true}}
+	newest := uint64(0)
+
+	// The size of a page stands in the pages alone: the usual ones are tried first.
+	for _, size := range []int{4096, 8192, 16384, 32768, 65536, 1024, 2048} {
+		for off := range 2 {
+			txid, ok := pg.meta(data, off*size, size)
+			if ok && (pg.size == 0 || txid > newest) {
+				newest = txid
+				pg.useMeta(data[off*size+pageHeader:], size)
+			}
+		}
+		if pg.size != 0 {
+			return pg, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: neither of its first two pages is whole", wal.ErrCorrupt)
+}
+
+// meta reports whether a good meta page stands at a place, and its number.
+func (pg *boltWalker) meta(data []byte, off, size int) (txid uint64, ok bool) {
+	if len(data) < off+pageHeader+metaLength+8 {
+		return 0, false
+	}
+	meta := data[off+pageHeader:]
+	sum := fnv.New64a()
+	_, _ = sum.Write(meta[:metaLength])
+
+	native := binary.NativeEndian
+	ok = native.Uint32(meta) == boltMagic && native.Uint32(meta[4:]) == boltVersion &&
+		native.Uint32(meta[8:]) == uint32(size) && native.Uint64(meta[metaLength:]) == sum.Sum64()
+	return native.Uint64(meta[48:]), ok
+}
+
+func (pg *boltWalker) useMeta(meta []byte, size int) {
+	native := binary.NativeEndian
+	pg.size = size
+	pg.root = native.Uint64(meta[16:])
+	pg.freelist = native.Uint64(meta[32:])
+	pg.end = native.Uint64(meta[40:])
+}
+
+// walk visits every value of every bucket of the newest state, and returns what is damaged.
+func (pg *boltWalker) walk(visit func(bucket string, key, value []byte)) []error {
+	pg.visit = visit
+	if uint64(len(pg.data)) < pg.end*uint64(pg.size) {
+		pg.report(0, "the file is cut short")
+	}
+	pg.tree(pg.root, "", nil, nil)
+	if pg.freelist != noFreelist {
+		pg.free()
+	}
+	return pg.damage
+}
+
+// report notes damage.
+func (pg *boltWalker) report(id uint64, what string) {
+	pg.damage = append(pg.damage, fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what))
+}
+
+// page returns the bytes of a page that nothing else led to.
+func (pg *boltWalker) page(id uint64) (page []byte, problem string) {
+	off := id * uint64(pg.size)
+	if id >= pg.end || off+uint64(pg.size) > uint64(len(pg.data)) {
+		return nil, "beyond the end"
+	}
+	if pg.seen[id] {
+		return nil, "reached twice"
+	}
+
+	page = pg.data[off:]
+	if binary.NativeEndian.Uint64(page) != id {
+		return nil, "has another number"
+	}
+	over := uint64(binary.NativeEndian.Uint32(page[12:]))
+	if over >= pg.end-id || (over+1)*uint64(pg.size) > uint64(len(page)) {
+		return nil, "runs over the end"
+	}
+	for n := range over + 1 {
+		if pg.seen[id+n] {
+			return nil, "runs into another"
+		}
+		pg.seen[id+n] = true
+	}
+	return page[:(over+1)*uint64(pg.size)], ""
+}
+
+// tree walks the pages of a bucket, whose keys lie from low on and below high.
+func (pg *boltWalker) tree(id uint64, bucket string, low, high []byte) {
+	page, problem := pg.page(id)
+	if problem != "" {
+		pg.report(id, problem)
+		return
+	}
+	pg.elements(id, page, bucket, low, high)
+}
+
+// element returns the n-th element of a page: its flags or none, its key, and what follows the key.
+func element(page []byte, n int, leaf bool) (flags uint32, child uint64, key, value []byte, ok bool) {
+	off := pageHeader + n*pageElement
+	native := binary.NativeEndian
+	el := page[off:]
+	pos := uint64(native.Uint32(el))
+	keys := uint64(native.Uint32(el[4:]))
+	values := uint64(0)
+	if leaf {
+		flags = native.Uint32(el)
+		pos = uint64(native.Uint32(el[4:]))
+		keys = uint64(native.Uint32(el[8:]))
+		values = uint64(native.Uint32(el[12:]))
+	} else {
+		child = native.Uint64(el[8:])
+	}
+
+	from := uint64(off) + pos
+	if keys == 0 || from+keys+values > uint64(len(page)) {
+		return 0, 0, nil, nil, false
+	}
+	return flags, child, page[from : from+keys], page[from+keys : from+keys+values], true
+}
+
+func (pg *boltWalker) elements(id uint64, page []byte, bucket string, low, high []byte) {
+	kind := binary.NativeEndian.Uint16(page[8:])
+	count := int(binary.NativeEndian.Uint16(page[10:]))
+	leaf := kind == leafPage
+	if !leaf && kind != branchPage || pageHeader+count*pageElement > len(page) || !leaf && count == 0 {
+		pg.report(id, "is neither branch nor leaf")
+		return
+	}
+
+	for n := range count {
+		flags, child, key, value, ok := element(page, n, leaf)
+		if !ok || flags > bucketLeaf {
+			pg.report(id, "has an element that is none")
+			continue
+		}
+		if n > 0 && bytes.Compare(key, low) <= 0 || n == 0 && bytes.Compare(key, low) < 0 ||
+			high != nil && bytes.Compare(key, high) >= 0 {
+			pg.report(id, "has keys out of order")
+		}
+		low = key
+
+		switch {
+		case !leaf:
+			next := high
+			if n+1 < count {
+				if _, _, following, _, ok := element(page, n+1, leaf); ok {
+					next = following
+				}
+			}
+			pg.tree(child, bucket, key, next)
+		case flags == bucketLeaf:
+			pg.bucket(id, bucket, key, value)
+		default:
+			pg.visit(bucket, key, value)
+		}
+	}
+}
+
+// bucket walks a bucket, which is a tree of its own or a page within the value.
+func (pg *boltWalker) bucket(id uint64, parent string, name, value []byte) {
+	const head = 16
+	switch {
+	case parent == "" && len(value) >= head && binary.NativeEndian.Uint64(value) != 0:
+		pg.tree(binary.NativeEndian.Uint64(value), string(name), nil, nil)
+	case parent == "" && len(value) >= head+pageHeader:
+		pg.elements(id, value[head:], string(name), nil, nil)
+	default:
+		pg.report(id, "has a bucket that is none")
+	}
+}
+
+// free checks the list of free pages: one of them in use would be written over.
+func (pg *boltWalker) free() {
+	page, problem := pg.page(pg.freelist)
+	if problem == "" && binary.NativeEndian.Uint16(page[8:]) != freelistPage {
+		problem = "is no list of free pages"
+	}
+	if problem != "" {
+		pg.report(pg.freelist, problem)
+		return
+	}
+
+	count := uint64(binary.NativeEndian.Uint16(page[10:]))
+	ids := page[pageHeader:]
+	if count == 0xFFFF && len(ids) >= 8 {
+		count = binary.NativeEndian.Uint64(ids)
+		ids = ids[8:]
+	}
+	if count > uint64(len(ids)/8) {
+		pg.report(pg.freelist, "is cut short")
+		return
+	}
+	for n := range count {
+		id := binary.NativeEndian.Uint64(ids[n*8:])
+		if id >= pg.end || pg.seen[id] {
+			pg.report(pg.freelist, "frees a page that is in use")
+			return
+		}
+		pg.seen[id] = true
+	}
+}

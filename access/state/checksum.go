@@ -1,0 +1,115 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"go.etcd.io/bbolt"
+
+	"ninepocket/internal/wal"
+)
+
+// What the checkpoint file holds is sealed: every value ends with the CRC-32C of its key and itself,
+// and the state has, for each bucket, how many values there are and the sum of their checksums. So
+// neither a changed value nor one that is missing, or in a wrong place, is believed (decision 1756).
+
+const checksumLength = 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendChecksum appends the checksum of a key and its value to the value.
+func appendChecksum(key, value []byte) []byte {
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	return binary.LittleEndian.AppendUint32(value, sum)
+}
+
+// verifyChecksum returns a value without its checksum, which has to be right.
+func verifyChecksum(key, sealed []byte) ([]byte, error) {
+	n := len(sealed) - checksumLength
+	if n < 0 {
+		return nil, fmt.Errorf("%w: value without a checksum", wal.ErrCorrupt)
+	}
+	if crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, sealed[:n]) != checksumOf(sealed) {
+		return nil, fmt.Errorf("%w: value with a wrong checksum", wal.ErrCorrupt)
+	}
+	return sealed[:n:n], nil
+}
+
+func checksumOf(sealed []byte) uint32 {
+	return binary.LittleEndian.Uint32(sealed[len(sealed)-checksumLength:])
+}
+
+// bucketChecksum is what the state knows of a bucket.
+type bucketChecksum struct{ count, sum uint64 }
+
+func (sum *bucketChecksum) add(sealed []byte) {
+	sum.count++
+	sum.sum += uint64(checksumOf(sealed))
+}
+
+func (sum *bucketChecksum) remove(sealed []byte) {
+	sum.count--
+	sum.sum -= uint64(checksumOf(sealed))
+}
+
+// checksumBucket is a bucket of sealed values that keeps its sum.
+type checksumBucket struct {
+	*bbolt.Bucket
+	sum *bucketChecksum
+}
+
+// get returns a value, or nil when there is none.
+func (v checksumBucket) get(key []byte) ([]byte, error) {
+	sealed := v.Get(key)
+	if sealed == nil {
+		return nil, nil
+	}
+	return verifyChecksum(key, sealed)
+}
+
+func (v checksumBucket) put(key, value []byte) error {
+	if err := v.forget(key); err != nil {
+		return err
+	}
+	sealed := appendChecksum(key, value)
+	v.sum.add(sealed)
+	return v.Put(key, sealed)
+}
+
+func (v checksumBucket) remove(key []byte) error {
+	if err := v.forget(key); err != nil {
+		return err
+	}
+	return v.Delete(key)
+}
+
+// forget takes the value of a key out of the sum.
+func (v checksumBucket) forget(key []byte) error {
+	sealed := v.Get(key)
+	if sealed == nil {
+		return nil
+	}
+	_, err := verifyChecksum(key, sealed)
+	if err == nil {
+		v.sum.remove(sealed)
+	}
+	return err
+}
+
+// check visits every value, and then compares the bucket with its sum.
+func (v checksumBucket) check(name string, visit func(key, value []byte) error) error {
+	var seen bucketChecksum
+	err := v.ForEach(func(key, sealed []byte) error {
+		value, err := verifyChecksum(key, sealed)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		seen.add(sealed)
+		return visit(key, value)
+	})
+	if err == nil && seen != *v.sum {
+		err = fmt.Errorf("%w: %s: %d values, %d were stored", wal.ErrCorrupt, name, seen.count, v.sum.count)
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// oldest is the oldest version of PostgreSQL that is tested, as the server numbers it.
+const oldest = 140_000
+
+// maxClockSkew is how far the clocks of a server and the database may be apart before it is told.
+const maxClockSkew = 250 * time.Millisecond
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	What string `json:"what"`
+	Good bool   `json:"good"`
+	Text string `json:"text"`
+}
+
+// Check looks at everything that a fleet needs of its database. The error is of what could not be
+// looked at.
+func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, err error) {
+	var number int
+	var version string
+	var standby, durable bool
+	var theirs time.Time
+	var before, after time.Time
+	err = db.query(ctx, func(ctx context.Context) error {
+		err := db.pool.QueryRow(ctx, `select current_setting('server_version_num')::integer,
+			current_setting('server_version'), pg_is_in_recovery(), current_setting('fsync')::boolean
+			and current_setting('synchronous_commit') <> 'off'`).Scan(&number, &version, &standby, &durable)
+		if err != nil {
+			return err
+		}
+		before = now()
+		err = db.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&theirs)
+		after = now()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	choose := func(what string, good bool, is, isNot string) {
+		if !good {
+			is = isNot
+		}
+		all = append(all, Finding{what, good, db.String() + " " + is})
+	}
+	choose("version", number >= oldest, "is version "+version, "is version "+version+", 14 or later is needed")
+	choose("primary", !standby, "can be written", "is a standby: give the one that is written")
+	choose("durable", durable, "keeps what it answered when its machine fails",
+		"may lose what it answered when its machine fails: set fsync and synchronous_commit on")
+
+	// The answer was made somewhere between the question and its arrival.
+	apart := time.Duration(0)
+	switch {
+	case theirs.Before(before):
+		apart = before.Sub(theirs)
+	case theirs.After(after):
+		apart = theirs.Sub(after)
+	}
+	off := fmt.Sprintf("has a clock that is %.2f s from this machine's", apart.Seconds())
+	choose("clock", apart <= maxClockSkew, off, off+": days go by it, run chrony on both")
+
+	servers, err := db.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range servers {
+		if trouble := servers[i].Trouble(""); trouble != "" {
+			all = append(all, Finding{"server", false, trouble})
+		}
+	}
+	if text := differentImages(servers); text != "" {
+		all = append(all, Finding{"images", false, text})
+	}
+	return all, nil
+}
+
+// differentImages says which server has another folder of card images than the first one; "" = all
+// that report have the same. Whether a card has a picture is part of its answer and of its ETag.
+func differentImages(servers []Server) string {
+	var first *Server
+	for i := range servers {
+		server := &servers[i]
+
+		switch {
+		case server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil:
+		case first == nil:
+			first = server
+		case server.Images != first.Images:
+			return fmt.Sprintf("%s and %s have different folders of card images: give all servers the same files, "+
+				"or answers and their ETags differ", nameOf(first), nameOf(server))
+		}
+	}
+	return ""
+}
+
+// nameOf names a server for people.
+func nameOf(server *Server) string { return server.Incarnation + " at " + server.Host }

@@ -1,0 +1,331 @@
+package control
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ninepocket/access/keys"
+)
+
+// ReadKeys returns all tenants and keys.
+func (db *DB) ReadKeys(ctx context.Context) (*keys.File, error) {
+	r := keyCache{file: keys.NewFile()}
+	if _, err := r.read(ctx, db); err != nil {
+		return nil, err
+	}
+	return r.file, nil
+}
+
+// UpdateKeys changes tenants and keys, all or nothing: it reads them, calls change and writes what
+// differs, one caller at a time. When change fails nothing is written, and its error is returned.
+func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) error {
+	var refused error
+	err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		// Who holds this row has the next version, and nobody sees a later one before it.
+		var version int64
+		err := tx.QueryRow(ctx, "update ninepocket.control set version = version + 1 returning version").Scan(&version)
+		if err != nil {
+			return err
+		}
+
+		r := keyCache{file: keys.NewFile()}
+		if err := r.applyChanges(ctx, tx); err != nil {
+			return err
+		}
+		before, err := encodeKeys(r.file)
+		if err != nil {
+			return err
+		}
+		refused = change(r.file)
+		if refused == nil {
+			refused = r.file.Validate()
+		}
+		if refused != nil {
+			return refused
+		}
+		after, err := encodeKeys(r.file)
+		if err != nil {
+			return err
+		}
+		return write(ctx, tx, before, after, version)
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
+}
+
+// keyRows is tenants and keys as they are stored.
+type keyRows struct {
+	tenants map[string]string // by name
+	keys    map[string]string // by hash, in hexadecimal
+	file    *keys.File
+}
+
+// encodeKeys spells all tenants and keys.
+func encodeKeys(file *keys.File) (keyRows, error) {
+	out := keyRows{tenants: map[string]string{}, keys: map[string]string{}, file: file}
+	for name, tenant := range file.Tenants {
+		text, err := json.Marshal(tenant)
+		if err != nil {
+			return out, err
+		}
+		out.tenants[name] = string(text)
+	}
+
+	for _, key := range file.Keys {
+		text, err := json.Marshal(key)
+		if err != nil {
+			return out, err
+		}
+		out.keys[key.Hash] = string(text)
+	}
+	return out, nil
+}
+
+// write writes what differs.
+func write(ctx context.Context, tx pgx.Tx, before, after keyRows, version int64) error {
+	var batch pgx.Batch
+	for _, name := range slices.Sorted(maps.Keys(after.tenants)) {
+		if text := after.tenants[name]; text != before.tenants[name] {
+			batch.Queue(`insert into ninepocket.tenants (name, record, version) values ($1, $2, $3)
+				on conflict (name) do update set record = excluded.record, version = excluded.version`,
+				name, text, version)
+		}
+	}
+
+	for _, key := range after.file.Keys {
+		text := after.keys[key.Hash]
+		if text == before.keys[key.Hash] {
+			continue
+		}
+		sum, err := hex.DecodeString(key.Hash)
+		if err != nil {
+			return err
+		}
+		batch.Queue(`insert into ninepocket.keys (hash, id, tenant, record, version) values ($1, $2, $3, $4, $5)
+			on conflict (hash) do update set record = excluded.record, version = excluded.version`,
+			sum, key.ID, key.Tenant, text, version)
+	}
+	return tx.SendBatch(ctx, &batch).Close()
+}
+
+// cache is tenants and keys up to a version.
+type keyCache struct {
+	file    *keys.File
+	version int64
+	place   map[string]int // of a key in the file, by id
+}
+
+// read takes over what changed, and reports whether anything did. On an error nothing is taken.
+func (r *keyCache) read(ctx context.Context, db *DB) (changed bool, err error) {
+	var version int64
+	err = db.query(ctx, func(ctx context.Context) error {
+		return db.pool.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
+	})
+	if err != nil || version == r.version {
+		return false, err
+	}
+
+	// A database that was restored from an older copy is read anew.
+	next := keyCache{file: keys.NewFile()}
+	if version > r.version {
+		next = r.clone()
+	}
+	err = db.query(ctx, func(ctx context.Context) error {
+		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+		return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return next.applyChanges(ctx, tx) })
+	})
+	if err != nil {
+		return false, err
+	}
+	*r = next
+	return true, nil
+}
+
+// clone is a roll of its own. Records are not changed, but replaced.
+func (r *keyCache) clone() keyCache {
+	file := *r.file
+	file.Tenants = maps.Clone(file.Tenants)
+	file.Keys = slices.Clone(file.Keys)
+	return keyCache{file: &file, version: r.version, place: maps.Clone(r.place)}
+}
+
+// applyChanges reads what has a later version.
+func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
+	if r.place == nil {
+		r.place = map[string]int{}
+	}
+	version := r.version
+	err := tx.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
+	if err != nil {
+		return err
+	}
+
+	rows, _ := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.version)
+	var name, text string
+	_, err = pgx.ForEachRow(rows, []any{&name, &text}, func() error {
+		tenant := &keys.Tenant{}
+		r.file.Tenants[name] = tenant
+		return json.Unmarshal([]byte(text), tenant)
+	})
+	if err != nil {
+		return err
+	}
+
+	// In the order of a keys file, which is that of their making.
+	rows, _ = tx.Query(ctx, `select record from ninepocket.keys where version > $1
+		order by number`, r.version)
+	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
+		key := &keys.Key{}
+		if err := json.Unmarshal([]byte(text), key); err != nil {
+			return err
+		}
+		r.put(key)
+		return nil
+	})
+	if err == nil {
+		r.version = version
+	}
+	return err
+}
+
+// put adds a key, or replaces the one with its id.
+func (r *keyCache) put(key *keys.Key) {
+	if i, known := r.place[key.ID]; known {
+		r.file.Keys[i] = key
+		return
+	}
+	r.place[key.ID] = len(r.file.Keys)
+	r.file.Keys = append(r.file.Keys, key)
+}
+
+// Keys follows the keys of the database for a ring.
+type Keys struct {
+	db    *DB
+	cache keyCache
+	now   func() time.Time
+	good  atomic.Int64 // when the database answered last, Unix nanoseconds
+}
+
+var _ keys.Source = (*Keys)(nil)
+
+// Keys returns a source of keys.
+func (db *DB) Keys(now func() time.Time) *Keys {
+	return &Keys{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
+}
+
+// Read implements [keys.Source].
+func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
+	changed, err := keys.cache.read(ctx, keys.db)
+	if err != nil {
+		return nil, false, err
+	}
+	keys.good.Store(keys.now().UnixNano())
+	return keys.cache.file, changed, nil
+}
+
+// String implements [keys.Source].
+func (keys *Keys) String() string { return keys.db.String() }
+
+// LastSuccess returns when the database answered last; the zero time before it did.
+func (keys *Keys) LastSuccess() time.Time {
+	if at := keys.good.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
+
+// AppendKeyLog adds a JSON object to the record of commands that changed keys.
+func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {
+	return db.query(ctx, func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, "insert into ninepocket.key_log (entry) values ($1)", string(entry))
+		return err
+	})
+}
+
+// KeyLog returns that record, oldest first.
+func (db *DB) KeyLog(ctx context.Context) (entries [][]byte, err error) {
+	var entry string
+	err = db.each(ctx, db.timeout, []any{&entry}, func() { entries = append(entries, []byte(entry)) },
+		"select entry::text from ninepocket.key_log order by number")
+	return entries, err
+}
+
+// Imported is what an import of keys did.
+type Imported struct {
+	Tenants   int      `json:"tenants"` // added
+	Keys      int      `json:"keys"`    // added
+	Revoked   int      `json:"ended"`   // keys that were there, and that the machine revoked or let end sooner
+	Unchanged []string `json:"kept"`    // tenants that were there and differ: they stay as they are
+}
+
+// ImportKeys adds the tenants and keys of a keys file. What is there already stays as it is, so that
+// a second import undoes nothing that was changed since the first. Only the end of a key is taken
+// over: what was revoked on the machine must not work in the fleet.
+func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, err error) {
+	out.Unchanged = []string{}
+	theirs, err := encodeKeys(from)
+	if err != nil {
+		return out, err
+	}
+
+	err = db.UpdateKeys(ctx, func(file *keys.File) error {
+		ours, err := encodeKeys(file)
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(from.Tenants)) {
+			switch ours.tenants[name] {
+			case theirs.tenants[name]:
+			case "":
+				file.Tenants[name] = from.Tenants[name]
+				out.Tenants++
+			default:
+				out.Unchanged = append(out.Unchanged, name)
+			}
+		}
+
+		there := map[string]*keys.Key{}
+		for _, key := range file.Keys {
+			there[key.Hash] = key
+		}
+		for _, key := range from.Keys {
+			switch have := there[key.Hash]; {
+			case have == nil:
+				file.Keys = append(file.Keys, key)
+				out.Keys++
+			case endsAs(have, key):
+				out.Revoked++
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// endsAs lets a key end when another record of it does, where that is sooner.
+func endsAs(key, other *keys.Key) bool {
+	changed := false
+	if key.RevokedAt == nil && other.RevokedAt != nil {
+		key.RevokedAt = other.RevokedAt
+		changed = true
+	}
+	if other.ExpiresAt != nil && (key.ExpiresAt == nil || other.ExpiresAt.Before(*key.ExpiresAt)) {
+		key.ExpiresAt = other.ExpiresAt
+		changed = true
+	}
+
+	// Who follows it is known once it ends.
+	if changed && key.RotatedTo == "" {
+		key.RotatedTo = other.RotatedTo
+	}
+	return changed
+}

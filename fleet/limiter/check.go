@@ -1,0 +1,228 @@
+package limiter
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// maxClockSkew is how far the clock of Redis may be from this machine's, in milliseconds.
+	maxClockSkew = int64(2000)
+	// oldestMajor is the oldest major version whose scripts refuse before they write.
+	oldestMajor = 7
+)
+
+// Finding is why a Redis may not be used, in words for an operator.
+type Finding struct{ Text string }
+
+// FindingsError says why a Redis may not be used.
+type FindingsError struct {
+	Host     string
+	Findings []Finding
+}
+
+func (e *FindingsError) Error() string {
+	var lines []string
+	for _, finding := range e.Findings {
+		lines = append(lines, "cannot meter with redis at "+e.Host+": "+finding.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// LostError reports that Redis lost what it had acknowledged.
+type LostError struct{ Tenants int }
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("redis lost acknowledged writes (%d tenants): their minute windows are closed for 60 s, "+
+		"nothing billed is lost", e.Tenants)
+}
+
+// Check looks at a Redis as a server that starts does.
+func Check(ctx context.Context, options Options) ([]Finding, error) {
+	options.setDefaults()
+	err := withRedis(&options, func(conn rueidis.DedicatedClient, r *redis) error { return r.check(ctx, conn) })
+	if found, ok := errors.AsType[*FindingsError](err); ok {
+		return found.Findings, nil
+	}
+	return nil, err
+}
+
+// check returns a FindingsError when Redis may not be used.
+func (r *redis) check(ctx context.Context, conn rueidis.DedicatedClient) error {
+	text, err := conn.Do(ctx, conn.B().Info().Build()).ToString()
+	if err != nil {
+		return err
+	}
+	info := readInfo(text)
+	var found []Finding
+	find := func(format string, args ...any) {
+		found = append(found, Finding{Text: fmt.Sprintf(format, args...)})
+	}
+
+	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < oldestMajor {
+		find("it is version %s, %d.0 is needed", info["redis_version"], oldestMajor)
+	}
+	if policy := info["maxmemory_policy"]; policy != "noeviction" {
+		find("it evicts keys (maxmemory-policy %s): set noeviction, or quotas start again when memory is full", policy)
+	}
+	if info["role"] != "master" {
+		find("it is a replica itself: give the primary, or redis+sentinel://")
+	} else if have := onlineReplicas(info); r.options.Acks == AcksReplica && have < r.options.Replicas {
+		needs := "a replica"
+		if r.options.Replicas > 1 {
+			needs = strconv.Itoa(r.options.Replicas) + " replicas"
+		}
+		find(`acks = "replica" needs %s, it has %d: add one, or run one Redis with appendfsync always and acks = "aof"`,
+			needs, have)
+	}
+	if r.options.Acks == AcksAOF {
+		set, err := conn.Do(ctx, conn.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
+		if err != nil || info["aof_enabled"] != "1" || set["appendfsync"] != "always" {
+			find(`acks = "aof" needs appendonly yes and appendfsync always`)
+		}
+	}
+	if err := r.checkClock(ctx, conn, find); err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return &FindingsError{Host: r.host, Findings: found}
+	}
+	return nil
+}
+
+// checkClock compares the clock of Redis with this machine's.
+func (r *redis) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, ...any)) error {
+	apart, err := r.apart(ctx, conn)
+	if err != nil {
+		return err
+	}
+
+	r.meters.apart.Store(apart)
+	if max(apart, -apart) > maxClockSkew {
+		way := "ahead of"
+		if apart < 0 {
+			way = "behind"
+		}
+		find("its clock is %.1f s %s this machine: windows and days go by it, run chrony on both",
+			float64(max(apart, -apart))/1000, way)
+	}
+	return nil
+}
+
+// apart is how far the clock of Redis is ahead of this machine's, in milliseconds. It was read
+// somewhere between question and answer, and an answer that takes long is no clock that is wrong.
+func (r *redis) apart(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
+	asked := r.options.Now().Wall
+	clock, err := redisTime(ctx, conn)
+	answered := r.options.Now().Wall
+	return clock - min(max(clock, asked), max(asked, answered)), err
+}
+
+// redisTime is the clock of Redis in Unix milliseconds.
+func redisTime(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
+	parts, err := conn.Do(ctx, conn.B().Time().Build()).AsStrSlice()
+	if err != nil || len(parts) != 2 {
+		return 0, errors.Join(err, errors.New("cannot read its clock"))
+	}
+	return int64(atoi(parts[0]))*1000 + int64(atoi(parts[1]))/1000, nil
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// readInfo reads what INFO answers.
+func readInfo(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func onlineReplicas(info map[string]string) (n int) {
+	for name, value := range info {
+		if strings.HasPrefix(name, "slave") && strings.Contains(value, "state=online") {
+			n++
+		}
+	}
+	return n
+}
+
+// parseURL reads redis://, rediss:// and redis+sentinel://, and returns what to show of it: no
+// password. A Redis that does not answer for twice an exchange is given up.
+func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption, host string, err error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	user := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		user = rest[:at] + "@"
+		rest = rest[at+1:]
+	}
+	hosts, name, _ := strings.Cut(rest, "/")
+	scheme, sentinel := strings.CutSuffix(scheme, "+sentinel")
+	shown := scheme + "://" + rest // no password
+	u, err := url.Parse("redis://" + user + "host")
+	if err != nil || hosts == "" || scheme != "redis" && scheme != "rediss" {
+		return option, "", fmt.Errorf("cannot meter with %q: want redis://HOST:PORT/0, rediss:// or redis+sentinel://",
+			shown)
+	}
+
+	option = rueidis.ClientOption{
+		Username: u.User.Username(), ClientName: "ninepocket",
+		// A write that is sent twice by somebody who does not know what it is may be granted twice.
+		DisableRetry: true, DisableCache: true, ForceSingleClient: !sentinel,
+		Dialer: net.Dialer{Timeout: exchange, KeepAlive: exchange}, ConnWriteTimeout: 2 * exchange,
+		BlockingPoolSize: batchers + 2, BlockingPoolCleanup: 0, RingScaleEachConn: 8,
+	}
+	option.Password, _ = u.User.Password()
+	for address := range strings.SplitSeq(hosts, ",") {
+		option.InitAddress = append(option.InitAddress, withPort(address, sentinel))
+	}
+
+	switch {
+	case sentinel:
+		option.Sentinel = rueidis.SentinelOption{
+			MasterSet: name, Dialer: option.Dialer, // Sentinels are asked without a password
+		}
+	case name != "":
+		option.SelectDB, err = strconv.Atoi(name)
+		if err != nil {
+			return option, "", fmt.Errorf("cannot meter with %q: %q is no number of a database", shown, name)
+		}
+	}
+	if scheme == "rediss" {
+		option.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		if !sentinel {
+			option.TLSConfig.ServerName, _, _ = net.SplitHostPort(option.InitAddress[0])
+		}
+		option.Sentinel.TLSConfig = option.TLSConfig
+	}
+	return option, hosts, nil
+}
+
+// withPort adds the port that Redis or a Sentinel has where none is given.
+func withPort(address string, sentinel bool) string {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return address
+	}
+	port := "6379"
+	if sentinel {
+		port = "26379"
+	}
+	return net.JoinHostPort(strings.Trim(address, "[]"), port)
+}

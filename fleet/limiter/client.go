@@ -1,0 +1,379 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/calendar"
+)
+
+// Acks is what the answer of a script waits for.
+type Acks uint8
+
+const (
+	// AcksReplica means: as many replicas have it as Options say. Nothing is lost with one machine.
+	AcksReplica Acks = iota
+	// AcksAOF means: Redis has it on its disk, by appendfsync always.
+	AcksAOF
+	// AcksNone means: nothing. What a Redis that fails had not passed on yet is lost.
+	AcksNone
+)
+
+const (
+	// batchers is how many batches may be under way: a second one fills while the first one waits.
+	batchers = 2
+	// maxBatch is how many commands go together at most.
+	maxBatch = 256
+	// maxQueue is how many commands wait at most; more are refused.
+	maxQueue = 16_384
+	// exchangeFor is how long a batch may take before its connection is given up.
+	exchangeFor = time.Second
+	// probeInterval is how often a Redis that is away is looked for.
+	probeInterval = time.Second
+)
+
+var (
+	// errUnavailable: Redis grants no units at present.
+	errUnavailable = fmt.Errorf("%w: redis grants no units at present", access.ErrUnavailable)
+	// errLate: the answer did not come in time. What it grants goes back.
+	errLate = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
+
+	// errScript: a script failed, because of what one tenant has in Redis.
+	errScript = fmt.Errorf("%w: a script failed in redis", access.ErrUnavailable)
+
+	errReplicas = errors.New("too few replicas have what was written")
+	errEmptied  = errors.New("it was emptied, or another is in its place")
+)
+
+// scriptResult is the answer of a script: numbers, or one and a text.
+type scriptResult struct {
+	ints []int64
+	text string
+}
+
+func (r *scriptResult) at(i int) int64 {
+	if i >= len(r.ints) {
+		return 0
+	}
+	return r.ints[i]
+}
+
+// code is the first number of an answer, or -1 where that is none of 0 to most.
+func (r *scriptResult) code(limit int64) int64 {
+	if len(r.ints) == 0 || r.ints[0] < 0 || r.ints[0] > limit {
+		return -1
+	}
+	return r.ints[0]
+}
+
+// sending is a command on its way, and who wants its answer. done is called once.
+type sending struct {
+	*command
+	done func(scriptResult, error)
+}
+
+// redisClient is the way to Redis: commands go in batches, and one that fails for the whole batch
+// takes the link down. Then everything is refused at once until Redis is found well again.
+type redisClient struct {
+	options  *Options
+	meters   *metrics
+	reassert reasserter
+
+	state         atomic.Pointer[linkState]
+	fails         chan struct{}
+	reported      bool   // the keeper's: somebody was told that the link is down
+	syncedDataset string // the keeper's: process and mark of the data that had all
+
+	mu      sync.Mutex
+	woken   chan struct{} // closed when the link comes up
+	queue   []*sending
+	arrived chan struct{} // has something when the queue may have
+}
+
+// dialer finds Redis.
+type dialer interface {
+	// dial makes connections to one process of Redis that may be used, and names it. What it returns with an
+	// error is closed all the same; it may be nil.
+	dial(ctx context.Context) (conn wire, run string, err error)
+	// String is what messages call it.
+	String() string
+}
+
+// wire is connections to one process of Redis: a connection of each batch, and one of the probes, which has
+// the number batchers.
+type wire interface {
+	// exchange sends commands together, and returns the answer of each. It fails when enough do not have
+	// what was written, or when the data are not those of a mark: then nobody knows what became of them.
+	exchange(ctx context.Context, number int, born string, all []*sending) ([]answer, error)
+	// loadDataset returns the mark of the data, which it makes where there is none, and the clock
+	// of Redis in Unix milliseconds.
+	birth(ctx context.Context) (born string, clock int64, err error)
+	// live says that this server reaches Redis.
+	live(ctx context.Context) error
+	close()
+}
+
+// apply is what a command was answered.
+type answer struct {
+	scriptResult
+	err error
+}
+
+// linkState is connections to one process of Redis, or why there are none. One that ends is not made
+// again by itself: what answers at the address then may be another, which knows less.
+type linkState struct {
+	wire          wire
+	err           error        // nil = up
+	dataset       string       // the mark of the data that this is
+	runID         string       // the process that has it
+	datasetSince  int64        // when that was made, in Unix milliseconds
+	cooldownUntil atomic.Int64 // monotonic: until then, nobody knows what was granted before
+}
+
+// open reports whether rights may be had by a state.
+func (state *linkState) open(now access.Instant) bool {
+	return state.err == nil && now.Mono >= state.cooldownUntil.Load()
+}
+
+// reasserter says again what this server has: see [Store.resync].
+type reasserter func(exchange func([]*sending) error, another bool, shut int64) error
+
+func newRedisClient(options *Options, m *metrics, reassert reasserter) *redisClient {
+	l := &redisClient{
+		options: options, meters: m, reassert: reassert, fails: make(chan struct{}, 1),
+		woken: make(chan struct{}), arrived: make(chan struct{}, 1),
+	}
+	l.state.Store(&linkState{err: errUnavailable})
+	return l
+}
+
+// up reports whether commands may be sent.
+func (l *redisClient) up() bool {
+	return l.state.Load().open(l.present())
+}
+
+func (l *redisClient) present() access.Instant { return l.options.Now() }
+
+// unavailable returns why commands may not be sent, or nil.
+func (l *redisClient) unavailable() error {
+	state := l.state.Load()
+	if state.err == nil && !state.open(l.present()) {
+		return fmt.Errorf("%w: redis at %s: %w: windows are closed for a minute",
+			access.ErrUnavailable, l.options.dialer, errEmptied)
+	}
+	return state.err
+}
+
+// wake returns a channel that is closed when the link comes up.
+func (l *redisClient) wake() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.woken
+}
+
+// send queues a command. It does not block.
+func (l *redisClient) send(command *command, done func(scriptResult, error)) {
+	l.mu.Lock()
+	full := len(l.queue) >= maxQueue
+	if !full {
+		l.queue = append(l.queue, &sending{command: command, done: done})
+	}
+	l.mu.Unlock()
+	if full {
+		done(scriptResult{}, errUnavailable)
+		return
+	}
+	nudge(l.arrived)
+}
+
+// nudge lets one who waits for a channel go on, now or when it waits next.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// batch sends what is queued, one batch after another, until ctx ends.
+func (l *redisClient) batch(ctx context.Context, number int) {
+	for l.options.pacer.wait(forever, ctx.Done(), l.arrived) == 1 {
+		all := l.next()
+		if len(all) == 0 {
+			continue
+		}
+
+		state := l.state.Load()
+		if !state.open(l.present()) {
+			refuseAll(all, errUnavailable)
+			continue
+		}
+		if err := l.exchange(ctx, number, state, all); err != nil {
+			l.fail(state, err)
+		}
+	}
+}
+
+// next takes what is queued, as far as one batch goes.
+func (l *redisClient) next() []*sending {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.queue), maxBatch)
+	all := l.queue[:n:n]
+	l.queue = l.queue[n:]
+	if len(l.queue) > 0 {
+		nudge(l.arrived)
+	}
+	return all
+}
+
+func refuseAll(all []*sending, err error) {
+	for _, s := range all {
+		s.done(scriptResult{}, err)
+	}
+}
+
+// fail takes a connection down, once.
+func (l *redisClient) fail(state *linkState, err error) {
+	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, l.options.dialer, err)
+	if l.state.CompareAndSwap(state, &linkState{wire: state.wire, err: err}) {
+		nudge(l.fails)
+	}
+}
+
+// exchange sends commands together and hands the answers out. On an error nobody knows what became
+// of them, and all are told so.
+func (l *redisClient) exchange(ctx context.Context, number int, state *linkState, all []*sending) error {
+	began := l.meters.now()
+	answers, err := state.wire.exchange(ctx, number, state.dataset, all)
+	l.meters.batch(len(all), began)
+	if err != nil {
+		refuseAll(all, errUnavailable)
+		return err
+	}
+
+	for i, s := range all {
+		s.done(answers[i].scriptResult, answers[i].err)
+	}
+	return nil
+}
+
+// add brings the link up again when it is down, until ctx ends.
+func (l *redisClient) reconnectLoop(ctx context.Context) {
+	for {
+		for state := l.state.Load(); state.err == nil; state = l.state.Load() {
+			switch l.options.pacer.wait(probeInterval, ctx.Done(), l.fails) {
+			case 0:
+				return
+			case 1:
+				continue
+			}
+			l.probe(ctx, state)
+			if l.state.Load().err == nil {
+				l.report(l.unavailable())
+			}
+		}
+
+		l.report(l.state.Load().err)
+		if err := l.connect(ctx); err != nil {
+			l.report(err)
+			if l.options.pacer.wait(probeInterval, ctx.Done(), nil) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// probe finds out whether Redis is still there, and still the same, also when nobody calls.
+func (l *redisClient) probe(ctx context.Context, state *linkState) {
+	err := l.exchange(ctx, batchers, state, nil)
+	if err == nil {
+		err = state.wire.live(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.fail(state, err)
+	}
+}
+
+// report reports a link that goes down, and comes up again, each once.
+func (l *redisClient) report(err error) {
+	if (err != nil) == l.reported {
+		return
+	}
+	l.reported = err != nil
+	l.options.Report(err)
+}
+
+// connect finds Redis, says again what this server has, and opens the link.
+func (l *redisClient) connect(ctx context.Context) error {
+	l.state.Load().end()
+	state := &linkState{}
+	var err error
+	state.wire, state.runID, err = l.options.dialer.dial(ctx)
+	if err == nil {
+		err = l.loadDataset(ctx, state)
+	}
+	if err == nil {
+		again := func(all []*sending) error { return l.exchange(ctx, batchers, state, all) }
+		data := state.runID + state.dataset
+		err = l.reassert(again, data != l.syncedDataset, state.cooldownUntil.Load())
+		if err == nil {
+			l.syncedDataset = data
+		}
+	}
+	if err != nil {
+		if !errors.Is(err, access.ErrUnavailable) {
+			err = fmt.Errorf("%w: %w", access.ErrUnavailable, err)
+		}
+		l.state.Store(&linkState{wire: state.wire, err: err})
+		return err
+	}
+
+	// After a birth it is up, and no rights can be had for a minute all the same.
+	l.state.Store(state)
+	l.report(l.unavailable())
+	l.mu.Lock()
+	close(l.woken)
+	l.woken = make(chan struct{})
+	l.mu.Unlock()
+	return nil
+}
+
+// end gives connections up.
+func (state *linkState) end() {
+	if state.wire != nil {
+		state.wire.close()
+	}
+}
+
+// loadDataset reads the mark of the data: data without one are new, or were lost, and nobody knows
+// what was granted before. All servers wait a minute then.
+func (l *redisClient) loadDataset(ctx context.Context, state *linkState) error {
+	born, clock, err := state.wire.birth(ctx)
+	if err != nil {
+		return err
+	}
+
+	state.dataset = born
+	if _, err := fmt.Sscan(born, &state.datasetSince); err != nil {
+		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.options.dialer, born, err)
+	}
+	if wait := state.datasetSince + calendar.MinuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
+		state.cooldownUntil.Store(l.present().Mono + wait)
+	}
+	return state.wire.live(ctx)
+}
+
+// startCooldown ends the connection. Nobody sends any more.
+func (l *redisClient) close() {
+	l.state.Swap(&linkState{err: access.ErrClosed}).end()
+	l.mu.Lock()
+	all := l.queue
+	l.queue = nil
+	l.mu.Unlock()
+	refuseAll(all, access.ErrClosed)
+}

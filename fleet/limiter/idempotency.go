@@ -1,0 +1,407 @@
+package limiter
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/calendar"
+)
+
+const (
+	// askAgain is when a caller that waits for another server's reply looks again.
+	askAgain = 40 * time.Millisecond
+	// commitFor is how long a commit whose answer was lost is sent again before the call is 503, in
+	// production.
+	commitFor = time.Second
+)
+
+// The outcomes of begin.
+const (
+	beginFresh = iota
+	beginReplay
+	beginConflict
+	beginFull
+	beginWait
+)
+
+// claims are the idempotency keys that calls of this server have in hand.
+type claims struct {
+	mu         sync.Mutex
+	number     uint64
+	pending    map[string]*pendingKey      // by record
+	open       map[string]int              // flights by tenant
+	unresolved map[string]unresolvedCommit // batches whose commit nobody answered, by claim
+}
+
+// pendingKey is a key whose call is being answered here.
+type pendingKey struct {
+	id     uint64
+	claim  string
+	record string
+	body   access.BodyHash
+	done   chan struct{}
+	own    bool            // Redis said that it is ours, and its unit is reserved
+	period calendar.Period // that the unit is reserved in
+}
+
+// unresolvedCommit is a batch that is prepared and not decided.
+type unresolvedCommit struct {
+	batch  *access.PreparedBatch
+	ticket *access.Reservation // nil: of a process before this one
+}
+
+// nameRecord names an idempotency record inside a tenant.
+func nameRecord(op access.Operation, key string) string {
+	name := access.NewReplyKey(op, key)
+	return hex.EncodeToString(name[:])
+}
+
+// acquire returns the flight of a record: a new one, or the one that is under way.
+func (cs *claims) acquire(life, tenant, record string, body access.BodyHash) (f *pendingKey, fresh bool, open int) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if f := cs.pending[record]; f != nil {
+		return f, false, 0
+	}
+
+	cs.number++
+	f = &pendingKey{
+		id: cs.number, claim: life + "." + strconv.FormatUint(cs.number, 36), record: record, body: body,
+		done: make(chan struct{}),
+	}
+	cs.pending[record] = f
+	open = cs.open[tenant]
+	cs.open[tenant]++
+	return f, true, open
+}
+
+// owned returns the flight that a claim names, or nil.
+func (store *Store) owned(t *access.Reservation, claim *access.Claim) *pendingKey {
+	n := store.names(t.Principal.Tenant)
+	record := n.record(nameRecord(t.Rule.Operation, claim.Key))
+	store.claims.mu.Lock()
+	defer store.claims.mu.Unlock()
+	f := store.claims.pending[record]
+	if f == nil || f.id != claim.ID || claim.ID == 0 || !f.own {
+		return nil
+	}
+	return f
+}
+
+// finish ends a flight and wakes those that wait for it.
+func (cs *claims) finish(tenant string, f *pendingKey) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.pending[f.record] != f {
+		return
+	}
+	delete(cs.pending, f.record)
+	cs.open[tenant]--
+	if cs.open[tenant] == 0 {
+		delete(cs.open, tenant)
+	}
+	close(f.done)
+}
+
+// Begin implements [access.Store]. A reply that another server is making is asked for again.
+func (store *Store) Begin(
+	t access.Reservation, key string, body access.BodyHash, now access.Instant,
+) (access.Claim, error) {
+	if err := store.Err(); err != nil {
+		return access.Claim{}, err
+	}
+	if !t.Rule.ReserveAtBegin {
+		return access.Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key",
+			string(t.Rule.Operation), access.ErrReservation)
+	}
+
+	n := store.names(t.Principal.Tenant)
+	record := n.record(nameRecord(t.Rule.Operation, key))
+	f, fresh, open := store.claims.acquire(store.options.sessionID, t.Principal.Tenant, record, body)
+	switch {
+	case !fresh && f.body != body:
+		return access.Claim{Result: access.Conflict}, nil
+	case !fresh:
+		return access.Claim{Result: access.InProgress, Done: f.done}, nil
+	}
+
+	claim, err := store.begin(&t, &n, f, open, now)
+	if err != nil || claim.Result != access.Fresh {
+		store.claims.finish(t.Principal.Tenant, f)
+		return claim, err
+	}
+	claim.Key = string([]byte(key)) // it may alias the request's memory
+	claim.Body = body
+	claim.ID = f.id
+	return claim, nil
+}
+
+// begin asks Redis who has a key, and reserves the unit of a fresh one.
+func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, open int,
+	now access.Instant,
+) (access.Claim, error) {
+	out, err := store.do(&command{
+		script: scriptBegin, keys: []string{f.record, n.times()},
+		args: []string{
+			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
+			number(int64(store.options.RepliesMax)), number(int64(open)),
+		},
+	}, store.options.Timeout)
+	if err != nil {
+		// The claim may be ours all the same, and nobody will use it.
+		store.link.send(aborting(f.record, f.claim), func(scriptResult, error) {})
+		return access.Claim{}, err
+	}
+
+	switch out.code(beginWait) {
+	case beginFresh:
+	case beginReplay:
+		plain, err := access.UnpackReply([]byte(out.text))
+		if err != nil {
+			return access.Claim{}, err
+		}
+		return access.Claim{Result: access.Replay, Reply: plain}, nil
+	case beginConflict:
+		return access.Claim{Result: access.Conflict}, nil
+	case beginFull:
+		wait := min(max(1, out.at(1)), access.ReplyMillis)
+		return access.Claim{},
+			&access.IdempotencyFullError{Records: store.options.RepliesMax, RetryAfter: (wait + 999) / 1000}
+	case beginWait:
+		done := make(chan struct{})
+		wait := time.Duration(min(max(1, out.at(1)), askAgain.Milliseconds())) * time.Millisecond
+		store.options.pacer.later(wait, func() { close(done) })
+		return access.Claim{Result: access.InProgress, Done: done}, nil
+	default:
+		return access.Claim{}, fmt.Errorf("%w: it answered %v to a begin", errScript, out.ints)
+	}
+
+	// The unit is taken as that of any call, but for the window, which the call has passed.
+	c, standing, err := store.decide(t.Principal, &t.Rule, now, modeBatch)
+	switch {
+	case err == nil && c.outcome == outcomeAdmitted:
+		f.own = true
+		f.period = standing.Period
+		return access.Claim{Result: access.Fresh}, nil
+	case err == nil && c.outcome != outcomeQuotaFull:
+		err = errUnavailable
+	}
+	_, _ = store.do(aborting(f.record, f.claim), store.options.Timeout)
+	if err != nil {
+		return access.Claim{}, err
+	}
+	policy := exhausted(&c)
+	return access.Claim{Result: access.Exhausted, Quota: policy, RetryAfter: policy.Wait}, nil
+}
+
+// Commit implements [access.Store]. The batch is on disk here before Redis is asked to keep its
+// reply; that decides, and is written here before it is answered. What nobody answered in time is
+// found out later, by this process or the next one.
+func (store *Store) Commit(t access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
+	f := store.owned(&t, &claim)
+	if f == nil {
+		return access.Charge{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
+			string(t.Rule.Operation), access.ErrReservation)
+	}
+	packed, err := access.PackReply(plain)
+	if err != nil {
+		_, aborted := store.Abort(t, claim)
+		return access.Charge{}, cmp.Or(aborted, err)
+	}
+
+	t.Period = f.period
+	batch, err := store.journal.Prepare(t, f.claim, f.record)
+	if err != nil {
+		_, _ = store.Abort(t, claim)
+		return access.Charge{}, err
+	}
+	defer store.claims.finish(t.Principal.Tenant, f)
+	stored := string(packed)
+	n := store.names(t.Principal.Tenant)
+	out, err := store.do(&command{
+		script: scriptCommit, keys: []string{f.record, n.times()},
+		args: []string{f.claim, number(t.At), stored, number(access.ReplyMillis)},
+	}, store.options.commit)
+	if err == nil && out.code(1) < 0 {
+		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
+	}
+	if err != nil {
+		store.meters.unknown.Add(1)
+		store.addUnresolved(unresolvedCommit{batch: batch, ticket: &t})
+		return access.Charge{}, err
+	}
+	if out.at(0) == 1 {
+		store.offers.add(f, n.times(), t.At, stored)
+	}
+	return store.decided(unresolvedCommit{batch: batch, ticket: &t}, out.at(0) == 1)
+}
+
+// decided settles a batch here as Redis decided.
+func (store *Store) decided(u unresolvedCommit, stored bool) (access.Charge, error) {
+	if err := store.journal.Settle(u.batch, stored); err != nil {
+		store.addUnresolved(u)
+		return access.Charge{}, err
+	}
+
+	var err error
+	charged := int64(1)
+	if !stored {
+		charged = 0
+		err = fmt.Errorf("%w: the claim was lost before its reply was kept", access.ErrUnavailable)
+	}
+	return store.ended(u.ticket, 1, charged, err)
+}
+
+// settleRecovered settles a batch of a process before this one.
+func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
+	// A share that opens now has the batch among what is undecided, or among what is charged.
+	store.adopting.Lock()
+	err := store.journal.Settle(u.batch, stored)
+	if err == nil {
+		store.claims.forget(u)
+	}
+	store.adopting.Unlock()
+	if err != nil {
+		return
+	}
+
+	st := store.limiters.find(limiterKey{tenant: u.batch.Tenant, allowance: access.PeriodCredits})
+	if st == nil {
+		return
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, acc := range st.accounts {
+		if u.batch.Period == (calendar.Period{Start: acc.from, End: acc.till}) && acc.recovered > 0 {
+			acc.recovered--
+			if stored {
+				acc.charged++
+			}
+			store.markDirty(st)
+			return
+		}
+	}
+}
+
+func (cs *claims) forget(u unresolvedCommit) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.unresolved, u.batch.Claim)
+}
+
+// addUnresolved keeps a batch to be decided later.
+func (store *Store) addUnresolved(u unresolvedCommit) {
+	store.claims.mu.Lock()
+	defer store.claims.mu.Unlock()
+	store.claims.unresolved[u.batch.Claim] = u
+}
+
+// needsSync returns how many units of a span are of batches that a process before left undecided.
+func (store *Store) unresolvedUnits(tenant string, of quotaPeriod) (n int64) {
+	store.claims.mu.Lock()
+	defer store.claims.mu.Unlock()
+	for _, u := range store.claims.unresolved {
+		period := calendar.Period{Start: of.from, End: of.till}
+		if u.ticket == nil && u.batch.Tenant == tenant && u.batch.Period == period {
+			n++
+		}
+	}
+	return n
+}
+
+// resolveAll finds out what became of batches that are not decided. Whose reply Redis does not have is
+// void: no commit comes after that, for its claim is gone.
+func (store *Store) resolveAll(ctx context.Context) {
+	store.claims.mu.Lock()
+	var all []unresolvedCommit
+	for _, claim := range slices.Sorted(maps.Keys(store.claims.unresolved)) {
+		all = append(all, store.claims.unresolved[claim])
+	}
+	store.claims.mu.Unlock()
+
+	for _, u := range all {
+		if ctx.Err() != nil {
+			return
+		}
+		out, err := store.do(aborting(u.batch.Record, u.batch.Claim), store.options.Timeout)
+		if err != nil || out.code(1) < 0 {
+			return
+		}
+
+		if u.ticket == nil {
+			store.settleRecovered(u, out.at(0) == 1)
+			continue
+		}
+		store.claims.forget(u)
+		_, _ = store.decided(u, out.at(0) == 1)
+	}
+}
+
+// Abort implements [access.Store]. Waiters are woken also when Redis is away: the claim ends by
+// itself.
+func (store *Store) Abort(t access.Reservation, claim access.Claim) (access.Charge, error) {
+	f := store.owned(&t, &claim)
+	if f == nil {
+		return store.ended(&t, 0, 0, nil)
+	}
+
+	t.Period = f.period
+	_, _ = store.do(aborting(f.record, f.claim), store.options.Timeout)
+	store.claims.finish(t.Principal.Tenant, f)
+	err := store.Err()
+	if err == nil {
+		err = store.journal.Record(t, 0)
+	}
+	return store.ended(&t, t.Rule.Cost, 0, err)
+}
+
+func (store *Store) names(tenant string) redisKeys {
+	return redisKeys{prefix: store.options.Prefix, tenant: tenant, incarnation: store.options.Incarnation}
+}
+
+// do sends a command until it is answered, for a while.
+func (store *Store) do(command *command, timeout time.Duration) (scriptResult, error) {
+	until := store.now().Mono + timeout.Milliseconds()
+	left := func() time.Duration { return time.Duration(max(0, until-store.now().Mono)) * time.Millisecond }
+	for {
+		got := answer{err: errUnavailable}
+		done := make(chan struct{})
+		wake := store.link.wake() // of what comes up after the next line
+
+		if store.link.up() {
+			store.link.send(command, func(out scriptResult, err error) {
+				got = answer{out, err}
+				close(done)
+			})
+			if store.options.pacer.wait(left(), done, nil) < 0 {
+				return scriptResult{}, errLate
+			}
+			if got.err == nil {
+				return got.scriptResult, nil
+			}
+		}
+
+		// A short one ends here; a long one waits until there is Redis again.
+		if timeout <= store.options.Timeout {
+			return scriptResult{}, got.err
+		}
+		if store.options.pacer.wait(left(), wake, nil) < 0 {
+			return scriptResult{}, got.err
+		}
+	}
+}
+
+// aborting is the command that gives a claim up.
+func aborting(record, claim string) *command {
+	return &command{script: scriptAbort, keys: []string{record}, args: []string{claim, number(claimMillis)}}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,561 @@
+package limiter
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ninepocket/access"
+	"ninepocket/calendar"
+)
+
+// quotaPeriod is an allowance of a tenant: the day or the credit period that calls are charged to.
+type quotaPeriod struct {
+	name       string // in Redis; with the operator's reset when there was one
+	from, till int64  // Unix milliseconds
+}
+
+// admitRequest is what a call asks for. Calls with equal orders go to Redis together.
+type admitRequest struct {
+	subject   string // whose window it passes
+	perMinute int64
+	limit     int64 // of the allowance
+	cost      int64 // units of the allowance: 0 or 1
+	window    bool  // takes a unit of the window
+	leased    bool  // units of the window are taken ahead
+	question  bool  // takes nothing, and wants the figures
+	span      quotaPeriod
+}
+
+// outcome is what became of a call.
+type outcome uint8
+
+const (
+	outcomeUndecided outcome = iota
+	outcomeAdmitted
+	outcomeWindowFull
+	outcomeQuotaFull
+	outcomeCooldown    // writes were lost: the window is not known for a minute
+	outcomeWrongPeriod // the day or period is another by the clock of Redis
+)
+
+// pendingAdmit is one that waits for its right. Its share decides it; then the fields below are
+// set.
+type pendingAdmit struct {
+	admitRequest
+	now       access.Instant
+	abandoned bool          // its caller waits no more
+	done      chan struct{} // for the caller; the share does not know it
+
+	outcome
+	at     int64 // instant of the admission, by the clock of Redis in Unix milliseconds
+	count  int64 // calls in the window, this one included when it was admitted
+	wait   int64 // milliseconds until the next unit of the window frees
+	used   int64 // of the allowance: charges of this server, and what others claim
+	charge *periodBalance
+}
+
+// balance is what one server has charged to and holds of a span.
+type periodBalance struct {
+	quotaPeriod
+	charged         int64 // recorded in the journal
+	reserved        int64 // by calls in flight
+	recovered       int64 // by batches that a process before this one left undecided
+	claimed         int64 // by this server, as Redis has it
+	claimedByOthers int64 // claimed by other servers, as of the last answer
+	ackedSeq        int64 // number that is known to be stored, 0 = none
+	synced          bool  // there was an answer
+
+	restoredFor    string          // the mark of the data that has what others charged
+	restoring      *missingCharges // what is under way for that
+	retryRestoreAt int64           // monotonic: when it may be tried again
+}
+
+// lease is units of a window that this server may use until an end.
+type lease struct {
+	seq        int64
+	left, used int64
+	free       int64 // units that nobody had when it was granted
+	begin, end access.Instant
+	of         *periodBalance
+}
+
+// window is what a share knows of a subject's window.
+type window struct {
+	lease
+	fullUntil int64 // monotonic: until then, no unit frees
+	perMinute int64 // the limit it is full by
+
+	keys   []string // of what is asked of it
+	keysOf string   // span that they are of
+}
+
+// limiter is the part of a tenant's rights that one server has: a state machine that knows no
+// clock, no goroutine and no network. Its caller locks, sends what ask returns until there is an
+// answer, the same bytes each time, and gives the answer to answer.
+//
+// What keeps the limits exact, whatever is lost, late or repeated:
+//
+//   - A grant of take is used only by calls that waited when it was sent.
+//   - One ask of a share is under way. Calls that come meanwhile go together into the next.
+//   - A lease is used until its time has passed since it was first sent, by the monotonic and by the
+//     wall clock, and not beyond the day or period that it was granted in.
+//   - What was granted and not used goes back with the next ask, which says what is charged and held.
+//   - last goes on only to a number that an answer says is stored: a refusal stores nothing.
+type limiter struct {
+	names    redisKeys
+	leaseFor int64 // milliseconds
+
+	seq           int64
+	accounts      map[string]*periodBalance
+	current       *periodBalance
+	windows       map[string]*window
+	cooldownUntil int64 // monotonic: until then, all windows are closed
+	waiting       []*pendingAdmit
+	inFlight      *scriptCall
+	lastRequest   admitRequest // of the last ask
+	used          access.Instant
+}
+
+// nextCall is a command that is sent until it is answered.
+type scriptCall struct {
+	command
+	seq         int64
+	order       admitRequest
+	account     *periodBalance
+	claimTarget int64
+	want        int64 // units of the window or the allowance
+	calls       []*pendingAdmit
+	sent        access.Instant // for the first time
+	unanswered  bool           // nobody answers it: it is to be sent again
+}
+
+// newLimiter returns the share of a tenant. The first number is above all that a process before may
+// have used; where it is not, an answer says so.
+func newLimiter(n redisKeys, leaseFor int64, now access.Instant) *limiter {
+	return &limiter{
+		names: n, leaseFor: leaseFor, seq: now.Wall, used: now,
+		accounts: map[string]*periodBalance{}, windows: map[string]*window{},
+	}
+}
+
+// balance returns what there is of a span, which is the current one then.
+func (s *limiter) balance(of quotaPeriod) *periodBalance {
+	if s.accounts[of.name] == nil {
+		s.enter(&periodBalance{quotaPeriod: of})
+	}
+	s.current = s.accounts[of.name]
+	return s.current
+}
+
+// enter begins a span with what the journal has of it. Those before the last two are forgotten:
+// their calls have ended.
+func (s *limiter) enter(newest *periodBalance) {
+	for len(s.accounts) > 2 {
+		ends := func(a, b *periodBalance) int { return cmp.Compare(a.till, b.till) }
+		delete(s.accounts, slices.MinFunc(slices.Collect(maps.Values(s.accounts)), ends).name)
+	}
+	s.accounts[newest.name] = newest
+}
+
+func (s *limiter) window(subject string) *window {
+	w := s.windows[subject]
+	if w == nil {
+		w = &window{}
+		s.windows[subject] = w
+	}
+	return w
+}
+
+// claimTarget is what this server has of a span: what it tells Redis, and what that claims for it
+// then.
+func (s *limiter) claimTarget(acc *periodBalance) int64 {
+	sum := acc.charged + acc.reserved + acc.recovered
+	for _, w := range s.windows {
+		if w.of == acc {
+			sum += w.left
+		}
+	}
+	return sum
+}
+
+// tryLocal decides a call at once where that needs no question.
+func (s *limiter) tryLocal(c *pendingAdmit, now access.Instant) bool {
+	s.used = now
+	w := s.window(c.subject)
+	switch {
+	case c.question:
+		return false
+	case c.window && now.Mono < s.cooldownUntil:
+		s.decide(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+		return true
+	case c.leased && s.useLease(w, c, now):
+		return true
+	case c.window && now.Mono < w.fullUntil && w.perMinute == c.perMinute:
+		s.decide(c, outcomeWindowFull, now.Wall, c.perMinute, w.fullUntil-now.Mono)
+		return true
+	}
+	return false
+}
+
+// decide settles a call.
+func (s *limiter) decide(c *pendingAdmit, how outcome, at, count, wait int64) {
+	acc := s.balance(c.span)
+	c.outcome = how
+	c.at = at
+	c.count = count
+	c.wait = wait
+	c.charge = acc
+	c.used = acc.claimedByOthers + acc.charged
+	if how == outcomeAdmitted && !c.question {
+		acc.reserved += c.cost
+	}
+}
+
+// useLease admits a call by the open lease, if that has a unit.
+func (s *limiter) useLease(w *window, c *pendingAdmit, now access.Instant) bool {
+	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.of.name != c.span.name {
+		return false
+	}
+	w.left--
+	w.used++
+	count := c.perMinute - w.free - w.left
+	s.decide(c, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
+	return true
+}
+
+// leaseOver reports whether a lease is to be settled: its time is over, and its use is not told.
+func (w *window) leaseOver(now access.Instant) bool {
+	return w.seq != 0 && (now.Mono >= w.end.Mono || now.Wall >= w.end.Wall)
+}
+
+// nextCall returns what is to be sent now, or nil. settle says that what nobody waits for is due,
+// too, and what was sent in vain.
+func (s *limiter) nextCall(now access.Instant, settle bool) *scriptCall {
+	if s.inFlight != nil {
+		if !settle || !s.inFlight.unanswered {
+			return nil
+		}
+		s.inFlight.unanswered = false
+		return s.inFlight
+	}
+
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool { return c.abandoned })
+	if len(s.waiting) == 0 {
+		return s.syncCall(now, settle)
+	}
+
+	// Of one order each: the first one's, and all that want the same.
+	want := s.waiting[0].admitRequest
+	var calls []*pendingAdmit
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
+		same := c.admitRequest == want
+		if same {
+			calls = append(calls, c)
+		}
+		return same
+	})
+	return s.send(want, calls, now)
+}
+
+// syncCall asks for nothing and tells what is charged and held, when Redis has it otherwise.
+func (s *limiter) syncCall(now access.Instant, settle bool) *scriptCall {
+	if !settle || s.current == nil || s.lastRequest.subject == "" {
+		return nil
+	}
+
+	// In order, so that a simulation does the same each time.
+	for _, subject := range slices.Sorted(maps.Keys(s.windows)) {
+		w := s.windows[subject]
+		if w.leaseOver(now) && w.of == s.current {
+			want := s.lastRequest
+			want.subject = subject
+			want.leased = true
+			want.perMinute = w.perMinute
+			want.span = w.of.quotaPeriod
+			return s.send(want, nil, now)
+		}
+	}
+	if s.current.synced && s.claimTarget(s.current) == s.current.claimed {
+		return nil
+	}
+
+	want := s.lastRequest
+	want.leased = false
+	want.span = s.current.quotaPeriod
+	return s.send(want, nil, now)
+}
+
+// needsSync reports whether settlement has something to say, now or when a lease is over.
+func (s *limiter) needsSync() bool {
+	if s.inFlight != nil && s.inFlight.unanswered {
+		return true
+	}
+	if s.current == nil || s.lastRequest.subject == "" {
+		return false
+	}
+	for _, w := range s.windows {
+		if w.seq != 0 {
+			return true
+		}
+	}
+	return !s.current.synced || s.claimTarget(s.current) != s.current.claimed
+}
+
+// idle reports whether a share may be forgotten: nothing is under way or held, Redis has what it
+// has, and it is longer unused than windows and losses are looked at.
+func (s *limiter) idle(now access.Instant) bool {
+	if s.inFlight != nil || len(s.waiting) > 0 || now.Mono < s.cooldownUntil ||
+		now.Mono-s.used.Mono <= 3*calendar.MinuteMillis {
+		return false
+	}
+	for _, acc := range s.accounts {
+		if acc.reserved != 0 || acc.recovered != 0 {
+			return false
+		}
+	}
+	return !s.needsSync()
+}
+
+// resync is what to send to a Redis that may have lost something: what is under way, or what there
+// is. It is nil for a share that has taken nothing within a minute.
+func (s *limiter) resync(now access.Instant) *scriptCall {
+	if s.inFlight != nil || s.current == nil || s.lastRequest.subject == "" ||
+		now.Mono-s.used.Mono > 2*calendar.MinuteMillis {
+		return s.inFlight
+	}
+	want := s.lastRequest
+	want.span = s.current.quotaPeriod
+	return s.send(want, nil, now)
+}
+
+// send makes the ask of an order for calls.
+func (s *limiter) send(want admitRequest, calls []*pendingAdmit, now access.Instant) *scriptCall {
+	s.seq++
+	s.lastRequest = want
+	acc := s.balance(want.span)
+	w := s.window(want.subject)
+	a := &scriptCall{seq: s.seq, order: want, account: acc, calls: calls, sent: now}
+
+	n := int64(len(calls))
+	if want.question {
+		n = 0
+	}
+	settled := w.lease
+	if want.leased || n > 0 && settled.left > 0 {
+		w.lease = lease{} // what is left of it goes back
+	}
+	a.claimTarget = s.claimTarget(acc)
+
+	if w.keysOf != want.span.name {
+		w.keys = s.names.keys(&want)
+		w.keysOf = want.span.name
+	}
+
+	which := scriptTake
+	own := []int64{0, want.cost}
+	if want.window {
+		own[0] = 1
+	}
+	if want.leased {
+		if n > 0 {
+			n += max(16, 2*settled.used) // as many again as came since the last one
+		}
+		w.perMinute = want.perMinute
+		which = scriptLease
+		own = []int64{settled.seq, settled.used}
+	}
+	a.want = n
+	a.command = s.names.command(which, w.keys, []int64{
+		a.seq, acc.ackedSeq, want.perMinute, n, want.limit, a.claimTarget, want.span.from, want.span.till, s.leaseFor,
+	}, own)
+	s.inFlight = a
+	return a
+}
+
+// The statuses of take and lease.
+const (
+	statusGranted = iota
+	statusWindowFull
+	statusQuotaFull
+	statusRepeated
+	statusStale
+	statusLost
+	statusClosed
+	statusOtherSpan
+)
+
+var outcomes = [...]outcome{
+	statusGranted: outcomeUndecided, statusWindowFull: outcomeWindowFull, statusQuotaFull: outcomeQuotaFull,
+	statusRepeated: outcomeUndecided,
+	statusStale:    outcomeUndecided, statusLost: outcomeCooldown, statusClosed: outcomeCooldown,
+	statusOtherSpan: outcomeWrongPeriod,
+}
+
+// admitResult is the answer of take and lease.
+type admitResult struct {
+	status, at, granted, count, wait, others, stored int64
+
+	discarded int64 // granted, and not to be used
+}
+
+// resultFields is how many numbers an answer of take and lease has.
+const resultFields = 7
+
+// farthest is beyond all times and counts: a script has no exact numbers above it.
+const farthest = int64(1) << 53
+
+// readResult reads the answer of an ask. What no script of ours says is an error: whoever says it
+// is not believed that it granted something.
+func (a *scriptCall) readResult(out scriptResult) (admitResult, error) {
+	g := admitResult{
+		status: out.at(0), at: out.at(1), granted: out.at(2), count: out.at(3), wait: out.at(4), others: out.at(5),
+		stored: out.at(6),
+	}
+	far := func(n int64) bool { return n < -farthest || n > farthest }
+	switch {
+	case len(out.ints) != resultFields || out.text != "":
+	case g.status < 0 || g.status >= int64(len(outcomes)):
+	case g.granted < 0 || g.granted > a.want || g.count < 0 || g.stored < 0:
+	case slices.ContainsFunc(out.ints, far):
+	default:
+		return g, nil
+	}
+	return admitResult{}, fmt.Errorf("%w: it answered %v to a question for %d units", errScript, out.ints, a.want)
+}
+
+// startCooldown shuts a share for a while, because nobody knows what others were granted before:
+// what was granted now is not used. The units are claimed in Redis all the same, and go back with
+// the next ask.
+func (s *limiter) startCooldown(g *admitResult, now access.Instant, wait int64) {
+	s.cooldownUntil = max(s.cooldownUntil, now.Mono+wait)
+	g.discarded = g.granted
+	g.granted = 0
+}
+
+// apply takes the answer of what is under way. It returns the calls that are decided; others go
+// into the next ask.
+func (s *limiter) apply(g admitResult, now access.Instant) (decided []*pendingAdmit) {
+	a := s.inFlight
+	s.inFlight = nil
+	if g.status != statusOtherSpan {
+		s.updateBalance(a, &g)
+	}
+
+	switch {
+	case g.status == statusLost || g.status == statusClosed:
+		s.cooldownUntil = max(s.cooldownUntil, a.sent.Mono+g.wait)
+	case g.status == statusWindowFull && a.order.leased:
+		// Others may give units back before.
+		s.markFull(a, min(g.wait, leaseRefusal))
+	case g.status == statusWindowFull:
+		s.markFull(a, g.wait)
+	}
+
+	granted := g.granted
+	if a.order.leased && granted > 0 {
+		s.begin(a, &g)
+	}
+	w := s.window(a.order.subject)
+	var again []*pendingAdmit
+	for _, c := range a.calls {
+		switch {
+		case c.abandoned:
+			continue
+		case a.order.question && (g.status == statusGranted || g.status == statusRepeated):
+			s.decide(c, outcomeAdmitted, g.at, g.count, g.wait)
+		case a.order.leased && s.useLease(w, c, now):
+		case !a.order.leased && granted > 0:
+			granted--
+			s.decide(c, outcomeAdmitted, g.at, g.count-granted, g.wait)
+		case outcomes[g.status] == outcomeUndecided:
+			again = append(again, c)
+			continue
+		default:
+			s.decide(c, outcomes[g.status], g.at, g.count, g.wait)
+		}
+		decided = append(decided, c)
+	}
+	s.waiting = append(again, s.waiting...)
+	return append(decided, s.denyWaiting(now)...)
+}
+
+// denyWaiting decides the calls that wait for units of a share that is shut.
+func (s *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
+	if now.Mono >= s.cooldownUntil {
+		return nil
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
+		if c.abandoned || c.question || !c.window && c.cost == 0 {
+			return false
+		}
+		s.decide(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+		decided = append(decided, c)
+		return true
+	})
+	return decided
+}
+
+// failInFlight gives up what is under way, because Redis cannot do it: what it has of the tenant is
+// damaged.
+func (s *limiter) failInFlight() (decided []*pendingAdmit) {
+	a := s.inFlight
+	s.inFlight = nil
+	for _, c := range a.calls {
+		if !c.abandoned {
+			s.decide(c, outcomeCooldown, a.sent.Wall, 0, 0)
+			decided = append(decided, c)
+		}
+	}
+	return decided
+}
+
+// updateBalance takes over what an answer says of the account.
+func (s *limiter) updateBalance(a *scriptCall, g *admitResult) {
+	acc := a.account
+	acc.synced = true
+	acc.claimedByOthers = g.others
+	acc.ackedSeq = g.stored
+
+	switch {
+	case g.status == statusStale:
+		s.seq = max(s.seq, g.stored)
+		acc.claimed = -1 // a process before this one said it
+		g.granted = 0
+	case g.stored != a.seq:
+		acc.claimed = a.claimTarget // which it was already
+	case a.order.leased:
+		acc.claimed = a.claimTarget + g.granted + g.discarded
+	default:
+		acc.claimed = a.claimTarget + (g.granted+g.discarded)*a.order.cost
+	}
+}
+
+// markFull remembers that a window is full for a while: until then nothing can free.
+func (s *limiter) markFull(a *scriptCall, wait int64) {
+	w := s.window(a.order.subject)
+	w.fullUntil = a.sent.Mono + wait
+	w.perMinute = a.order.perMinute
+}
+
+// begin opens a lease. It ends when its time has passed since it was first asked for: Redis counted
+// from later on. A clock of ours may be slow by a thousandth.
+func (s *limiter) begin(a *scriptCall, g *admitResult) {
+	length := min(s.leaseFor, a.order.span.till-g.at)
+	length -= length/1000 + 1
+	w := s.window(a.order.subject)
+	w.lease = lease{
+		seq: a.seq, left: g.granted, free: max(0, a.order.perMinute-g.count), begin: a.sent, of: a.account,
+		end: access.Instant{Mono: a.sent.Mono + length, Wall: a.sent.Wall + length},
+	}
+}
+
+// finish ends an admitted call: a unit that it held is charged now, or given back with the next
+// ask.
+func (s *limiter) finish(acc *periodBalance, cost int64, charged bool) {
+	acc.reserved -= cost
+	if charged {
+		acc.charged += cost
+	}
+}

@@ -1,0 +1,89 @@
+package limiter
+
+import (
+	"sync/atomic"
+	"time"
+
+	"ninepocket/internal/counters"
+)
+
+// ResultNames name the results of Stats.Results: what became of calls, as the fates from admitted
+// on, and calls whose fate nobody knew.
+var ResultNames = [...]string{"granted", "window_full", "quota_full", "closed", "unavailable"}
+
+// resultUnavailable is the last result.
+const resultUnavailable = len(ResultNames) - 1
+
+// metrics is what a store counts of itself.
+type metrics struct {
+	times   *counters.Durations
+	results [len(ResultNames)]atomic.Uint64 // calls
+	leases  atomic.Uint64                   // asks of leases that were answered
+	refused atomic.Uint64                   // calls refused without asking
+	unknown atomic.Uint64                   // calls whose answer came too late or never
+	lost    atomic.Uint64                   // shares that found acknowledged writes gone
+	waiting atomic.Int64
+	batches atomic.Uint64
+	sent    atomic.Uint64
+	apart   atomic.Int64 // clock of Redis - ours, in milliseconds
+}
+
+func newMetrics() *metrics {
+	return &metrics{times: counters.NewDurations(1, counters.Decades(10*time.Microsecond, time.Second)...)}
+}
+
+func (m *metrics) now() time.Time { return time.Now() }
+
+// batch notes a batch that was answered, or not.
+func (m *metrics) batch(n int, began time.Time) {
+	m.batches.Add(1)
+	m.sent.Add(uint64(n))
+	m.times.Since(0, began)
+}
+
+// local notes a call that was decided without asking.
+func (m *metrics) local(c *pendingAdmit) {
+	if c.outcome != outcomeAdmitted {
+		m.refused.Add(1)
+	}
+	m.decided(c)
+}
+
+// decided notes what became of a call.
+func (m *metrics) decided(c *pendingAdmit) {
+	if c.outcome >= outcomeAdmitted && c.outcome <= outcomeCooldown {
+		m.results[c.outcome-outcomeAdmitted].Add(1)
+	}
+}
+
+// Stats are a store's figures since it was opened.
+type Stats struct {
+	Results         [len(ResultNames)]uint64 // calls, by what became of them
+	Leases          uint64                   // questions that Redis answered, for plans above a thousand calls a minute
+	RefusedLocally  uint64                   // calls refused without asking
+	Timeouts        uint64                   // calls whose answer came too late, or never
+	TenantsWithLoss uint64                   // tenants that acknowledged writes were lost of
+	Waiting         int64                    // calls that wait for an answer
+	Leased          int64                    // units of large plans that are taken ahead and not used
+	Batches         uint64                   // that were sent
+	Commands        uint64                   // in these
+	ClockApart      time.Duration            // the clock of Redis, less ours
+	Up              bool
+	Exchange        counters.Histogram // of a batch
+}
+
+// LimiterStats returns the figures of what is shared.
+func (store *Store) LimiterStats() Stats {
+	m := store.meters
+	stats := Stats{
+		Leases: m.leases.Load(), RefusedLocally: m.refused.Load(), Timeouts: m.unknown.Load(),
+		TenantsWithLoss: m.lost.Load(), Waiting: m.waiting.Load(), Leased: store.leasedUnits(),
+		Batches: m.batches.Load(), Commands: m.sent.Load(),
+		ClockApart: time.Duration(m.apart.Load()) * time.Millisecond, Up: store.link.up(),
+		Exchange: m.times.Row(0),
+	}
+	for i := range stats.Results {
+		stats.Results[i] = m.results[i].Load()
+	}
+	return stats
+}

@@ -1,0 +1,153 @@
+package limiter
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+)
+
+const (
+	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
+	claimMillis = int64(15_000)
+	// leaseRefusal is how long a window that is leased is taken for full, in milliseconds.
+	leaseRefusal = int64(100)
+	// creditsMark ends the name of an incarnation where credits are counted: a key may be in the day and
+	// in the credits.
+	creditsMark = "c"
+	// maxExact is the highest limit whose calls are granted one by one (decision 12).
+	maxExact = 1000
+)
+
+// The scripts. Each is named by its hash: old ones and new ones run side by side, so that what they
+// store may only grow.
+var (
+	//go:embed scripts/head.lua
+	headSource string
+	//go:embed scripts/take.lua
+	takeSource string
+	//go:embed scripts/lease.lua
+	leaseSource string
+	//go:embed scripts/begin.lua
+	beginSource string
+	//go:embed scripts/commit.lua
+	commitSource string
+	//go:embed scripts/abort.lua
+	abortSource string
+	//go:embed scripts/restore.lua
+	restoreSource string
+	//go:embed scripts/offer.lua
+	offerSource string
+)
+
+// script names one of the scripts.
+type script uint8
+
+const (
+	scriptTake script = iota
+	scriptLease
+	scriptBegin
+	scriptCommit
+	scriptAbort
+	scriptRestore
+	scriptOffer
+	scriptCount
+)
+
+func sources() [scriptCount]string {
+	return [...]string{
+		scriptTake: headSource + takeSource, scriptLease: headSource + leaseSource,
+		scriptBegin: beginSource, scriptCommit: commitSource, scriptAbort: abortSource,
+		scriptRestore: restoreSource, scriptOffer: offerSource,
+	}
+}
+
+// command is one call of a script.
+type command struct {
+	script script
+	keys   []string
+	args   []string
+}
+
+// redisKeys spells what a tenant has in Redis. All of its keys share a hash tag, so that a script
+// finds them in one place.
+type redisKeys struct {
+	prefix, tenant, incarnation string
+	sessionID                   string // of the process: one before it may have used the same numbers
+}
+
+func (n *redisKeys) key(parts ...string) string {
+	return n.prefix + ":{" + n.tenant + "}:" + strings.Join(parts, ":")
+}
+
+// keys are those of take and lease; the last one is lease's alone.
+func (n *redisKeys) keys(o *admitRequest) []string {
+	return []string{
+		n.key("q", o.span.name), n.key("w", o.subject), n.key("m", o.subject), n.key("z"), n.key("W", o.subject),
+	}
+}
+
+// command makes a command of take or lease: what both are given, and what is the script's own.
+func (n *redisKeys) command(which script, keys []string, both, own []int64) command {
+	if which == scriptTake {
+		keys = keys[:4]
+	}
+	args := make([]string, 1, len(both)+len(own)+2)
+	args[0] = n.incarnation
+	for _, figure := range both {
+		args = append(args, number(figure))
+	}
+	args = append(args, n.sessionID)
+	for _, figure := range own {
+		args = append(args, number(figure))
+	}
+	return command{script: which, keys: keys, args: args}
+}
+
+// heartbeatKey is the key that a server keeps in Redis while it reaches it.
+func heartbeatKey(prefix, incarnation string) string { return prefix + ":lives:" + incarnation }
+
+// record is the key of an idempotency record.
+func (n *redisKeys) record(name string) string { return n.key("i", name) }
+
+// times is the key of the times of a tenant's replies.
+func (n *redisKeys) times() string { return n.key("r") }
+
+// periodOf names the day or period that a principal's calls are charged to. What an operator reset
+// has a name of its own: all servers begin it at nothing.
+func periodOf(p *keys.Principal, allowance access.QuotaKind, standing *access.QuotaState) quotaPeriod {
+	out := quotaPeriod{
+		name: "d" + strconv.FormatInt(int64(standing.Day), 10),
+		from: standing.Day.Start(), till: (standing.Day + 1).Start(),
+	}
+	if allowance == access.PeriodCredits {
+		period := standing.Period
+		out = quotaPeriod{name: "p" + strconv.FormatInt(period.Start, 10), from: period.Start, till: period.End}
+	}
+	if reset := resetOf(p, allowance); reset != 0 {
+		out.name += "." + strconv.FormatInt(reset, 10)
+	}
+	return out
+}
+
+// resetOf is when an operator reset an allowance last; 0 = never.
+func resetOf(p *keys.Principal, allowance access.QuotaKind) int64 {
+	day, credits := p.Resets()
+	if allowance == access.PeriodCredits {
+		return credits
+	}
+	return day
+}
+
+// subjectOf names the window that a call passes: a key's, or one of its tenant.
+func subjectOf(p *keys.Principal, rule *access.LimitSpec) string {
+	switch {
+	case rule.Window == access.UsageWindow:
+		return "u"
+	case p.Surface == keys.Preview:
+		return "t"
+	}
+	return p.KeyID
+}

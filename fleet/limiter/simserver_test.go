@@ -1,0 +1,390 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/access/state"
+	"ninepocket/internal/disk/disktest"
+)
+
+// simServer is a server of a simulation: the real Store over a real journal, with clients. What it waits
+// for are events.
+type simServer struct {
+	w       *world
+	id      int
+	life    int // goes up with each kill
+	disk    int // goes up with each disk that is lost
+	up      bool
+	paused  int64 // true time until which it stands still
+	cut     int64 // until then, no answer arrives
+	mute    int64 // until then, nothing that it sends arrives
+	rate    float64
+	step    int64 // of the wall clock
+	stopped int64 // that the monotonic clock stood still
+
+	dir      string
+	journal  *access.LocalStore
+	store    *Store
+	routines []*routine
+	number   int
+	inFlight map[int]string // calls between their admission and their answer, by number
+
+	lastServed int64
+}
+
+func newSimServer(w *world, id int) *simServer {
+	s := &simServer{w: w, id: id, rate: 1 + (w.Float64()-0.5)*1e-3, lastServed: w.now, dir: simDir(w)}
+	s.begin()
+	return s
+}
+
+// simDir makes a state directory.
+func simDir(w *world) string {
+	dir, err := os.MkdirTemp(w.home, "state")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// incarnation names the disk.
+func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.disk) }
+
+// open opens the journal.
+func (s *simServer) open() {
+	var err error
+	s.journal, err = access.OpenLocal(s.dir, access.LocalOptions{
+		Now: s.instant(), Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
+	})
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+}
+
+// begin starts a process.
+func (s *simServer) begin() {
+	w := s.w
+	s.open()
+	if w.flaws.unprepared {
+		for _, batch := range s.journal.Unsettled() {
+			if err := s.journal.Settle(batch, false); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+
+	s.inFlight = map[int]string{}
+	options := Options{
+		Journal: s.journal, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
+		Timeout: time.Duration(w.callTimeout) * time.Microsecond, Lease: time.Duration(w.ttl) * time.Millisecond,
+		exchange: time.Duration(w.retry) * time.Microsecond, ChargesByServer: w.recorded,
+		inline: inline{pacer: s, dialer: simDialer{s}, sessionID: fmt.Sprintf("s%dl%d", s.id, s.life), exact: maxExact},
+	}
+	if w.leased {
+		options.exact = 1
+	}
+	s.beside(func() {
+		store, err := Open(context.Background(), options)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		s.store = store
+		s.up = true
+	})
+}
+
+// sleep does something on this server after some microseconds, in this life of it, when it does not stand
+// still.
+func (s *simServer) sleep(d int64, do func()) {
+	life := s.life
+	var try func()
+	try = func() {
+		switch {
+		case s.life != life:
+		case s.paused > s.w.now:
+			s.w.after(s.paused-s.w.now, try)
+		default:
+			do()
+		}
+	}
+	s.w.after(d, try)
+}
+
+// later implements [pacer].
+func (s *simServer) later(d time.Duration, do func()) { s.sleep(d.Microseconds(), do) }
+
+// instant is the server's clocks: each has a rate of its own, and the wall clock is stepped.
+func (s *simServer) instant() access.Instant {
+	passed := func(d int64) int64 { return int64(float64(d) * s.rate) }
+	since := s.w.now - simEpoch
+	return access.Instant{
+		Mono: passed(since-s.stopped) / 1000, Wall: (simEpoch + passed(since) + s.step) / 1000,
+	}
+}
+
+// kill ends the process; its journal stays, unless the disk is lost with it.
+func (s *simServer) kill(disk bool) {
+	if !s.up {
+		return
+	}
+	w := s.w
+	w.events.kills++
+	for _, tenant := range s.inFlight {
+		w.inAir[tenant]++
+	}
+	s.halt()
+
+	// What is on the disk stays, and what is in Redis.
+	if disk || w.flaws.forget {
+		s.open()
+		for _, batch := range s.journal.Unsettled() {
+			w.key(w.records[batch.Record]).unbilled = true // what its last seconds cost is lost with it
+		}
+		w.bill(s)
+		if err := s.journal.Close(); err != nil {
+			w.t.Fatal(err)
+		}
+		s.dir = simDir(w)
+	}
+	if disk {
+		s.disk++
+	}
+	w.after(w.Int64N(5_000_000), s.begin)
+}
+
+// halt ends the process.
+func (s *simServer) halt() {
+	s.up = false
+	s.life++
+	if s.store != nil {
+		s.w.events.lost += int(s.store.meters.lost.Load())
+	}
+	s.store = nil
+	for _, r := range s.routines {
+		r.stop()
+	}
+	s.routines = nil
+	// Inline, a journal has written all that it answered for.
+	if err := s.journal.Close(); err != nil {
+		s.w.t.Fatal(err)
+	}
+}
+
+// pause stops the process for a while, and now and then the machine with its monotonic clock.
+func (s *simServer) pause(d int64) {
+	if s.paused > s.w.now {
+		return
+	}
+	s.paused = s.w.now + d
+	if s.w.IntN(3) == 0 {
+		s.stopped += d
+	}
+}
+
+// clients makes calls for ever: some seldom, some in bursts.
+func (s *simServer) clients() {
+	w := s.w
+	n := 1
+	if w.IntN(30) == 0 && !w.quiet {
+		n = 1 + w.IntN(int(2*w.perMinute))
+	}
+
+	for range n {
+		if s.up && s.paused <= w.now {
+			if w.IntN(6) == 0 {
+				key := fmt.Sprintf("%d-%d", w.now/40_000_000, w.IntN(8))
+				s.beside(func() { s.batch(key) })
+			} else {
+				s.beside(s.call)
+			}
+		}
+	}
+	if w.quiet {
+		w.after(w.Int64N(10_000_000), s.clients)
+		return
+	}
+	mean := min(60e6/float64(w.perMinute)*float64(len(w.servers))/2, 3e6)
+	w.after(int64(w.ExpFloat64()*mean), s.clients)
+}
+
+// admit asks for the right of a call, and notes what became of it.
+func (s *simServer) admit(p *keys.Principal, op access.Operation) (access.Decision, bool) {
+	w := s.w
+	rule := access.SpecFor(p, op)
+	decision := s.store.Admit(p, rule, s.instant())
+
+	switch decision.Result {
+	case access.Admitted:
+		w.events.admitted++
+		at := decision.Ticket.At * 1000 // as Redis counts
+		if w.leased && rule.Window == access.KeyWindow {
+			at = w.now
+		}
+		window := p.Tenant + subjectOf(p, &rule)
+		w.admissions[window] = append(w.admissions[window], at)
+	case access.Unavailable:
+		w.events.unavailable++
+		return decision, false
+	default:
+		w.events.refused++
+	}
+	s.lastServed = w.now
+	return decision, decision.Result == access.Admitted
+}
+
+// fly notes a call that is admitted and not answered, until it lands.
+func (s *simServer) fly(tenant string) (land func()) {
+	s.number++
+	number := s.number
+	s.inFlight[number] = tenant
+	return func() { delete(s.inFlight, number) }
+}
+
+// pendingAdmit makes a live call: it is charged before it is answered.
+func (s *simServer) call() {
+	w := s.w
+	decision, ok := s.admit(w.live[w.IntN(len(w.live))], access.CardsGet)
+	if !ok {
+		return
+	}
+
+	land := s.fly("live")
+	success := w.IntN(5) > 0
+	s.rest(50 + w.Int64N(3000))
+	receipt, err := s.store.Finish(decision.Ticket, success)
+	if err != nil {
+		w.t.Errorf("seed %d: a call is not recorded: %v", w.seed, err)
+	}
+	s.rest(w.Int64N(500))
+	w.answered["live"] += int(receipt.Charged)
+	land()
+}
+
+// batch makes a batch of an idempotency key.
+func (s *simServer) batch(key string) {
+	w := s.w
+	p := w.payer(key)
+	decision, ok := s.admit(p, access.PricesBatch)
+	if !ok {
+		return
+	}
+	t := decision.Ticket
+	claim, err := s.store.Begin(t, key, access.BodyHash{1}, s.instant())
+	if err == nil && claim.Result == access.Replay {
+		w.events.replays++
+		w.record(key, string(claim.Reply))
+	}
+	if err != nil || claim.Result != access.Fresh {
+		_, _ = s.store.Finish(t, false)
+		return
+	}
+
+	land := s.fly("org")
+	defer land()
+	s.rest(50 + w.Int64N(3000))
+	if w.IntN(5) == 0 {
+		_, _ = s.store.Abort(t, claim)
+		return
+	}
+
+	w.events.batches++
+	s.number++
+	text := fmt.Sprintf("answer %s of %d", s.store.options.sessionID, s.number)
+	_, err = s.store.Commit(t, claim, []byte(text))
+	if err != nil {
+		w.events.voids++
+		w.inAir["org"]++ // its caller was answered 503, and it may be charged all the same
+		return
+	}
+	s.rest(w.Int64N(500))
+	w.record(key, text)
+	w.answered["org"]++
+}
+
+// simDialer finds the Redis of a simulation for a server.
+type simDialer struct{ s *simServer }
+
+func (d simDialer) String() string { return "simulated" }
+
+var errSimulated = errors.New("no answer")
+
+func (d simDialer) dial(context.Context) (wire, string, error) {
+	one := &simWire{s: d.s, run: d.s.w.run}
+	return one, fmt.Sprint("run", one.run), one.probe()
+}
+
+// simWire is connections to one process of Redis.
+type simWire struct {
+	s   *simServer
+	run int
+}
+
+func (c *simWire) close() {}
+
+// probe is a question that changes nothing.
+func (c *simWire) probe() error {
+	_, err := c.exchange(context.Background(), 0, "", nil)
+	return err
+}
+
+func (c *simWire) live(context.Context) error { return c.probe() }
+
+func (c *simWire) birth(context.Context) (born string, clock int64, err error) {
+	w := c.s.w
+	return number(simBorn), (w.now + w.skew) / 1000, c.probe()
+}
+
+// exchange sends commands: they arrive or not, at once or late, and so do their answers.
+func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*sending) ([]answer, error) {
+	s := c.s
+	w := s.w
+	life := s.life
+	var answers []answer
+	done := make(chan struct{})
+	arrive := func() {
+		w.deliver(all, c.run, func(out []answer) {
+			if w.now < s.cut && !w.calm || w.sometimes(150) || s.life != life {
+				return
+			}
+			answers = out
+			close(done)
+		})
+	}
+	if (w.now >= s.mute || w.calm) && !w.sometimes(200) {
+		w.after(w.delay(), arrive)
+	}
+
+	if s.wait(s.w.exchangeFor(), done, nil) < 0 {
+		return nil, errSimulated
+	}
+	s.spoil(all)
+	return answers, nil
+}
+
+// spoil plants mistakes in what is under way when an answer arrives.
+func (s *simServer) spoil(all []*sending) {
+	if s.store == nil {
+		return
+	}
+	for _, st := range s.store.limiters.sorted() {
+		for _, one := range all {
+			if st.inFlight == nil || one.command != &st.inFlight.command {
+				continue
+			}
+
+			if s.w.flaws.receipt {
+				st.inFlight.sent = s.instant()
+			}
+			if s.w.flaws.late {
+				st.inFlight.calls = append(st.inFlight.calls, st.waiting...)
+				st.waiting = nil
+			}
+		}
+	}
+}

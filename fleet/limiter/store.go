@@ -1,0 +1,351 @@
+package limiter
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+)
+
+// syncInterval is how often units that failed calls held are given back, and leases that ended
+// settled.
+const syncInterval = 100 * time.Millisecond
+
+// Options configure a store. URL, Journal, Incarnation and Now are required.
+type Options struct {
+	// URL is redis://USER:PASSWORD@HOST:PORT/DB, rediss:// or redis+sentinel://HOST,HOST/NAME.
+	URL string
+	// Journal records what calls have cost. The store closes it.
+	Journal *access.LocalStore
+	// Incarnation is the name of the journal's state directory.
+	Incarnation string
+	// Now is the present on the clock that Instants come from.
+	Now func() access.Instant
+
+	Acks       Acks
+	Replicas   int           // that must have a grant, with AcksReplica; 0 = 1
+	Timeout    time.Duration // that a call waits for its right; 0 = 100 ms
+	Lease      time.Duration // that units of large plans are taken ahead; 0 = not at all
+	Prefix     string        // begins all keys; "" = np
+	RepliesMax int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
+	// Recorded returns what every server is known to have charged to an allowance of a tenant, by
+	// incarnation. It is asked once an allowance that began before the data of Redis did: what is not in
+	// there was lost. Nil = nobody knows.
+	ChargesByServer func(ctx context.Context, tenant string, allowance access.QuotaKind, from, till int64) (
+		map[string]int64, error)
+	// Report is told that rights cannot be had, and nil when they can again; and what was lost, as a
+	// [LostError]. Nil = nobody.
+	Report func(error)
+
+	exchange time.Duration // tests: how long a batch may take
+	commit   time.Duration // tests: how long a commit may take
+
+	inline
+}
+
+// inline is how a simulation runs a store: in one goroutine, by its own time and over its own Redis. It is
+// zero for servers.
+type inline struct {
+	pacer     pacer
+	dialer    dialer
+	sessionID string // of the process; no two have the same
+	exact     int64  // the highest limit whose calls are granted one by one
+}
+
+func (o *Options) setDefaults() {
+	o.Replicas = cmp.Or(o.Replicas, 1)
+	o.Timeout = cmp.Or(o.Timeout, 100*time.Millisecond)
+	o.Prefix = cmp.Or(o.Prefix, "np")
+	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultMaxIdempotencyRecords)
+	o.exchange = cmp.Or(o.exchange, exchangeFor)
+	o.commit = cmp.Or(o.commit, commitFor)
+	o.sessionID = cmp.Or(o.sessionID, rand.Text())
+	o.exact = cmp.Or(o.exact, maxExact)
+	if o.pacer == nil {
+		o.pacer = &goroutines{}
+	}
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+}
+
+// Store is an [access.Store] whose rights are in Redis.
+type Store struct {
+	options Options
+	journal *access.LocalStore
+	link    *redisClient
+	meters  *metrics
+	claims  claims
+	offers  replyResends
+
+	limiters  limiterTable
+	seated    atomic.Uint64
+	adopting  sync.Mutex  // taken under a seat's
+	asserting atomic.Bool // all shares are said again
+
+	reportedBroken atomic.Int64 // monotonic: that an answer was of no use; 0 = never
+
+	closed atomic.Bool
+	stop   context.CancelFunc
+
+	mu        sync.Mutex
+	dirtyList []*limiterEntry // shares that have something to settle
+}
+
+var _ access.Store = (*Store)(nil)
+
+// Open returns the store of one server. A Redis that may not be used is a [FindingsError]; one that
+// cannot be reached is waited for while calls are refused.
+func Open(ctx context.Context, options Options) (*Store, error) {
+	options.setDefaults()
+	store := &Store{options: options, journal: options.Journal, meters: newMetrics()}
+	store.claims = claims{
+		pending: map[string]*pendingKey{}, open: map[string]int{},
+		unresolved: map[string]unresolvedCommit{},
+	}
+	if options.dialer == nil {
+		redis, err := newRedis(&store.options, store.meters)
+		if err != nil {
+			return nil, err
+		}
+		store.options.dialer = redis
+	}
+	store.link = newRedisClient(&store.options, store.meters, store.resync)
+
+	err := store.link.connect(ctx)
+	if wrong, ok := errors.AsType[*FindingsError](err); ok {
+		store.link.close()
+		return nil, wrong
+	}
+
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	store.stop = stop
+	store.options.pacer.beside(func() { store.link.reconnectLoop(running) })
+	for number := range batchers {
+		store.options.pacer.beside(func() { store.link.batch(running, number) })
+	}
+	store.options.pacer.beside(func() { store.syncLoop(running) })
+	// What the process before this one had prepared is this one's.
+	for _, batch := range store.journal.Unsettled() {
+		store.addUnresolved(unresolvedCommit{batch: batch})
+	}
+	return store, nil
+}
+
+// now is the present.
+func (store *Store) now() access.Instant { return store.options.Now() }
+
+// markDirty puts a share on the list of those that have something to settle. The caller holds the
+// seat.
+func (store *Store) markDirty(st *limiterEntry) {
+	if st.dirty || !st.needsSync() {
+		return
+	}
+	st.dirty = true
+	store.mu.Lock()
+	store.dirtyList = append(store.dirtyList, st)
+	store.mu.Unlock()
+}
+
+// syncLoop gives back what is not wanted any more, until ctx ends.
+func (store *Store) syncLoop(ctx context.Context) {
+	swept := store.now()
+	for store.options.pacer.wait(syncInterval, ctx.Done(), nil) < 0 {
+		if now := store.now(); now.Mono-swept.Mono >= sweepInterval.Milliseconds() {
+			store.sweep(now)
+			swept = now
+		}
+		if !store.link.up() {
+			continue
+		}
+
+		store.resolveAll(ctx)
+		store.mu.Lock()
+		list := store.dirtyList
+		store.dirtyList = nil
+		store.mu.Unlock()
+
+		for _, st := range list {
+			st.mu.Lock()
+			st.dirty = false
+			store.ask(st, true, nil)
+		}
+	}
+}
+
+// resync says again what this server has, to a Redis that may have lost it, and returns when all
+// of it is answered. Before shut, a monotonic time, it grants nothing. Another Redis than before is
+// offered the replies that this server had the one before keep.
+func (store *Store) resync(exchange func([]*sending) error, another bool, shut int64) error {
+	var all []*sending
+	for _, st := range store.limiters.sorted() {
+		st.mu.Lock()
+		a := st.resync(store.now())
+		st.mu.Unlock()
+		if a != nil {
+			all = append(all, &sending{command: &a.command, done: func(out scriptResult, err error) {
+				store.answered(st, a, out, err, shut)
+			}})
+		}
+	}
+
+	// What is found out now is told once, and not for each tenant.
+	before := store.meters.lost.Load()
+	store.asserting.Store(true)
+	defer store.asserting.Store(false)
+	var err error
+	say := func(all []*sending, together int) {
+		for part := range slices.Chunk(all, together) {
+			if err == nil {
+				err = exchange(part)
+			}
+		}
+	}
+	say(all, maxBatch)
+	// Last, so that a reply which the Redis before kept until now is among them.
+	if another && err == nil {
+		say(store.offers.commands(store.now().Wall), resendBatch)
+	}
+	if lost := store.meters.lost.Load() - before; lost > 0 {
+		store.options.Report(&LostError{Tenants: int(lost)})
+	}
+	return err
+}
+
+// reportBroken reports what is wrong with what a tenant has in Redis, once a minute: its calls go
+// on.
+func (store *Store) reportBroken(err error) {
+	now := store.now().Mono
+	last := store.reportedBroken.Load()
+	if (last == 0 || now-last >= calendar.MinuteMillis) && store.reportedBroken.CompareAndSwap(last, max(1, now)) {
+		store.options.Report(err)
+	}
+}
+
+// reportLost reports that acknowledged writes are gone.
+func (store *Store) reportLost(g *admitResult) {
+	if g.status != statusLost {
+		return
+	}
+	store.meters.lost.Add(1)
+	if !store.asserting.Load() {
+		store.options.Report(&LostError{Tenants: 1})
+	}
+}
+
+// Finish implements [access.Store].
+func (store *Store) Finish(t access.Reservation, success bool) (access.Charge, error) {
+	if success && t.Rule.ReserveAtBegin && store.Err() == nil {
+		return access.Charge{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
+			string(t.Rule.Operation), access.ErrReservation)
+	}
+
+	charged := int64(0)
+	if success {
+		charged = t.Rule.Cost
+	}
+	err := store.Err()
+	if err == nil {
+		err = store.journal.Record(t, charged)
+	}
+	cost := t.Rule.Cost
+	if t.Rule.ReserveAtBegin {
+		cost = 0
+	}
+	return store.ended(&t, cost, charged, err)
+}
+
+// ended takes a call that is recorded, or cannot be, out of what its share holds.
+func (store *Store) ended(t *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
+	st := store.lockEntry(t.Principal, t.Rule.Quota)
+	defer st.mu.Unlock()
+
+	of := st.span(t.Principal, t.Rule.Quota, &access.QuotaState{Day: t.Day, Period: t.Period})
+	acc := st.accounts[of.name]
+	if acc == nil {
+		acc = &periodBalance{quotaPeriod: of} // its day is long over
+	}
+	st.finish(acc, cost, charged > 0 && err == nil)
+	store.markDirty(st)
+	if err != nil {
+		return access.Charge{}, err
+	}
+	left := t.Rule.Limit - acc.claimedByOthers - acc.charged
+	return access.Charge{
+		Charged: charged, Quota: access.NewLimitState(t.Rule.Limit, left, of.till-t.At, t.At),
+	}, nil
+}
+
+// Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
+func (store *Store) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+	if store.closed.Load() {
+		return access.Usage{}, access.ErrClosed
+	}
+	asked := rule
+	if p.Surface == keys.Live {
+		asked.Window = access.KeyWindow
+		asked.PerMinute = p.Plan.PerMinute
+	}
+	c, standing, err := store.decide(p, &asked, now, modePeek)
+	if err != nil {
+		return access.Usage{}, err
+	}
+
+	usage := access.Usage{
+		Tenant: p.Tenant, Period: standing.Period, Limit: rule.Limit, Used: c.used,
+		Remaining: max(0, rule.Limit-c.used), PerMinute: p.Plan.PerMinute,
+	}
+	if rule.Quota == access.DayQuota {
+		usage.Period = calendar.Period{Start: c.span.from, End: c.span.till}
+		usage.Minute = access.NewLimitState(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
+	}
+	return usage, nil
+}
+
+// Ledger implements [access.Store]: what this server recorded.
+func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
+	if store.closed.Load() {
+		return nil, access.ErrClosed
+	}
+	return store.journal.Ledger(tenant, since)
+}
+
+// Stats implements [access.Store], with the journal's figures.
+func (store *Store) Stats() access.StoreStats { return store.journal.Stats() }
+
+// Err implements [access.Store]. It is what this server cannot help: a Redis that is away keeps no
+// server from being ready, or all of them would leave a balancer at once. See [Store.Unavailable].
+func (store *Store) Err() error {
+	if store.closed.Load() {
+		return access.ErrClosed
+	}
+	return store.journal.Err()
+}
+
+// Unavailable returns why no rights can be had, or nil.
+func (store *Store) Unavailable() error { return store.link.unavailable() }
+
+// Close implements [access.Store].
+func (store *Store) Close() error {
+	if store.closed.Swap(true) {
+		return nil
+	}
+	store.end()
+	return store.journal.Close()
+}
+
+// end stops what runs beside calls.
+func (store *Store) end() {
+	store.stop()
+	store.options.pacer.end()
+	store.link.close()
+}

@@ -1,0 +1,190 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/access/accesstest"
+	"ninepocket/access/keys"
+	"ninepocket/internal/redistest"
+	"ninepocket/internal/testsweep"
+)
+
+// memoryDir is a directory whose fsync costs nothing where there is such a file system: these tests cut
+// no power.
+func memoryDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "meter") //nolint:usetesting // that is on a disk
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// openJournal opens the journal of a directory.
+func openJournal(t testing.TB, dir string, now access.Instant) *access.LocalStore {
+	t.Helper()
+	journal, err := access.OpenLocal(dir, access.LocalOptions{Now: now, CheckpointEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal
+}
+
+// givenRedis is a Redis whose scripts go by the latest Instant that a test gave.
+type givenRedis struct {
+	*redis
+	seen atomic.Pointer[access.Instant]
+}
+
+func newGivenRedis(t testing.TB, options Options, now access.Instant) *givenRedis {
+	t.Helper()
+	clock := access.StartClock(time.Now())
+	options.Now = func() access.Instant { return clock.At(time.Now()) } // which this machine's clock is held against
+	options.setDefaults()
+	r, err := newRedis(&options, newMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	g := &givenRedis{redis: r}
+	g.see(now)
+	texts := sources()
+	for which, source := range texts {
+		texts[which] = strings.Replace(source, "redis.call('TIME')", "{ARGV[#ARGV-1],ARGV[#ARGV]}", 1)
+	}
+	r.give(texts)
+	return g
+}
+
+// see notes an Instant that was given.
+func (g *givenRedis) see(now access.Instant) {
+	for {
+		last := g.seen.Load()
+		if last != nil && last.Mono >= now.Mono || g.seen.CompareAndSwap(last, &now) {
+			return
+		}
+	}
+}
+
+func (g *givenRedis) now() access.Instant { return *g.seen.Load() }
+
+func (g *givenRedis) dial(ctx context.Context) (wire, string, error) {
+	conn, run, err := g.redis.dial(ctx)
+	return givenWire{wire: conn, of: g}, run, err
+}
+
+// givenWire gives each script the time.
+type givenWire struct {
+	wire
+	of *givenRedis
+}
+
+func (w givenWire) exchange(ctx context.Context, number int, born string, all []*sending) ([]answer, error) {
+	wall := w.of.now().Wall
+	var timed []*sending
+	for _, s := range all {
+		c := *s.command
+		c.args = append(slices.Clip(c.args), fmt.Sprint(wall/1000), fmt.Sprint(wall%1000*1000))
+		timed = append(timed, &sending{command: &c})
+	}
+	return w.wire.exchange(ctx, number, born, timed)
+}
+
+// givenStore is a store that goes by the Instants that it is given.
+type givenStore struct {
+	*Store
+	redis *givenRedis
+}
+
+func (s *givenStore) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
+	s.redis.see(now)
+	return s.Store.Admit(p, rule, now)
+}
+
+func (s *givenStore) Begin(
+	t access.Reservation, key string, body access.BodyHash, now access.Instant,
+) (access.Claim, error) {
+	s.redis.see(now)
+	return s.Store.Begin(t, key, body, now)
+}
+
+func (s *givenStore) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+	s.redis.see(now)
+	return s.Store.Usage(p, rule, now)
+}
+
+// harness makes stores over one redis-server, whose scripts go by the time that the test gives.
+func harness() accesstest.Harness {
+	type home struct{ dir, prefix string }
+	homes := map[access.Store]home{}
+	open := func(t testing.TB, at home, now access.Instant) access.Store {
+		r, _ := commonRedis(t)
+		options := Options{
+			URL: r.URL(), Prefix: at.prefix, Journal: openJournal(t, at.dir, now), Incarnation: "0000000000000001",
+			Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
+			RepliesMax: accesstest.RepliesMax, exchange: 20 * time.Second, commit: 20 * time.Second,
+		}
+		given := newGivenRedis(t, options, now)
+		options.Now = given.now
+		options.dialer = given
+
+		opened, err := Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &givenStore{Store: opened, redis: given}
+		homes[store] = at
+		t.Cleanup(func() { store.Close() })
+		return store
+	}
+
+	return accesstest.Harness{
+		OneClock: true,
+		Open: func(t testing.TB, now access.Instant) access.Store {
+			r, prefix := commonRedis(t)
+			age(t, r, prefix)
+			return open(t, home{dir: memoryDir(t), prefix: prefix}, now)
+		},
+		Reopen: func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store {
+			at := homes[store]
+			if kill {
+				at.dir = killed(t, store.(*givenStore).Store, at.dir)
+			} else if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, at, now)
+		},
+	}
+}
+
+// killed ends a store as the death of its process would: what its directory had then is in a copy.
+func killed(t testing.TB, store *Store, dir string) string {
+	t.Helper()
+	store.end()
+	to := memoryDir(t)
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	redistest.Need(t)
+	accesstest.Conform(t, harness())
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	redistest.Need(t)
+	accesstest.Model(t, harness(), 200/testsweep.Stride(3))
+}

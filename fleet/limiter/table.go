@@ -1,0 +1,164 @@
+package limiter
+
+import (
+	"cmp"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+)
+
+// sweepInterval is how often shares that are not used are looked for.
+const sweepInterval = time.Minute
+
+// limiterKey names a share. A tenant's day and its credits have nothing in common.
+type limiterKey struct {
+	tenant    string
+	allowance access.QuotaKind
+}
+
+// entry is a share with what several goroutines need.
+type limiterEntry struct {
+	mu sync.Mutex
+	*limiter
+	dirty   bool // it is in the store's list
+	evicted bool // nobody uses it any more: there may be another one
+
+	// The latest span, and what it was named from: mostly that of the next call.
+	named    quotaPeriod
+	standing access.QuotaState
+	reset    int64
+}
+
+// tableShards is how many parts the shares are in, so that cores seldom meet.
+const tableShards = 64
+
+// limiters are shares by their names.
+type limiterTable [tableShards]struct {
+	mu  sync.RWMutex
+	all map[limiterKey]*limiterEntry
+}
+
+var tableSeed = maphash.MakeSeed()
+
+func (name *limiterKey) shard() int { return int(maphash.String(tableSeed, name.tenant) % tableShards) }
+
+// find returns a share, or nil.
+func (ss *limiterTable) find(name limiterKey) *limiterEntry {
+	shard := &ss[name.shard()]
+	shard.mu.RLock()
+	defer shard.mu.RUnlock()
+	return shard.all[name]
+}
+
+// put enters a share, unless there is one, and returns the one there is.
+func (ss *limiterTable) put(name limiterKey, made *limiterEntry) *limiterEntry {
+	shard := &ss[name.shard()]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if found := shard.all[name]; found != nil {
+		return found
+	}
+	if shard.all == nil {
+		shard.all = map[limiterKey]*limiterEntry{}
+	}
+	shard.all[name] = made
+	return made
+}
+
+func (ss *limiterTable) drop(name limiterKey) {
+	shard := &ss[name.shard()]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	delete(shard.all, name)
+}
+
+// each visits all shares. What comes or goes meanwhile may be visited, or not.
+func (ss *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
+	for i := range ss {
+		shard := &ss[i]
+		shard.mu.RLock()
+		all := maps.Clone(shard.all)
+		shard.mu.RUnlock()
+		for name, st := range all {
+			visit(name, st)
+		}
+	}
+}
+
+// sorted returns all shares, in order of their names.
+func (ss *limiterTable) sorted() []*limiterEntry {
+	all := map[limiterKey]*limiterEntry{}
+	ss.each(func(name limiterKey, st *limiterEntry) { all[name] = st })
+	names := slices.SortedFunc(maps.Keys(all), func(a, b limiterKey) int {
+		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.allowance, b.allowance))
+	})
+
+	var out []*limiterEntry
+	for _, name := range names {
+		out = append(out, all[name])
+	}
+	return out
+}
+
+// entry returns a tenant's share.
+func (store *Store) entry(p *keys.Principal, allowance access.QuotaKind) *limiterEntry {
+	name := limiterKey{tenant: p.Tenant, allowance: allowance}
+	if found := store.limiters.find(name); found != nil {
+		return found
+	}
+
+	n := store.names(p.Tenant)
+	// One before it may have used the numbers.
+	n.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.seated.Add(1), 36)
+	if allowance == access.PeriodCredits {
+		n.incarnation += creditsMark
+	}
+	made := &limiterEntry{limiter: newLimiter(n, store.options.Lease.Milliseconds(), store.now())}
+	return store.limiters.put(name, made)
+}
+
+// lockEntry returns a tenant's share, and its caller unlocks it.
+func (store *Store) lockEntry(p *keys.Principal, allowance access.QuotaKind) *limiterEntry {
+	for {
+		st := store.entry(p, allowance)
+		st.mu.Lock()
+		if !st.evicted {
+			return st
+		}
+		st.mu.Unlock()
+	}
+}
+
+// sweep lets shares go that nobody has used for a while: of a year of tenants few call today. What
+// they have charged is in the journal, and Redis has it as claimed.
+func (store *Store) sweep(now access.Instant) {
+	store.limiters.each(func(name limiterKey, st *limiterEntry) {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		if !st.dirty && st.idle(now) {
+			st.evicted = true
+			store.limiters.drop(name)
+		}
+	})
+}
+
+// leasedUnits counts the units that are taken ahead and not used.
+func (store *Store) leasedUnits() (units int64) {
+	now := store.now()
+	store.limiters.each(func(_ limiterKey, st *limiterEntry) {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		for _, w := range st.windows {
+			if w.seq != 0 && !w.leaseOver(now) {
+				units += w.left
+			}
+		}
+	})
+	return units
+}
