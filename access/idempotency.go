@@ -155,8 +155,8 @@ func (l *limits) Commit(t Reservation, claim Claim, plain []byte) (Charge, error
 	flying := a.ownedBy(&t, &claim)
 	if flying == nil {
 		a.mu.Unlock()
-		return Charge{},
-			fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrReservation)
+		err := fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrReservation)
+		return Charge{}, err
 	}
 	if err := l.Err(); err != nil {
 		a.mu.Unlock()

@@ -212,8 +212,7 @@ func (in itemReader) export() []valuation.Item {
 	items, rows, err := valuation.ReadExport(text, int(wire.ValueItems.Max))
 	switch {
 	case err != nil:
-		in.r.problem("%s: send the file as the app wrote it, or the lines as JSON %s", err.Error(),
-			in.r.sample())
+		in.r.problem("%s: send the file as the app wrote it, or the lines as JSON %s", err.Error(), in.r.sample())
 	case !wire.ValueItems.Has(int64(rows)):
 		in.r.problem("the export must have between %d and %d rows behind its header (got %d)", wire.ValueItems.Min,
 			wire.ValueItems.Max, rows)

@@ -214,13 +214,11 @@ func cut(list []uint32, from, to uint32) []uint32 {
 
 // has reports whether a card passes, not looking at the first skip lists.
 func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
-	if card < filter.from || card >= filter.to || filter.game >= 0 &&
-		int(ix.c.Cards.Game[card]) != filter.game {
+	if card < filter.from || card >= filter.to || filter.game >= 0 && int(ix.c.Cards.Game[card]) != filter.game {
 		return false
 	}
 
-	if set := ix.c.Cards.Set[card]; filter.firstSet != noSets &&
-		(set < filter.firstSet || set >= filter.endSet) {
+	if set := ix.c.Cards.Set[card]; filter.firstSet != noSets && (set < filter.firstSet || set >= filter.endSet) {
 		return false
 	}
 	if filter.since != snapshot.NoTime && ix.updated[card] < filter.since {

@@ -138,8 +138,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 // version that the server does not speak. header is "" when there is none. An initialize may name
 // such a version, when its header and its params agree: the answer says which version to use.
 func (m *Message) checkVersion(header string) *RPCError {
-	if header == "" || speaks(header) ||
-		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
+	if header == "" || speaks(header) || m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
 		return nil
 	}
 	return m.fault(badVersion, "Unsupported protocol version. Supported: "+Versions[0]+", "+Versions[1]+".")

@@ -297,8 +297,7 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 	out.histogram("metering_duration_seconds", calls, stats.Finish, "call", "finish")
 	out.histogram("metering_duration_seconds", calls, stats.Commit, "call", "commit")
 	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", stats.Replies)
-	gauge(out, "idempotency_bytes", "Replies that wait in memory for a checkpoint, in bytes.",
-		stats.ReplyBytes)
+	gauge(out, "idempotency_bytes", "Replies that wait in memory for a checkpoint, in bytes.", stats.ReplyBytes)
 	// The demo meters in memory: there is no log and no checkpoint.
 	if !stats.Durable {
 		return
@@ -369,8 +368,7 @@ func (out sink) limiter(stats *limiter.Stats) {
 	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.",
 		stats.TenantsWithLoss)
 	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
-	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.",
-		flag(stats.Up))
+	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.", flag(stats.Up))
 	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
 		stats.ClockApart.Seconds())
 }

@@ -168,8 +168,7 @@ func methodError(method []byte, allow string) *wire.APIError {
 		named = fasthttp.MethodGet
 	}
 
-	return problem(wire.MethodNotAllowed,
-		named+" is not supported here: use "+strings.ReplaceAll(allow, ", ", " or "))
+	return problem(wire.MethodNotAllowed, named+" is not supported here: use "+strings.ReplaceAll(allow, ", ", " or "))
 }
 
 // dispatch picks the row of a pattern for the request's method.

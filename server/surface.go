@@ -52,8 +52,7 @@ func (s *surface) keyFault(err error) *wire.APIError {
 func (s *surface) missingKeyError(sent *credentials) *wire.APIError {
 	switch {
 	case sent.malformed && sent.header != nil:
-		return problem(s.noKey.Code,
-			"Authorization is not Bearer, though X-API-Key is there: leave Authorization out")
+		return problem(s.noKey.Code, "Authorization is not Bearer, though X-API-Key is there: leave Authorization out")
 	case sent.malformed:
 		return problem(s.noKey.Code, "Authorization is not Bearer: "+strings.TrimPrefix(s.noKey.Detail, "no API key: "))
 	case sent.header != nil && sent.bearer != nil:

@@ -4,11 +4,11 @@
 // A line goes through four steps:
 //
 //	"2x Charizard ex SIR 199/165 NM"
-//	  read      2 copies, core charizard ex, wish SIR,    line.go, words.go, facts.go
+//	  read      2 copies, charizard ex, preferably SIR,   export_row.go, words.go, parse.go
 //	            number 199/165, condition NM
-//	  fit       the cards that have all of it             fit.go
+//	  match     the cards that have all of it             match.go
 //	  decide    one is certain; of several, the one       appraise.go
-//	            that is printed so; else a question       ask.go, guess.go
+//	            that is printed so; else a question       needed_fields.go, suggest.go
 //	  price     the lane of its variant and condition     lane.go
 //
 // Walk takes a list through them and gives each line to a Sink, one for each kind of answer.

@@ -131,8 +131,8 @@ func (want NewKey) Validate(now time.Time) error {
 
 	refuse(!validName(want.Tenant), "create a key for tenant %q: want %s", want.Tenant, nameRule)
 	refuse(want.Plan != "" && !validName(want.Plan), "create a key of plan %q: want %s", want.Plan, nameRule)
-	refuse(want.Surface == NoSurface ||
-		want.Surface > Preview, "create a key: want a surface, live, preview or sandbox")
+	refuse(want.Surface == NoSurface || want.Surface > Preview,
+		"create a key: want a surface, live, preview or sandbox")
 
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }
 	refuse(len(want.Name) > 100 || strings.ContainsFunc(want.Name, control),

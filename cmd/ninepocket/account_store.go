@@ -16,19 +16,19 @@ import (
 
 // controlHints are for errors of the database of a fleet. FOLDER stands for its name.
 var controlHints = []errorHint{
-	hintFor(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
+	hint(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
 		control.ErrAway),
-	hintFor(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
+	hint(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
 		"password", control.ErrPermission),
-	hintFor(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later",
+	hint(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later",
 		control.ErrSchemaVersion),
-	hintFor(exitUsage, "--control wants postgres://USER@HOST/DATABASE", control.ErrURL),
-	hintFor(exitFailure,
+	hint(exitUsage, "--control wants postgres://USER@HOST/DATABASE", control.ErrURL),
+	hint(exitFailure,
 		"create one: ninepocket keys create --control FOLDER --tenant NAME --surface live --plan free; or "+
 			"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
-	hintFor(exitFailure, "run: ninepocket fleet status --control FOLDER", control.ErrNoSuchServer,
+	hint(exitFailure, "run: ninepocket fleet status --control FOLDER", control.ErrNoSuchServer,
 		control.ErrServerAlive),
-	hintFor(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
 }
 
 // accountFlags are the flags of commands that work on the keys or bills of one machine or of a

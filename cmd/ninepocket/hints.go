@@ -26,94 +26,89 @@ type errorHint struct {
 	errs []error
 }
 
-func hintFor(code int, hint string, errs ...error) errorHint { return errorHint{code, hint, errs} }
+func hint(code int, hint string, errs ...error) errorHint { return errorHint{code, hint, errs} }
 
 // storeHints are for errors of a snapshot store: damage is refused, the rest failed.
 var storeHints = []errorHint{
 	// The hints are about stores.
-	hintFor(exitFailure, "", operate.ErrInput),
-	hintFor(exitFailure, "build the first snapshot without --base", operate.ErrNoBase),
-	hintFor(exitUsage, "run: ninepocket snapshot list --store FOLDER", operate.ErrBaseName),
-	hintFor(exitRefused,
-		"serve the one before and run this again: ninepocket snapshot rollback --store FOLDER; or build "+
-			"on another: ninepocket snapshot build --base previous", operate.ErrDamagedBase),
-	hintFor(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
+	hint(exitFailure, "", operate.ErrInput),
+	hint(exitFailure, "build the first snapshot without --base", operate.ErrNoBase),
+	hint(exitUsage, "run: ninepocket snapshot list --store FOLDER", operate.ErrBaseName),
+	hint(exitRefused, "serve the one before and run this again: ninepocket snapshot rollback --store FOLDER; or build "+
+		"on another: ninepocket snapshot build --base previous", operate.ErrDamagedBase),
+	hint(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrDamaged),
-	hintFor(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
-	hintFor(exitFailure, "look at --store, and whether its disk is mounted; or build a first snapshot: "+
+	hint(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
+	hint(exitFailure, "look at --store, and whether its disk is mounted; or build a first snapshot: "+
 		"ninepocket snapshot build --store FOLDER --source KIND:PATH", snapshot.ErrNoStore),
-	hintFor(exitFailure,
+	hint(exitFailure,
 		"run this as the user that the store belongs to, or give FOLDER back to that one (chown -R), and "+
 			"the folders above it their permissions", fs.ErrPermission),
-	hintFor(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
+	hint(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
 		snapshot.ErrNoCurrent),
-	hintFor(exitFailure, "run: ninepocket snapshot list --store FOLDER",
+	hint(exitFailure, "run: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotPinned),
-	hintFor(exitFailure, "--store wants the folder of a store", syscall.ENOTDIR, syscall.EISDIR),
+	hint(exitFailure, "--store wants the folder of a store", syscall.ENOTDIR, syscall.EISDIR),
 }
 
 // stateHints are for errors of a state directory.
 var stateHints = []errorHint{
-	hintFor(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchKey),
-	hintFor(exitFailure,
+	hint(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchKey),
+	hint(exitFailure,
 		"the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
 		keys.ErrPlanDiffers),
-	hintFor(exitFailure,
-		"credits belong to the tenant: add --change-plan to change them for all of its preview keys, or "+
-			"leave --credits out", keys.ErrCreditsDiffer),
-	hintFor(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
+	hint(exitFailure, "credits belong to the tenant: add --change-plan to change them for all of its preview keys, or "+
+		"leave --credits out", keys.ErrCreditsDiffer),
+	hint(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
 		"ninepocket ...; nothing was changed", statedir.ErrOwner),
-	hintFor(exitFailure,
+	hint(exitFailure,
 		"give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
 			"the state directory is as it was", state.ErrCopy),
-	hintFor(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
+	hint(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", keys.ErrNoFile),
-	hintFor(exitFailure,
-		"run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
-			"the folders above it their permissions", fs.ErrPermission),
-	hintFor(exitFailure, "give --control instead of --state", keys.ErrShared),
-	hintFor(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
+	hint(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
+		"the folders above it their permissions", fs.ErrPermission),
+	hint(exitFailure, "give --control instead of --state", keys.ErrShared),
+	hint(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
 		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
 		"last good ones", keys.ErrMissing),
-	hintFor(exitRefused, "if keys.json was edited on purpose, stop the server and run: ninepocket state repair "+
+	hint(exitRefused, "if keys.json was edited on purpose, stop the server and run: ninepocket state repair "+
 		"--accept-keys --state FOLDER; else restore it from a copy; a running server goes on with the last good one",
 		keys.ErrEdited),
-	hintFor(exitRefused,
+	hint(exitRefused,
 		"restore keys.json from a copy, or mend what was edited in it; without one, stop the server, move "+
 			"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create keys; a running "+
 			"server goes on with the last good ones", keys.ErrDamaged),
-	hintFor(exitRefused,
+	hint(exitRefused,
 		"restore the file incarnation from a copy of FOLDER: without it what this machine reported to the "+
 			"fleet would be counted twice", statedir.ErrIncarnation),
-	hintFor(exitNotReady, "run: ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free",
+	hint(exitNotReady, "run: ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free",
 		node.ErrNoKeys),
-	hintFor(exitRefused,
-		"run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
-			"ninepocket state repair --state FOLDER", access.ErrCorrupt),
-	hintFor(exitFailure,
-		"a server runs on this directory, or another command holds it: one state directory serves one "+
-			"process", statedir.ErrLocked),
-	hintFor(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchTenant),
-	hintFor(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
+	hint(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
+		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
+	hint(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
+		"process", statedir.ErrLocked),
+	hint(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
 
 // diskHints are for what can happen to any folder. Most of it ends some time.
 var diskHints = []errorHint{
-	hintFor(exitFailure, "make room on the disk of FOLDER", syscall.ENOSPC, syscall.EDQUOT),
-	hintFor(exitFailure, "the disk of FOLDER is mounted read-only", syscall.EROFS),
-	hintFor(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
-	hintFor(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
-	hintFor(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
-	hintFor(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", keys.ErrTimeout,
+	hint(exitFailure, "make room on the disk of FOLDER", syscall.ENOSPC, syscall.EDQUOT),
+	hint(exitFailure, "the disk of FOLDER is mounted read-only", syscall.EROFS),
+	hint(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
+	hint(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
+	hint(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
+	hint(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", keys.ErrTimeout,
 		syscall.ESTALE, syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
-	hintFor(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
+	hint(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
 }
 
 // portHints are for addresses that cannot be listened on.
 var portHints = []errorHint{
-	hintFor(exitFailure, "another program holds the port; port 0 picks a free one", syscall.EADDRINUSE),
-	hintFor(exitFailure, "no interface of this machine has the address, or none has it yet", syscall.EADDRNOTAVAIL),
-	hintFor(exitFailure, "a port below 1024 wants the capability CAP_NET_BIND_SERVICE", fs.ErrPermission),
+	hint(exitFailure, "another program holds the port; port 0 picks a free one", syscall.EADDRINUSE),
+	hint(exitFailure, "no interface of this machine has the address, or none has it yet", syscall.EADDRNOTAVAIL),
+	hint(exitFailure, "a port below 1024 wants the capability CAP_NET_BIND_SERVICE", fs.ErrPermission),
 }
 
 // isAny reports whether an error is one of several.

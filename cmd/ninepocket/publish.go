@@ -69,8 +69,8 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	over := len(flags.overrides) > 0
 	wrong.AddIf(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
 	wrong.AddIf(!over && flags.reason != "", "cannot use --reason without --override")
-	wrong.AddIf(flags.retain < 0 &&
-		flags.retain != retainConfigured, "cannot use --keep %d: want 0 or more", flags.retain)
+	wrong.AddIf(flags.retain < 0 && flags.retain != retainConfigured,
+		"cannot use --keep %d: want 0 or more", flags.retain)
 
 	// The environment counts as it does for serve.
 	layered, err := settings.ReadWithEnv(flags.config)

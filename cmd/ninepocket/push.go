@@ -21,37 +21,35 @@ import (
 // mirrorHints are for errors of an S3-compatible store with publications. FOLDER stands for its
 // name.
 var mirrorHints = []errorHint{
-	hintFor(exitUsage,
+	hint(exitUsage,
 		"--to and --from want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; credentials come from "+
 			"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE", mirror.ErrLocation),
-	hintFor(exitUsage, "make a key: ninepocket snapshot trust init NAME --key FILE", mirror.ErrKey),
-	hintFor(exitRefused,
-		"use a store with conditional writes (If-Match and If-None-Match), and no proxy that drops them",
+	hint(exitUsage, "make a key: ninepocket snapshot trust init NAME --key FILE", mirror.ErrKey),
+	hint(exitRefused, "use a store with conditional writes (If-Match and If-None-Match), and no proxy that drops them",
 		mirror.ErrNoConditionalWrites),
-	hintFor(exitRefused, "look why, then add --release", mirror.ErrFrozen),
-	hintFor(exitRefused, "nothing was published by this command; look at what the other one did before you push again",
+	hint(exitRefused, "look why, then add --release", mirror.ErrFrozen),
+	hint(exitRefused, "nothing was published by this command; look at what the other one did before you push again",
 		mirror.ErrTooLate),
-	hintFor(exitRefused, "sign with a key that TRUST names, or let one of those add yours: "+
+	hint(exitRefused, "sign with a key that TRUST names, or let one of those add yours: "+
 		"ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE", mirror.ErrNotPublisher),
-	hintFor(exitFailure, "push once more when the store answers: what is published already is not published twice",
+	hint(exitFailure, "push once more when the store answers: what is published already is not published twice",
 		mirror.ErrUnknownResult),
-	hintFor(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrContentDiffers),
-	hintFor(exitRefused,
+	hint(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrContentDiffers),
+	hint(exitRefused,
 		"add a key to it: ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE; after all keys "+
 			"were lost, begin anew with --anew", mirror.ErrTrustExists),
-	hintFor(exitRefused,
-		"begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
-			"after it was lost, begin anew with --anew", mirror.ErrNotTrustMember),
-	hintFor(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
-	hintFor(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
-	hintFor(exitRefused,
+	hint(exitRefused, "begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
+		"after it was lost, begin anew with --anew", mirror.ErrNotTrustMember),
+	hint(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
+	hint(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
+	hint(exitRefused,
 		"the store or what is between changed it, or publishers has another key of this name: nothing was "+
 			"taken up; look at publishers, and at who may write there",
 		mirror.ErrBadSignature, mirror.ErrManifest, mirror.ErrChecksum, mirror.ErrTrustBroken),
-	hintFor(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrVersion),
-	hintFor(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE",
+	hint(exitRefused, "use a newer version of ninepocket, or look at who wrote it", mirror.ErrVersion),
+	hint(exitFailure, "publish: ninepocket snapshot push --store DIR --to FOLDER --key FILE",
 		mirror.ErrNoPublication),
-	hintFor(exitFailure, "look at the endpoint, region and bucket of the URL, at AWS_ACCESS_KEY_ID and "+
+	hint(exitFailure, "look at the endpoint, region and bucket of the URL, at AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, and whether the store lets this machine in", mirror.ErrUnavailable),
 }
 

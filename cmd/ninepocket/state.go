@@ -61,13 +61,12 @@ var errCursorKey = errors.New("the cursor key is damaged")
 
 // damageHints are for what a check found in a state directory, beside a server or without one.
 var damageHints = []errorHint{
-	hintFor(exitRefused,
-		"restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
-			"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
-	hintFor(exitRefused,
+	hint(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
+		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
+	hint(exitRefused,
 		"restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
 			"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
-	hintFor(exitRefused,
+	hint(exitRefused,
 		"a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
 			"POST /-/checkpoint?rebuild=yes on its admin listener writes a new checkpoint, which also replaces a "+
 			"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+

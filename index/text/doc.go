@@ -4,17 +4,17 @@
 //
 //	"Pikchu & Zekrom-GX 33/181"
 //	  normalise   pikchu  zekrom  gx  33 / 181      normalise.go
-//	  mark        no noise, no wish, no game        marks.go, noise.go, aliases.go
+//	  role        no stop word, no preference       roles.go, stopwords.go, aliases.go
 //	  parse       pikchu  zekrom  gx  number 33     query.go
 //	              of 181
-//	  expand      pikchu: pikachu, one typo         readings.go, nearby.go,
+//	  expand      pikchu: pikachu, one typo         expand.go, fuzzy.go,
 //	                                                automaton.go, dictionary.go
-//	  intersect   Pikachu & Zekrom-GX has all       collect.go, gather.go
+//	  intersect   Pikachu & Zekrom-GX has all       candidates.go, hits.go
 //	  score       0 missing, 1 typo, number hit     score.go
 //
 // Normalise: names, sets and queries are reduced to the same words. Symbols become the words people
 // say (♀ is female, ★ is star), marks and apostrophes vanish, every other sign divides, "and" is
-// left out. A name's reader (name.go) also sets apart what only qualifies a name, because catalogs
+// left out. A name's reader (name_parser.go) also sets apart what only qualifies a name, because catalogs
 // disagree on what is part of it.
 //
 // Parse: what is written as a collector number is one, and is never misspelled. A bare integer may

@@ -54,7 +54,7 @@ type query struct {
 	overflow int
 	key      []byte
 
-	// What the words say beside what is looked for: marks.go.
+	// What the words say beside what is looked for: roles.go.
 	roles          []role
 	preferences    []cardvocab.Preference // the preferences that it tells
 	games          uint64                 // the games that are meant

@@ -81,8 +81,7 @@ func (c *Config) checkFleet() error {
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
-	wrong.AddIf(c.Metering != "" && c.Control == "",
-		"cannot serve without --control: a fleet bills from one ledger")
+	wrong.AddIf(c.Metering != "" && c.Control == "", "cannot serve without --control: a fleet bills from one ledger")
 	return wrong.Err()
 }
 

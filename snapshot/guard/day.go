@@ -168,8 +168,7 @@ func (d *comparison) cardsAdded() finding {
 }
 
 func (d *comparison) cardsChanged() finding {
-	return d.share(d.changed, d.both, minCards,
-		"%d of %d cards have another name, number or set (%s, at most %s may)")
+	return d.share(d.changed, d.both, minCards, "%d of %d cards have another name, number or set (%s, at most %s may)")
 }
 
 // setsEmptied finds the sets that lost most of their cards or all of their prices.
@@ -278,8 +277,7 @@ func (d *comparison) unpriced() finding {
 	if len(c.Lanes.Cents) == 0 && d.next.Manifest.Counts.Quarantined < minLines {
 		return finding{}
 	}
-	return d.share(without, len(c.Cards.Display), minPrices,
-		"%d of %d cards have no price (%s, at most %s may)")
+	return d.share(without, len(c.Cards.Display), minPrices, "%d of %d cards have no price (%s, at most %s may)")
 }
 
 func (d *comparison) quarantined() finding {
