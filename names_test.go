@@ -2,6 +2,7 @@ package ninepocket_test
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -82,8 +83,30 @@ func TestNameWords(t *testing.T) {
 	}
 }
 
-// declaration is a name that our code declares; folder is relative to the root.
-type declaration struct{ name, folder, at string }
+// maxFirstSentence is how many words the first sentence of an exported declaration's comment may have: it is what an
+// index of the package shows, and what somebody reads who looks for something.
+const maxFirstSentence = 25
+
+// TestCommentsBeginShort finds exported declarations whose comment begins with a longer sentence.
+func TestCommentsBeginShort(t *testing.T) {
+	checked := 0
+	for _, d := range declarations(t, ".") {
+		if d.comment == "" || !ast.IsExported(d.name) || strings.Contains(d.at, "_test.go:") {
+			continue
+		}
+		checked++
+		first := new(doc.Package).Synopsis(d.comment)
+		if n := len(strings.Fields(first)); n > maxFirstSentence {
+			t.Errorf("%s: the first sentence on %s has %d words, more than %d: %s", d.at, d.name, n, maxFirstSentence, first)
+		}
+	}
+	if checked < 1000 {
+		t.Errorf("%d comments were checked", checked)
+	}
+}
+
+// declaration is a name that our code declares, and its comment; folder is relative to the root.
+type declaration struct{ name, folder, at, comment string }
 
 // declarations are those of all Go files below root, tests and other modules included, generated
 // ones not.
@@ -106,8 +129,11 @@ func declarations(t *testing.T, root string) (all []declaration) {
 		if err != nil || ast.IsGenerated(file) {
 			return err
 		}
+		comments := commentsOn(file)
 		for _, id := range declaredBy(file) {
-			all = append(all, declaration{id.Name, path.Dir(filepath.ToSlash(name)), files.Position(id.Pos()).String()})
+			all = append(all, declaration{
+				id.Name, path.Dir(filepath.ToSlash(name)), files.Position(id.Pos()).String(), comments[id].Text(),
+			})
 		}
 		return nil
 	})
@@ -152,6 +178,38 @@ func declaredBy(file *ast.File) (all []*ast.Ident) {
 			}
 		case *ast.LabeledStmt:
 			add(n.Label)
+		}
+		return true
+	})
+	return all
+}
+
+// commentsOn are the comments above declarations of a file, by the name that is declared.
+func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
+	all := map[*ast.Ident]*ast.CommentGroup{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			all[n.Name] = n.Doc
+		case *ast.GenDecl:
+			// A comment above a declaration of one thing is that thing's.
+			if spec, ok := n.Specs[0].(*ast.TypeSpec); ok {
+				all[spec.Name] = n.Doc
+			} else if spec, ok := n.Specs[0].(*ast.ValueSpec); ok && len(n.Specs) == 1 {
+				all[spec.Names[0]] = n.Doc
+			}
+		case *ast.TypeSpec:
+			if n.Doc != nil {
+				all[n.Name] = n.Doc
+			}
+		case *ast.ValueSpec:
+			if n.Doc != nil {
+				all[n.Names[0]] = n.Doc
+			}
+		case *ast.Field:
+			if len(n.Names) > 0 {
+				all[n.Names[0]] = n.Doc
+			}
 		}
 		return true
 	})

@@ -113,9 +113,9 @@ func (fw *stepDetector) persists(seen clockSample, offset int64) bool {
 
 func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 
-// TrackSteps takes over steps of the wall clock that are none of a moment, until ctx ends: small
-// ones, the time of a suspend, and what stays while the kernel says that the clock is synchronised.
-// It calls report with each step that no time service makes unseen.
+// TrackSteps applies lasting steps of the wall clock until ctx ends, and ignores brief ones. It
+// follows small steps, the time of a suspend, and what stays while the kernel says that the clock
+// is synchronised. It calls report with each step that no time service makes unseen.
 func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)) {
 	tick := time.Tick(sampleInterval)
 
@@ -164,8 +164,8 @@ func StartMachineClock() Clock {
 	return clock
 }
 
-// Boot is a moment as the machine counts it since it was started: a restart of the server within one
-// boot knows how much time passed, whatever the wall clock says (decision 1755).
+// Boot is a moment as the machine counts it since it was started. A restart of the server within
+// one boot knows how much time passed, whatever the wall clock says (decision 1755).
 type Boot struct {
 	ID string // of the boot, "" when the system does not say
 	Up int64  // milliseconds since then, time in suspend included

@@ -29,8 +29,8 @@ func (verdict AdmitResult) String() string { return resultCodes[verdict] }
 // UnavailableRetry is the Retry-After of a call that cannot be metered, in seconds.
 const UnavailableRetry = int64(5)
 
-// LimitState is the state of one limit after a call, as the rate headers and the error body show
-// it. All figures come from one reading, so they agree.
+// LimitState is one limit after a call: its size, what remains, and when it resets. All figures
+// come from one reading, so they agree.
 type LimitState struct {
 	Limit     int64 // q
 	Remaining int64 // r

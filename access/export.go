@@ -10,9 +10,10 @@ import (
 	"ninepocket/calendar"
 )
 
-// Changed returns the ledger's rows that changed since it was called last, in order: their totals in
-// this state directory, and when their keys were last used. What it returns is on disk. On an error
-// nothing counts as returned. The store has to be opened with Export; one goroutine calls at a time.
+// Changed returns the ledger's rows that changed since the last call, in order. They have their
+// totals in this state directory, and when their keys were last used. What it returns is on disk.
+// On an error nothing counts as returned. The store has to be opened with Export; one goroutine
+// calls at a time.
 func (store *LocalStore) Changed() ([]LedgerRow, map[string]time.Time, error) {
 	return store.changed(func(file *state.File) ([]LedgerRow, error) {
 		fresh := store.rowsOf("", 0)

@@ -15,7 +15,7 @@ import (
 // What a store needs of a journal whose rights are held elsewhere, because many servers share them:
 // an LocalStore store that admits nothing itself, and records what calls have cost.
 
-// QuotaState is an allowance of a tenant at one moment, as a journal has it.
+// QuotaState is a tenant's use of one quota at an instant.
 type QuotaState struct {
 	Day    calendar.Day
 	Period calendar.Period // PeriodCredits only
@@ -52,8 +52,8 @@ func (store *LocalStore) Record(t Reservation, charged int64) error {
 	return store.awaitUndo(a, &e, seq, t.Rule.Durable && charged > 0)
 }
 
-// PreparedBatch is a batch whose answer is in the log, and whose charge is decided elsewhere. Its
-// owner settles it as soon as it knows; after a crash, the next process does.
+// PreparedBatch is a batch that is logged and not charged yet; Redis decides the charge. Its owner
+// settles it as soon as it knows; after a crash, the next process does.
 type PreparedBatch struct {
 	Tenant string
 	Claim  string // names the batch, once and for all

@@ -16,9 +16,9 @@ type Gate struct {
 // NewGate returns a gate. It owns neither the ring nor the store.
 func NewGate(ring *keys.Ring, store Store) *Gate { return &Gate{ring: ring, store: store} }
 
-// Authenticate returns the principal of a key, or ErrNoKey, ErrInvalid, ErrRevoked, ErrExpired (all
-// 401), ErrSandbox with the principal (403), or ErrUnavailable with the principal when its plan is
-// not configured (503). It keeps no part of raw and does not allocate.
+// Authenticate returns the principal of a key. Its errors are ErrNoKey, ErrInvalid, ErrRevoked and
+// ErrExpired (all 401). ErrSandbox (403) and ErrUnavailable, when the plan is not configured (503),
+// come with the principal. It keeps no part of raw and does not allocate.
 func (g *Gate) Authenticate(raw []byte, now Instant) (*keys.Principal, error) {
 	return g.ring.FindCached(raw, now.Wall, nil)
 }

@@ -13,7 +13,7 @@ import (
 	"ninepocket/calendar"
 )
 
-// StateReport is what a state directory holds, and what is wrong with it.
+// StateReport counts the contents of a state directory and lists its damage.
 type StateReport struct {
 	Keys    int      `json:"keys"`
 	Tenants int      `json:"tenants"` // that made calls
@@ -65,8 +65,8 @@ func VerifyState(stateDir string) (StateReport, error) {
 	return report, nil
 }
 
-// ReadLedger returns the ledger's rows of a state directory for a tenant ("" = all) from a day to another,
-// in order, up to the last written call, whether or not a server runs there.
+// ReadLedger returns the ledger's rows of a state directory for a tenant ("" = all) between two
+// days. They are in order, up to the last written call, whether or not a server runs there.
 func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow, error) {
 	stored, _, err := state.Load(stateDir, newOfflineState)
 	if err != nil {
@@ -125,9 +125,9 @@ type RepairReport struct {
 	Recovered int      `json:"kept"` // values of the checkpoint
 }
 
-// RepairState makes a state directory usable again: it keeps every stored value whose checksum is
-// right and every whole record of the log, drops the rest, and says whose figures that touches. The
-// files from before are moved into a directory of their own. No server may run there.
+// RepairState rebuilds a state directory from everything with a correct checksum, drops the rest,
+// and reports the affected tenants. The files from before are moved into a directory of their own.
+// No server may run there.
 //
 // A keys file is not repaired value by value, because nobody can say which one is wrong: with
 // believeKeys it is taken as it reads, which is for files that were edited. One that is gone begins

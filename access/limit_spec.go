@@ -58,7 +58,7 @@ const (
 // usagePerMinute is of preview GET /v1/usage, which has a window of its own (decision 15).
 const usagePerMinute = 10
 
-// LimitSpec is what one call takes (decisions 12 to 15).
+// LimitSpec is the window, quota, cost and durability that apply to one call.
 type LimitSpec struct {
 	Operation      Operation
 	Window         Window

@@ -11,8 +11,8 @@ import (
 const (
 	// ReplyMillis is how long a reply is kept, exactly (decision 30).
 	ReplyMillis = int64(600_000)
-	// DefaultMaxIdempotencyRecords is how many replies are kept for a tenant, beside what its plan
-	// admits in ten minutes (decision 1761): 100,000 take about 10 MB of memory.
+	// DefaultMaxIdempotencyRecords limits a tenant's idempotency records, in addition to what the
+	// plan allows in ten minutes (decision 1761): 100,000 take about 10 MB of memory.
 	DefaultMaxIdempotencyRecords = 100_000
 	// maxReply bounds one reply before compression.
 	maxReply = 4 << 20

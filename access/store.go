@@ -65,9 +65,9 @@ type Store interface {
 	// outcome is Fresh. It does not block and keeps no part of key.
 	Begin(t Reservation, key string, body BodyHash, now Instant) (Claim, error)
 
-	// Commit charges a fresh claim, keeps a copy of the reply for ten minutes from the ticket's
-	// admission, and finishes the ticket as a success, all or nothing and on disk before it returns
-	// nil. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
+	// Commit charges a fresh claim and finishes the reservation as a success, all or nothing. It is
+	// on disk before Commit returns nil. A copy of the reply stays for ten minutes from the
+	// admission. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
 	Commit(t Reservation, claim Claim, reply []byte) (Charge, error)
 
 	// Abort gives up a fresh claim, wakes the callers that wait for it, and finishes the ticket as

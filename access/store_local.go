@@ -7,7 +7,7 @@ import (
 	"ninepocket/access/state"
 )
 
-// LocalStore is the store of one machine: the truth is in memory, a write-ahead log makes every
+// LocalStore is the store of one machine. The truth is in memory, a write-ahead log makes every
 // finished call durable, and a checkpoint in a bbolt file bounds the log. The bbolt file is open
 // only while a checkpoint is written, so that other processes can read it between.
 type LocalStore struct{ *limits }

@@ -129,8 +129,7 @@ type Reply struct {
 	HasETag bool
 	// Link is the Link header of a page that has a next one.
 	Link []byte
-	// Interpretation is what was done to a query (X-Search-Interpretation), empty when it was taken
-	// as it is.
+	// Interpretation is the X-Search-Interpretation header; empty if the query was used unchanged.
 	Interpretation []byte
 	// Unknown are the filters' values that nothing has (X-Unknown-Values), empty for none.
 	Unknown []byte
@@ -167,7 +166,7 @@ func (out *Reply) Content() []byte {
 // takes as many bytes, and then the data.
 const dataStart = `{"data":`
 
-// Store hands an answer that is not closed yet to whoever keeps it for repetitions, and which keeps
+// Store hands an answer that is not closed yet to a function that stores it. The function retains
 // no part of the memory that it is given.
 func (out *Reply) Store(write func(stored []byte) error) error {
 	binary.BigEndian.PutUint64(out.Body, uint64(out.SnapshotAt))

@@ -95,7 +95,7 @@ func summarize(rounds []Sample) Result {
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // Share is another server's CPU time for a request as a share of the full server's, 0 when either
-// is unknown. 0.9 beside bare means that any server must do nine tenths of the work.
+// is unknown.
 func (m *Measured) Share(other string) float64 {
 	own := m.Results[full].CPU
 	beside := m.Results[other].CPU

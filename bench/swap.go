@@ -90,15 +90,16 @@ const (
 // Ratio is the p99 of one phase against that before the swaps.
 func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.Phases[before].P99 }
 
-// Swapping is the p99 before the swaps in µs and, against it, while the server loaded and swapped,
-// while a publisher verified, after, and beside a process that only computed.
+// Swapping is the p99 in µs before the swaps, and what it became in four situations. They are:
+// while the server loaded and swapped, while a publisher verified, after, and beside a process that
+// only computed.
 func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 	return r.Phases[before].P99, r.Ratio(swapping), r.Ratio(publishing), r.Ratio(after), r.Ratio(computing)
 }
 
 // Swap serves one of two snapshots, drives it at a fixed rate with cards and searches by turns, and
-// publishes the other one again and again. Requests are due at fixed instants and their latency
-// counts from then, whether or not the one before was answered: a server that stalls is charged for
+// publishes the other one repeatedly. Requests are due at fixed instants and their latency counts
+// from then, whether or not the one before was answered: a server that stalls is charged for
 // everything it kept waiting.
 func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, error) {
 	if err := options.Validate(&o); err != nil {

@@ -9,8 +9,8 @@ func Condition(written string) (code string, ok bool) {
 	return code, ok
 }
 
-// ConditionPhrases are what people write of a condition beside a name, their words divided by
-// spaces: without the two letters that a name may have as well, as "ex".
+// ConditionPhrases returns the condition terms that may stand beside a card name, their words
+// divided by spaces. Ambiguous ones such as "ex" are excluded.
 func ConditionPhrases() []string {
 	var all []string
 	for _, c := range conditionTable {

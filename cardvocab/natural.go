@@ -60,7 +60,7 @@ func skipSigns(s string) string {
 	return s
 }
 
-// Lower is an ASCII letter in lower case, and any other byte as it is.
+// Lower converts an ASCII letter to lower case; other bytes are unchanged.
 func Lower(b byte) byte {
 	if 'A' <= b && b <= 'Z' {
 		return b + 'a' - 'A'

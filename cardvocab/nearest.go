@@ -10,9 +10,9 @@ import (
 // of the finger, and every text of a catalog would be compared with it.
 const maxNearest = 64
 
-// Nearest is the text among all that is most like one that was typed, compared as Fold leaves them:
-// a third of its letters may differ, three at most. It is "" where none is so like it. Of equally
-// near ones it is the first.
+// Nearest returns the text among all that is most like one that was typed, compared as Fold leaves
+// them. A third of its letters may differ, three at most. It is "" where none is so like it. Of
+// equally near ones it is the first.
 func Nearest(typed string, all iter.Seq[string]) string { return NewSuggester(all).Nearest(typed) }
 
 // A Suggester is texts that something typed is compared with, each once. It never changes.

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// NumberKey returns the canonical form of a collector number, the form in which numbers are
-// compared for the number filter (decision 23): Lower case, without spaces, signs, padding zeros
-// and the "/total". "004/102" and "#4" give "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16"
-// give "op1-16", "OP05-119_p1" gives "op5-119p1". A number without a letter or digit (Unown's "!"
-// and "?") is its own key; an empty number has an empty key.
+// NumberKey returns the canonical form of a collector number, in which the number filter compares
+// numbers (decision 23). It is lower case, without spaces, signs, padding zeros and the "/total".
+// "004/102" and "#4" give "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16" give "op1-16",
+// "OP05-119_p1" gives "op5-119p1". A number without a letter or digit (Unown's "!" and "?") is its
+// own key; an empty number has an empty key.
 func NumberKey(number string) string {
 	var buf [48]byte
 	return string(appendNumberKey(buf[:0], number))
@@ -64,8 +64,8 @@ func appendNumberKey(key []byte, number string) []byte {
 	return key
 }
 
-// NormaliseLastDigit looks at the sign that was appended at mark: a digit that follows digits
-// across a sign gets a "-" before it, and a digit that follows a leading zero replaces it.
+// NormaliseLastDigit normalises the last digit of a key. A digit that follows digits across a sign
+// gets a "-" before it, and a digit that follows a leading zero replaces it.
 func NormaliseLastDigit(dst []byte, mark int, split bool) []byte {
 	c := dst[mark]
 	if !IsDigit(c) || mark == 0 || len(dst) != mark+1 || !IsDigit(dst[mark-1]) {

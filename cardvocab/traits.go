@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Traits are what people say of a printing beside its name: its rarity, its finish, its edition.
-// One vocabulary serves search, valuations and filters (docs/SEARCH.md, Preferences).
+// Traits is a bit set of a printing's rarity, finish and edition. One vocabulary serves search,
+// valuations and filters (docs/SEARCH.md, Preferences).
 type Traits uint32
 
 // The traits.
@@ -45,8 +45,7 @@ const (
 	TagTeam // several names on one card
 )
 
-// A Preference is what words ask for: cards that have one of the traits, and where none has, those
-// that have one that comes near.
+// A Preference is a wish for traits: exact matches first, near ones if no card matches exactly.
 type Preference struct{ Exact, Near Traits }
 
 // MaxPreferenceWords is how many words a wish has at most.

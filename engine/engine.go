@@ -48,10 +48,10 @@ type Options struct {
 	// load, when something is served already: see fits. When it is nil, or the limit is 0 or less,
 	// nobody knows, and every load is tried.
 	Memory func() (used, limit int64)
-	// RunLoad runs a load while another snapshot is served (decision 97). The load rests now and
-	// then, so that requests come first. Nil calls it directly.
+	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
+	// load rests now and then, so that requests come first. Nil calls it directly.
 	RunLoad func(work func())
-	// RemoteStatus tells what the store of many servers said last. It is nil on one machine.
+	// RemoteStatus is the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus
 	Log          *slog.Logger
 }
@@ -115,9 +115,8 @@ func (e *Engine) Close() {
 // View is the current View, nil before the first.
 func (e *Engine) View() *View { return e.current.Load() }
 
-// Retained returns the View whose snapshot has this cursor.Hash: the current one, one that was
-// retired not long ago, or one that is prepared, which another server may serve already. It is nil
-// when that View is not here.
+// Retained returns the View with a snapshot hash: the current, a recently retired or a scheduled
+// one. Another server may serve a scheduled one already. It is nil when that View is not here.
 func (e *Engine) Retained(hash uint64) *View {
 	for {
 		all := e.retired.Load()

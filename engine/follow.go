@@ -248,8 +248,7 @@ func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	return e.check(ctx, now, true)
 }
 
-// Retry is Check for an operator who has mended something: it also tries what was refused for
-// good.
+// Retry polls the source and also retries publications that were refused permanently.
 func (e *Engine) Retry(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()

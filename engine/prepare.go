@@ -178,8 +178,8 @@ type RemoteStatus struct {
 	Asked   time.Time // when the store said so
 }
 
-// IsPending reports whether the snapshot of a cursor is one that this server will have soon: it is
-// published and not here yet, or the cursor is younger than what this server knows of the store.
+// IsPending reports whether a cursor's snapshot may still arrive on this server. It is published
+// and not here yet, or younger than what this server knows.
 func (e *Engine) IsPending(hash uint64, issued time.Time) bool {
 	if e.o.RemoteStatus == nil {
 		return false

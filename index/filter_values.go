@@ -99,8 +99,8 @@ const (
 	NamespaceKind
 )
 
-// HasValue reports whether a filter's value is one that anything in the catalog has; where it is
-// none, nearest is the value that it is most like, "" when it is like none (decision 2006).
+// HasValue reports whether any record has a filter's value. If none has, nearest is the most
+// similar value, "" when it is like none (decision 2006).
 func (ix *Index) HasValue(kind Kind, value string) (nearest string, known bool) {
 	c := ix.c
 	folded := cardvocab.Fold(value)

@@ -2,7 +2,7 @@ package index
 
 import "ninepocket/index/text"
 
-// A Note tells what was done to words of a query (docs/SEARCH.md, What the answer tells).
+// A Note explains how one part of a query was interpreted.
 type Note = text.Note
 
 // A NoteKind says what a note tells.

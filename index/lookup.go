@@ -10,14 +10,14 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Lookup tells what a valuation asks beside a query (docs/MCP.md, How a list is valued).
+// Lookup looks up cards by number, set, base name and word, for valuation.
 type Lookup struct{ ix *Index }
 
 // Lookup are the facts of the catalog.
 func (ix *Index) Lookup() Lookup { return Lookup{ix} }
 
-// BaseName is a card's name without what only qualifies it: brackets after a space and what stands
-// behind a dash between spaces, up to the end, and the card's own number.
+// BaseName returns a card's base name: no qualifiers in brackets or behind a dash, and no collector
+// number.
 func BaseName(name, number string) string {
 	base := PlainName(name)
 	if at := strings.Index(base, " - "); at > 0 {
@@ -58,7 +58,7 @@ func (f Lookup) GameHasPrefix(head string) bool {
 	return slices.ContainsFunc(f.ix.games.folded, func(game string) bool { return strings.HasPrefix(game, head) })
 }
 
-// ByNumber are the cards whose number is the one asked for, ascending (decision 23).
+// ByNumber returns the cards with a collector number, ascending.
 func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(number) }
 
 // InSet are the cards of a set, ascending.
@@ -85,8 +85,7 @@ func (f Lookup) ComparePrior(a, b uint32) int {
 	return cmp.Compare(f.ix.orders.priorRank[a], f.ix.orders.priorRank[b])
 }
 
-// NumberNamesSet reports whether a card is of the set that its number names, as OP05-119 does; of
-// cards whose number names none it is false.
+// NumberNamesSet reports whether a card's number names the card's own set, as OP05-119 does.
 func (f Lookup) NumberNamesSet(card uint32) bool {
 	number := f.ix.c.Cards.Number.At(int(card))
 	set := f.ix.c.Cards.Set[card]

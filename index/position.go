@@ -25,8 +25,7 @@ type Position struct {
 	Number  string // cut to maxNumber bytes
 }
 
-// Clone is the same position with texts of its own: those of a walk alias columns of the catalog, which
-// whoever keeps a position would keep as well.
+// Clone copies the position's strings, so that it does not keep the catalog in memory.
 func (p *Position) Clone() Position {
 	own := *p
 	for _, text := range []*string{&own.ID, &own.SetID, &own.SetName, &own.Number} {

@@ -111,8 +111,8 @@ type ProductFilter struct {
 	Partner string // exact value of an identifier in a partner namespace, "" for any
 }
 
-// Page appends the rows of at most limit products after the tail of a public id ("" for the first
-// page) that pass the filter, by public id ascending, and says whether more follow.
+// Page appends the rows of at most limit products that pass the filter, by public id ascending, and
+// says whether more follow. The page begins after the tail of a public id, "" for the first.
 func (p *Products) Page(dst []uint32, filter ProductFilter, after string, limit int) (rows []uint32, more bool) {
 	from := 0
 	if after != "" {

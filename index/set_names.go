@@ -128,8 +128,9 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	return sn
 }
 
-// Resolve are the sets that a set filter means, ascending: the one with the id or slug, else all
-// with the code, name or alias (decision 23), else those that people call so (decision 1808).
+// Resolve returns the sets that a filter selects, ascending. It looks for the id or slug first,
+// else for all with the code, name or alias (decision 23), else for those that people call so
+// (decision 1808).
 func (sn *SetNames) Resolve(ref string) []uint32 {
 	sets, _ := sn.ResolveFuzzy(ref)
 	return sets
@@ -434,8 +435,8 @@ func (sn *SetNames) byFuzzyName(words []string) []uint32 {
 	return best
 }
 
-// Nearest are at most three sets whose names are most like one that no set has: those that have all of
-// its words come first, then those whose letters are most alike.
+// Nearest appends up to three sets whose names are most similar to an unknown name. Those that have
+// all of its words come first, then those whose letters are most alike.
 func (sn *SetNames) Nearest(ref string) []uint32 {
 	if IsTooLong(ref) {
 		return nil
@@ -514,8 +515,8 @@ func similarity(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
-// Search are the sets that the words of a list of sets ask for, ascending: all that have every
-// word, else those that are called so. corrected is as in Read.
+// Search returns the sets that the words of a list of sets ask for, ascending. Those are all that
+// have every word, else those with that common name. corrected is as in ResolveFuzzy.
 func (sn *SetNames) Search(query string) (sets []uint32, corrected bool) {
 	if IsTooLong(query) {
 		return nil, false

@@ -26,9 +26,9 @@ type Dates struct {
 	From, To snapshot.Day
 }
 
-// Sets appends at most limit sets from a place on that pass the filter, and says at which place a
-// next page begins, -1 when there is none. The first place is 0. Sets that are called what the query
-// says come first; both they and the others are in the order of decision 22.
+// Sets appends at most limit sets from a place on that pass the filter. It returns the place at
+// which a next page begins, -1 when there is none. The first place is 0. Sets that are called what
+// the query says come first; both they and the others are in the order of decision 22.
 func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []uint32, next int) {
 	game, ok := ix.games.find(filter.Game)
 	if !ok {

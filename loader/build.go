@@ -73,8 +73,8 @@ type Options struct {
 	// search_aliases.csv), "" for
 	// none.
 	Mapping string
-	// Images is the operator's folder of pictures, "" for none: where there are several names that a
-	// card's picture may have, the file that is there is taken.
+	// Images is the operator's folder of pictures, "" for none. Where there are several names that
+	// a card's picture may have, the file that is there is taken.
 	Images string
 	// IncludeUnmatched adds the cards of a later source that no earlier source has.
 	IncludeUnmatched bool

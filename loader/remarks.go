@@ -17,10 +17,10 @@ type remarks []string
 
 func (n *remarks) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
 
-// Remarks say what an operator should know of a build that went well: which prices were too old,
-// which days were filled, left out or are missing, which groups lack their prices, which rows of
-// the mapping met nothing, and whether anything new was read. What is not newer than the base, nil
-// for none, was told before and is told in short. again spells the command that builds the same
+// Remarks say what an operator should know of a build that went well. They name prices that were
+// too old, days that were filled, left out or are missing, groups that lack their prices, rows of
+// the mapping that met nothing, and whether anything new was read. What is not newer than the base,
+// nil for none, was told before and is told in short. again spells the command that builds the same
 // with more prices.
 func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) string) []string {
 	after := ""

@@ -16,8 +16,8 @@ import (
 
 // Suggestions are what Suggest found.
 type Suggestions struct {
-	// Rows are those of sealed.csv that an operator may take over: what the rules for names know of a
-	// sealed product, and how many units such packages usually hold, which no feed says.
+	// Rows are proposed rows of sealed.csv: what the rules for names know of a sealed product, and
+	// the usual unit count. No feed has the count.
 	Rows [][]string
 	Open int // rows whose number of units somebody has to look up
 	// Aliases are rows of aliases.csv, likewise: a set of one source that another source seems to have

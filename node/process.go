@@ -142,7 +142,7 @@ func withExtraProc(work func()) {
 	work()
 }
 
-// PrepareProcess makes the process one that serves: it ends by a signal when the runtime fails, and
+// PrepareProcess prepares the process for serving. It ends by a signal when the runtime fails, and
 // lives on when who reads its log has gone.
 func PrepareProcess() {
 	// By itself the runtime would end with the code of a wrong configuration, after which no service

@@ -139,8 +139,8 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	return catalog, nil
 }
 
-// Resolve returns the id of the snapshot that given means in a store: an id, which need not be one, or
-// one of the words current, previous and latest.
+// Resolve returns the id of the snapshot that given means in a store. given is an id, which need
+// not be one, or one of the words current, previous and latest.
 func Resolve(store, given string) (string, error) {
 	dir := snapshot.OpenStore(store)
 	switch given {

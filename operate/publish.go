@@ -40,8 +40,8 @@ func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.Ver
 	})
 }
 
-// Servable is the check before publishing: the engine itself makes its View of the snapshot as read
-// back from disk, and the View answers what clients will ask.
+// Servable checks a snapshot before publishing. The engine itself makes its View of the snapshot as
+// read back from disk, and the View answers what clients will ask.
 func Servable(prefix string) func(*snapshot.Catalog) error {
 	return func(catalog *snapshot.Catalog) error {
 		v, err := engine.NewView(catalog, wire.URLs{ProductPrefix: prefix})

@@ -78,7 +78,7 @@ func (images *Images) List() (has func(file string) bool, err error) {
 	return func(file string) bool { _, ok := files[file]; return ok }, nil
 }
 
-// Listed is a hash of the names and lengths of the images that were listed last: servers of a fleet
+// Listed is a hash of the names and lengths of the images that were listed last. Servers of a fleet
 // answer alike only where it is the same.
 func (images *Images) Listed() string { return fmt.Sprintf("%016x", images.names.Load()) }
 

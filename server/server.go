@@ -55,7 +55,7 @@ type Options struct {
 	Images *Images
 	// Metering says why calls cannot be metered at the moment; nil means that they always can.
 	Metering func() error
-	// TrustedProxies are those whose X-Forwarded-For tells who asks for a page.
+	// TrustedProxies lists the proxies whose X-Forwarded-For gives the client address.
 	TrustedProxies []netip.Prefix
 	// PackCache bounds the memory of bodies that are kept compressed, in bytes; 0 keeps none.
 	PackCache int64
@@ -166,8 +166,8 @@ func (s *Server) ServeConn(conn net.Conn) error {
 	return s.http.ServeConn(guarded)
 }
 
-// Drain lets every answer from now on close its connection, so that clients that keep theirs open
-// move elsewhere between two requests and not in the middle of one. Shutdown follows.
+// Drain lets every answer from now on close its connection. So clients that keep theirs open move
+// elsewhere between two requests and not in the middle of one. Shutdown follows.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown stops taking connections and waits for the requests in flight until ctx is done. Nothing

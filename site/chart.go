@@ -9,8 +9,8 @@ import (
 	"ninepocket/wire"
 )
 
-// Ranges are the ranges of a price chart in days; all of snapshot.StatWindows are among them, where the figures beside
-// the chart are those of the API's statistics.
+// Ranges are the ranges of a price chart in days. All of snapshot.StatWindows are among them, where
+// the figures beside the chart are those of the API's statistics.
 var Ranges = [...]int{7, 30, 90, 365}
 
 // DefaultRange is the range of a chart that nobody chose.

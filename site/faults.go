@@ -106,8 +106,7 @@ var faultPages = map[wire.Code][2]string{
 	},
 }
 
-// Fault appends the page that stands in the place of one which cannot be shown, for a code of faultPages; id is the
-// request's. v may be nil.
+// Fault appends the error page for a code of faultPages; id is the request's. v may be nil.
 func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, fault *wire.APIError, id string) []byte {
 	says := faultPages[fault.Code]
 	words := strings.NewReplacer("{wait}", plural(fault.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))

@@ -18,8 +18,8 @@ const (
 	perSearch   = 4 * perLeaf
 	perSet      = 12 * perLeaf
 	perSets     = 300
-	// MaxPage bounds the pages of a search: a page is cut from the beginning of the results, and nobody reads on for
-	// longer than it takes to type another word.
+	// MaxPage bounds the pages of a search. A page is cut from the beginning of the results, and
+	// nobody reads on for longer than it takes to type another word.
 	MaxPage = 8
 )
 

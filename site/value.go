@@ -114,8 +114,8 @@ func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *val
 	return page
 }
 
-// ValueRefused appends the page that says why a list is not valued, with the list in the form as far as it
-// may be valued with fewer lines.
+// ValueRefused appends the page that says why a list is not valued. The form has the list, as far
+// as it may be valued with fewer lines.
 func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) []byte {
 	page := p.valuePage(v, now, &asked)
 	page.why = why

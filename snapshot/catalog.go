@@ -242,8 +242,9 @@ type Movers struct {
 	Down []uint32 `column:"down"`
 }
 
-// IDHistory is what must outlive a card. It has every source reference that was ever seen, with the
-// id that it got. And it has every former slug, with the id that the slug leads to.
+// IDHistory maps all source references and slugs ever issued to ids. It has every source reference
+// that was ever seen, with the id that it got. And it has every former slug, with the id that the
+// slug leads to.
 type IDHistory struct {
 	Ref    Strings `column:"ref"` // ascending; "namespace\x00ref"
 	RefID  Strings `column:"ref_id"`

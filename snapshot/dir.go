@@ -15,7 +15,9 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Store is a store of snapshots in a directory:
+// Store is a snapshot store in a directory; CURRENT names the published snapshot.
+//
+// Its files:
 //
 //	CURRENT                  names the published snapshot; renaming over it is the commit point
 //	snapshots/ID/manifest    and one file a section, and an empty file "pulled" where another store
@@ -72,8 +74,9 @@ type Current struct {
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
 
-	// A store that follows another keeps what that one says: when all servers begin to serve the
-	// snapshot, and when the one before was current for the last time. They are zero elsewhere.
+	// ActivateAt is when all servers begin to serve the snapshot, as the store says that this one
+	// follows. PreviousUntil is when the one before was current for the last time. They are zero
+	// elsewhere.
 	ActivateAt    time.Time `json:"activate_at,omitzero"`
 	PreviousUntil time.Time `json:"previous_until,omitzero"`
 	PreviousEpoch uint64    `json:"previous_epoch,omitempty"` // of Previous, when it is known

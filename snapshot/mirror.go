@@ -16,7 +16,7 @@ import (
 // pulledMarker marks a snapshot that Import brought: it has no quarantine report.
 const pulledMarker = "pulled"
 
-// StaleEpochError says that what another store publishes is older than what this one has.
+// StaleEpochError reports that a remote publication is older than the local one.
 type StaleEpochError struct {
 	Published Current // by the other store
 	Here      Current
@@ -66,10 +66,9 @@ func (d *Store) Has(id string) bool {
 	return true
 }
 
-// ImportSnapshot stores a snapshot that another store has. open gives the bytes of a section's
-// file, which are compared with the strong checksum while they are copied. After an error or a
-// crash the snapshot is not there. It is not published: see Adopt. The quarantine report is left
-// out.
+// ImportSnapshot stores a snapshot of another store. open gives the bytes of a section's file,
+// which are compared with the strong checksum while they are copied. After an error or a crash the
+// snapshot is not there. It is not published: see Adopt. The quarantine report is left out.
 func (d *Store) ImportSnapshot(id string, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
 	m, err := ParseManifest(manifest, id)
 	if err != nil {

@@ -17,9 +17,9 @@ type Withdrawal struct {
 	Of time.Time
 }
 
-// Withdrawn are the whole snapshots that describe a later instant than the current one, were taken
-// off the air, and were not published since, also those that are no longer in the store. A damaged
-// one was not withdrawn for its content and is left out.
+// Withdrawn lists the snapshots newer than the current one that were taken off the air and not
+// published since. Those that are no longer in the store count as well. A damaged one was not
+// withdrawn for its content and is left out.
 //
 // CURRENT alone tells the last withdrawal. The journal tells those before. When the journal does not
 // record the current publication, lost says so, and every later snapshot of the store counts as

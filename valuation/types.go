@@ -86,7 +86,7 @@ var fieldTexts = [...]string{
 // Text names the fields in a sentence, "" for none.
 func (a FieldSet) Text() string { return fieldTexts[a] }
 
-// Assumption is a field that a price does not follow as it was given.
+// Assumption is a given field that the returned price does not match.
 type Assumption struct{ Field, Given, Used string }
 
 // MaxCandidates is how many candidates a line gets.
@@ -104,8 +104,9 @@ type Result struct {
 	Assumed    []Assumption // of a priced line
 	Candidates []uint32     // likeliest first
 	MatchCount int          // how many cards fit, where that is not one
-	// Range are the least and the greatest price of what fits, NoCents where nothing has one: of the
-	// cards of an ambiguous line, of the variants and conditions of an unpriced one.
+	// Range is the lowest and the highest price of the matching cards, NoCents where none has a
+	// price. They are the cards of an ambiguous line, or the variants and conditions of an unpriced
+	// one.
 	From, To int64
 	Needed   FieldSet
 	Remark   string // what the caller is to know, "" for nothing

@@ -124,8 +124,8 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *URLs) []
 	return append(AppendSeconds(dst, `,"price_updated_at":`, at), "}}"...)
 }
 
-// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
-// current price, in variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a
+// distributable current price, in variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
 	dst = appendCard(dst, c, card, site)
 

@@ -10,7 +10,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
+// AppendString appends s as a JSON string without needless escapes (decision 8). Only quotes,
 // backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	if SafePrefixLen(s) < len(s) {
@@ -22,8 +22,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// SafePrefixLen counts the bytes at the beginning of s that stand in a JSON string as they are:
-// ASCII but for quotes, backslashes and control characters. It looks at eight bytes at a time.
+// SafePrefixLen counts the bytes at the beginning of s that need no escape in a JSON string: ASCII
+// but for quotes, backslashes and control characters. It looks at eight bytes at a time.
 func SafePrefixLen(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
@@ -122,8 +122,8 @@ func appendAmount(dst []byte, cents int64) []byte {
 	return strconv.AppendInt(dst, cents, 10)
 }
 
-// AppendSeconds appends a member that is an instant of ms milliseconds: RFC 3339 UTC in whole
-// seconds, the live surface's form (decision 8), as a JSON string.
+// AppendSeconds appends an instant of ms milliseconds as a JSON string: RFC 3339 UTC in whole
+// seconds, as the live surface has it (decision 8).
 func AppendSeconds(dst []byte, name string, ms int64) []byte {
 	dst, _ = appendClock(append(append(dst, name...), '"'), ms)
 	return append(dst, 'Z', '"')
@@ -158,8 +158,8 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 }
 
 // AppendChange appends the two members of a price change from base to now: the difference in cents
-// and the percentage with at most two decimals, rounded half away from zero (decision 8). Both are
-// null when either price is unknown, the percentage also when base is 0.
+// and the percentage (decision 8). The percentage has at most two decimals, rounded half away from
+// zero. Both are null when either price is unknown, the percentage also when base is 0.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
 	dst = append(dst, centsName...)
 	if base >= 0 && now >= 0 {

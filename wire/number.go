@@ -5,9 +5,9 @@ import "strconv"
 // Decimal spells an integer.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Percent is 100·part/whole, rounded half away from zero to hundredths (decision 8): whole
-// percents, hundredths of one, and the sign. whole must be positive, and both within ±MaxCents:
-// then nothing here overflows, and it is exact.
+// Percent is 100·part/whole, rounded half away from zero to hundredths (decision 8). It returns
+// whole percents, hundredths of one, and the sign. whole must be positive, and both within
+// ±MaxCents: then nothing here overflows, and it is exact.
 func Percent(part, whole int64) (units, hundredths uint64, negative bool) {
 	negative = part < 0
 	if negative {

@@ -25,8 +25,8 @@ type Usage struct {
 	Tenant                            string
 	From, To                          int64
 	Limit, Used, Remaining, PerMinute int64
-	// Plan is the name of the plan, and Minute what the key may still do in the minute, with the time in ms
-	// when its next unit frees; live keys alone are shown them.
+	// Plan is the name of the plan. Minute is what the key may still do in the minute, with the
+	// time in ms when its next unit frees. Live keys alone are shown them.
 	Plan   string
 	Minute struct{ Limit, Remaining, ResetAt int64 }
 }

@@ -22,9 +22,9 @@ const (
 	day        = int64(86_400_000)
 )
 
-// Model runs random operations against a store and a plain reference that keeps every admission and
-// every charge in lists and maps, and compares every answer. Each of rapid's checks runs steps
-// operations.
+// Model runs random operations against a store and a plain reference, and compares every answer.
+// The reference has every admission and every charge in lists and maps. Each of rapid's checks runs
+// steps operations.
 func Model(t *testing.T, h Harness, steps int) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newModel(t, rt, h)

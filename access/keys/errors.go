@@ -39,6 +39,6 @@ var (
 	ErrNoFile = errors.New("no keys file")
 	// ErrShared: the state directory is of a server of a fleet, whose keys are elsewhere.
 	ErrShared = errors.New("the keys are in the database of the fleet")
-	// ErrMissing is an wal.ErrCorrupt: there is no keys file, but what a server metered is there.
+	// ErrMissing reports that the keys file is missing beside existing metering data.
 	ErrMissing = fmt.Errorf("%w: it is gone, and what a server metered is there", wal.ErrCorrupt)
 )

@@ -61,7 +61,7 @@ var isBase62 = func() (table [256]bool) {
 	return table
 }()
 
-// SurfaceOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
+// SurfaceOf returns the surface that the prefix of raw claims, whether or not the rest is a key. It
 // selects the envelope of an invalid key (decision 1).
 func SurfaceOf[T string | []byte](raw T) Surface {
 	if len(raw) < prefixLength {

@@ -62,9 +62,9 @@ func DefaultPlans() Plans {
 	return plans
 }
 
-// Set adds a configured plan, or changes the one of that name: zero fields keep the existing plan's
-// value, or take the default of a new plan (the limits of free, the caps of decision 14, 90 days of
-// statistics). StatsWindow NoStats switches statistics off. Validate afterwards.
+// Set adds a plan or changes an existing one. Zero fields keep the existing plan's value, or take
+// the default of a new plan (the limits of free, the caps of decision 14, 90 days of statistics).
+// StatsWindow NoStats switches statistics off. Validate afterwards.
 func (ps Plans) Set(name string, given Plan) {
 	base, ok := ps[name]
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"ninepocket/calendar"
 )
 
-// Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of
-// the keys file and is not changed; tickets may keep it.
+// Principal is an authenticated key with its tenant's plan, scopes and credits. It belongs to one
+// reading of the keys file and is not changed; tickets may keep it.
 type Principal struct {
 	KeyID   string
 	Tenant  string
@@ -76,9 +76,9 @@ type table struct {
 
 var tables atomic.Uint64
 
-// KeyCache is the key that was last found for its owner, such as a connection. One goroutine at a
-// time uses it. As long as the ring has the same table, the same text is the same principal, and
-// neither checksum nor hash is needed.
+// KeyCache caches the last key of a connection, so that repeated requests skip the hash. One
+// goroutine at a time uses it. As long as the ring has the same table, the same text is the same
+// principal, and neither checksum nor hash is needed.
 type KeyCache struct {
 	table     uint64
 	raw       [keyLength]byte
@@ -143,9 +143,9 @@ func (ring *Ring) Replace(f *File) error {
 // Len returns the number of keys, expired and revoked ones included.
 func (ring *Ring) Len() int { return len(ring.current.Load().keys) }
 
-// FindCached returns the principal of a key at a wall time in Unix milliseconds, or ErrNoKey,
-// ErrInvalid, ErrRevoked, ErrExpired, ErrSandbox with the principal, or ErrUnavailable with the
-// principal when its plan is not configured. It keeps in last what it last found, raw included; nil
+// FindCached returns the principal of a key at a wall time in Unix milliseconds. Its errors are
+// ErrNoKey, ErrInvalid, ErrRevoked and ErrExpired; ErrSandbox and ErrUnavailable, when the plan is
+// not configured, come with the principal. It keeps in last what it last found, raw included; nil
 // remembers nothing. It keeps no other part of raw and does not allocate.
 func (ring *Ring) FindCached(raw []byte, wall int64, last *KeyCache) (*Principal, error) {
 	p, err := ring.find(raw, last)

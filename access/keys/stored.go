@@ -60,9 +60,8 @@ func missing(stateDir string) error {
 	return ErrMissing
 }
 
-// Update changes the keys file of a state directory: it reads the file (or starts an empty one in
-// a new directory, which it makes), calls change, and replaces the file as a whole, all under a lock, so that
-// concurrent writers lose nothing. When change fails nothing is written. The file is on disk when
+// Update changes the keys file of a state directory under a lock, and replaces it atomically. A new
+// directory gets an empty one first. When change fails nothing is written. The file is on disk when
 // Update returns. It belongs to who it belonged to, or to who the directory does; where this user
 // cannot do that, nothing is changed, and the error is ErrOwner.
 func Update(stateDir string, change func(*File) error) error {

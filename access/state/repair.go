@@ -108,9 +108,10 @@ func tenantOf(bucket string, key []byte) string {
 	return in.Text()
 }
 
-// Rebuild moves checkpoint and log of a state directory aside, into a directory that it returns, and
-// writes a checkpoint of the content and an empty log in their place. They belong to who the old ones
-// belonged to. The content is all that was salvaged, and nobody may write the directory.
+// Rebuild moves checkpoint and log of a state directory aside, and writes a checkpoint of the
+// content and an empty log in their place. It returns the directory that has the old ones. They
+// belong to who the old ones belonged to. The content is all that was salvaged, and nobody may
+// write the directory.
 func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (aside string, err error) {
 	of, err := meterOwner(dir)
 	if err != nil {

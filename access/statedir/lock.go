@@ -13,8 +13,8 @@ import (
 // ErrLocked means: another process holds the lock.
 var ErrLocked = disk.ErrLocked
 
-// Lock is the lock of a state directory for one server: that of the directory itself, which nobody can
-// remove and make anew as they can a file in it (decision 1760).
+// Lock is the lock of a state directory for one server. It locks the directory itself, which nobody
+// can remove and make again as they can a file in it (decision 1760).
 type Lock struct {
 	current *disk.Lock
 	// old is the lock of a file: a server of the first versions asks for it alone, and the two must see

@@ -61,7 +61,7 @@ type Key struct {
 	Secret [KeyLen]byte
 }
 
-// Signer signs with its first key and accepts all of its keys, so that a key can be replaced while
+// Signer signs with its first key and accepts all of its keys. So a key can be replaced while
 // cursors signed with the old one are about.
 type Signer struct{ keys atomic.Pointer[[]signingKey] }
 

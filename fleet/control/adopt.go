@@ -16,7 +16,7 @@ const machineCursorKey = 1
 // errOtherNumber takes back an insertion under another number.
 var errOtherNumber = errors.New("the first secret has another number")
 
-// AdoptCursorKey makes the secret of one machine the first one of the fleet, so that walks which began
+// AdoptCursorKey makes the secret of one machine the first one of the fleet. So walks which began
 // on the machine go on at every server. It returns false where the fleet has another one already.
 func (db *DB) AdoptCursorKey(ctx context.Context, secret [cursor.KeyLen]byte) (adopted bool, err error) {
 	taken := false // the machine's number is

@@ -28,7 +28,7 @@ const (
 	aggregateInterval = time.Hour
 )
 
-// ErrSessionTaken means: this run is not the one that reports by its incarnation.
+// ErrSessionTaken reports that another process exports under this server id.
 var ErrSessionTaken = errors.New(
 	"another server does, or the database is an older copy: two state directories must not be " +
 		"copies of each other; restart the right one")
@@ -81,7 +81,7 @@ type Exporter struct {
 	silent atomic.Int64 // servers that do not report
 }
 
-// ServedState is what a server serves.
+// ServedState is the snapshot, epoch and image set that a server currently serves.
 type ServedState struct {
 	Snapshot string
 	Epoch    uint64

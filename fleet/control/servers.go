@@ -168,8 +168,8 @@ func (c *Charges) Of(tenant string, allowance access.QuotaKind, from int64) (uni
 	return units, first > c.aggregatedThrough
 }
 
-// Trouble says what is wrong with a server that does not report, "" when nothing is. held is what it
-// holds, "" when that is not known.
+// Trouble says what is wrong with a server that does not report, "" when nothing is. reserved is
+// what it has reserved, "" when that is not known.
 func (server *Server) Trouble(reserved string) string {
 	if server.SilentFor == 0 || server.ForgottenAt != nil {
 		return ""
@@ -194,8 +194,8 @@ func spoken(d time.Duration) string {
 	return fmt.Sprintf("%d s", d/time.Second)
 }
 
-// ImportRows enters what one machine charged before it was of the fleet, under the incarnation of its
-// state directory, by which it goes on when it is. Importing again changes nothing.
+// ImportRows adds the ledger of a single machine under the server id of its state directory.
+// Importing again changes nothing.
 func (db *DB) ImportRows(ctx context.Context, incarnation, host string, rows []access.LedgerRow) error {
 	rows = slices.SortedFunc(slices.Values(rows), access.CompareRows)
 	err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {

@@ -9,8 +9,8 @@ import (
 	"ninepocket/calendar"
 )
 
-// ReadLedger returns the rows of a tenant ("" = all) from a day to another, both included: sums over
-// all servers, in the order of access.ReadLedger.
+// ReadLedger returns the rows of a tenant ("" = all) from a day to another, both included. They are
+// sums over all servers, in the order of access.ReadLedger.
 func (db *DB) ReadLedger(
 	ctx context.Context, tenant string, since, until calendar.Day,
 ) (rows []access.LedgerRow, err error) {

@@ -35,8 +35,8 @@ type Released struct {
 	Units   int64 `json:"units"`
 }
 
-// ChargesFunc returns what a server charged a tenant from an instant on, in Unix milliseconds: to
-// days, all of the one day that begins then; or to credits. It is false where nobody knows.
+// ChargesFunc returns the units a server charged to a tenant on one day, or in credits, since an
+// instant in Unix milliseconds. It is false where nobody knows.
 type ChargesFunc func(tenant string, allowance access.QuotaKind, from int64) (units int64, known bool)
 
 // CheckDead returns [ErrServerAlive] for a server that reached Redis within two minutes.
@@ -53,9 +53,8 @@ func CheckDead(ctx context.Context, options Options, incarnation string) error {
 	})
 }
 
-// ReleaseServer gives back the units that a server held when it was gone for good: what it claims
-// in Redis is what it charged, from then on. Who calls it asks [CheckDead] before. It may be called
-// again.
+// ReleaseServer releases the units reserved by a dead server; its claims shrink to its recorded
+// charges. Who calls it asks [CheckDead] before. It may be called again.
 func ReleaseServer(ctx context.Context, options Options, incarnation string, charged ChargesFunc) (Released, error) {
 	return visit(ctx, options, incarnation, charged, false)
 }

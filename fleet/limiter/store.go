@@ -42,8 +42,8 @@ type Options struct {
 	// there was lost. Nil = nobody knows.
 	ChargesByServer func(ctx context.Context, tenant string, allowance access.QuotaKind, from, till int64) (
 		map[string]int64, error)
-	// Report is told that rights cannot be had, and nil when they can again; and what was lost, as a
-	// [LostError]. Nil = nobody.
+	// Report receives the error when Redis becomes unavailable, nil when it is back, and a
+	// LostError for lost writes. Nil = nobody.
 	Report func(error)
 
 	exchange time.Duration // tests: how long a batch may take

@@ -37,7 +37,8 @@ type Retired struct {
 	Version uint64 `json:"version"` // of the TRUST that left it out first
 }
 
-// ErrTrustBroken means: a TRUST does not follow from the one before.
+// ErrTrustBroken reports a trust list whose version or signature does not follow from the trusted
+// one.
 var ErrTrustBroken = errors.New("it does not follow from what is trusted here")
 
 func trustVersion(version uint64) string { return fmt.Sprintf("%s%012d", trustLog, version) }

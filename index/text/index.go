@@ -24,8 +24,9 @@ type Corpus struct {
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
-	// Rarity is as printed; Finishes calls each with what the card's prices are kept of ("holofoil",
-	// "1st_edition"); SetAliases calls each with other names and codes of the card's set.
+	// Rarity is as printed. Finishes calls each with what the card's prices are stored under
+	// ("holofoil", "1st_edition"). SetAliases calls each with other names and codes of the card's
+	// set.
 	Rarity     func(i int) string
 	Finishes   func(i int, each func(finish string))
 	SetAliases func(i int, each func(alias string))

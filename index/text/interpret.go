@@ -2,7 +2,7 @@ package text
 
 import "slices"
 
-// A NoteKind says what was done to words of a query.
+// A NoteKind is the kind of a Note, such as a correction or a dropped word.
 type NoteKind uint8
 
 // The kinds of notes.
@@ -18,14 +18,14 @@ const (
 	matchedName                   // the word is the card's name; never told
 )
 
-// A Note tells what was done to words of a query.
+// A Note explains how one part of a query was interpreted.
 type Note struct {
 	Kind     NoteKind
 	From, To string // To is what the words were taken for, where that is something else
 }
 
-// Interpret appends what was done to the words of a query that found a hit; nothing where all words are
-// the card's name (docs/SEARCH.md, What the answer tells).
+// Interpret appends notes that explain how a query matched card, its first hit. There are none
+// where all words are the card's name (docs/SEARCH.md, What the answer tells).
 func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	s := ix.take()
 	defer ix.scratch.Put(s)

@@ -28,8 +28,8 @@ func (ix *Index) HasTerms(text string) bool {
 	return ix.asked(text, func(q *query) bool { return len(q.terms) > 0 })
 }
 
-// DropsCopyWords reports whether a query has words that are not looked for although they may say
-// which copy is meant: a grade, a condition, a language, or another name for what was looked for.
+// DropsCopyWords reports whether the search drops words that identify a copy: a grade, a condition,
+// a language, or another name for what was looked for.
 func (ix *Index) DropsCopyWords(text string) bool {
 	return ix.asked(text, func(q *query) bool { return q.leftOut || q.rewritten })
 }
@@ -54,8 +54,7 @@ func (ix *Index) Search(dst []Hit, q string, accept func(card uint32) bool) []Hi
 	return ix.search(dst, q, accept, passPhonetic)
 }
 
-// SearchAsTyped is Search for those who want no word to be taken for misspelt: what it leaves out is
-// most of a search's cost.
+// SearchAsTyped is Search without spelling correction, which is most of its cost.
 func (ix *Index) SearchAsTyped(dst []Hit, q string, accept func(card uint32) bool) []Hit {
 	return ix.search(dst, q, accept, passExact)
 }

@@ -103,7 +103,7 @@ func (s *search) unmet(card uint32) (sum uint64) {
 	return sum
 }
 
-// Traits are what card says beside its name: its rarity, its finishes, its edition.
+// Traits returns a card's rarity, finishes and edition as a bit set.
 func (ix *Index) Traits(card uint32) cardvocab.Traits { return ix.traits[card] }
 
 // NearlyMatches reports whether a card has not what words wish for, but comes near it.

@@ -14,10 +14,10 @@ const (
 	maxQueuedLines = 1024
 )
 
-// AsyncWriter is where the lines of a log go whose reader may hang: a pipe that nobody empties
-// takes nothing, and requests, reloads and the drain must not wait for it. A line is written before
-// Write returns, unless that takes too long. Then lines wait aside, as many as there is room for,
-// the others are dropped and counted, and nobody waits until all of them are written.
+// AsyncWriter writes log lines to a reader that may hang. A pipe that nobody empties takes nothing,
+// and requests, reloads and the drain must not wait for it. A line is written before Write returns,
+// unless that takes too long. Then lines wait aside, as many as there is room for, the others are
+// dropped and counted, and nobody waits until all of them are written.
 type AsyncWriter struct {
 	out     io.Writer
 	lines   chan logLine

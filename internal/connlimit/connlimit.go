@@ -24,10 +24,10 @@ type Options struct {
 	MaxPerAddr int
 	// Exempt reports whether Each does not hold for an address; nil exempts none.
 	Exempt func(netip.Addr) bool
-	// WriteBuffer is what the system may keep of answers that a client does not take, in bytes;
-	// 0 leaves it to the system, which takes megabytes.
+	// WriteBuffer is what the system may buffer of answers that a client does not take, in bytes. 0
+	// leaves it to the system, which takes megabytes.
 	WriteBuffer int
-	// Log is told, once a minute at most, what was refused and what failed; nil is told nothing.
+	// Log receives refusals and accept errors, at most once a minute; nil disables it.
 	Log *slog.Logger
 }
 

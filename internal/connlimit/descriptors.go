@@ -2,10 +2,10 @@ package connlimit
 
 import "golang.org/x/sys/unix"
 
-// Reserve is how many descriptors connections leave to everything else: the standard streams, two
-// listeners and what waits for events (8); metering log, checkpoint, locks and keys (8); a snapshot
-// being loaded (16); connections of the admin listener ([MaxAdmin], 16); the server asking itself
-// and the service manager (4). A dozen is left over.
+// Reserve is the number of file descriptors kept free for everything but API connections. They are
+// for the standard streams, two listeners and what waits for events (8); metering log, checkpoint,
+// locks and keys (8); a snapshot being loaded (16); connections of the admin listener ([MaxAdmin],
+// 16); the server asking itself and the service manager (4). A dozen is left over.
 const Reserve = 64
 
 // MaxAdmin is how many connections the admin listener may have. They come out of the reserve.

@@ -36,11 +36,10 @@ type Response struct {
 	LiveOnly bool
 }
 
-// Validate joins everything in which a response differs from the document: an undeclared status,
-// content type or header, a declared header that is missing or malformed, a body against its
-// schema, and figures that should be equal in header and body but are not. A path that the document
-// does not have must be answered 404, a method that its path does not have 405, in the envelope of
-// the path's surface.
+// Validate returns every difference between a response and the document. It looks at the status,
+// the content type, declared and undeclared headers, the body against its schema, and figures that
+// should be equal in header and body. A path that the document does not have must be answered 404,
+// a method that its path does not have 405, in the envelope of the path's surface.
 //
 // The answer to a CORS preflight is not in the document and passes.
 func Validate(r Response) error {

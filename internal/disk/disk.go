@@ -105,8 +105,8 @@ func (machine) SyncDir(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Unsynced reports whether a disk leaves out what makes files durable, as those of tests may: a library
-// that syncs by itself then does not either.
+// Unsynced reports whether a disk leaves out what makes files durable, as those of tests may. A
+// library that syncs by itself then does not either.
 func Unsynced(on FS) bool {
 	quick, is := on.(interface{ SyncsNothing() bool })
 	return is && quick.SyncsNothing()

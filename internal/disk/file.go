@@ -73,8 +73,7 @@ func wantFile(name string, info fs.FileInfo) error {
 	return &NoFileError{name, kind}
 }
 
-// Create makes a file that must not exist, writes it, and returns when its content is durable. each
-// is done to the file while it is empty.
+// Create makes a file that must not exist, writes it, and returns when its content is durable.
 func Create(on FS, name string, data []byte, mode fs.FileMode, each ...func(File) error) error {
 	file, err := on.Open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -93,9 +92,9 @@ func Create(on FS, name string, data []byte, mode fs.FileMode, each ...func(File
 	return errors.Join(err, file.Close())
 }
 
-// Replace puts a file in place as a whole: after a crash it is the old one or the new one, and the new
-// one when Replace has returned. staged is another name on the same file system. Nobody else uses it,
-// and what a crash left there is removed. The rest is as of [Create].
+// Replace puts a file in place as a whole. After a crash it is the old one or the new one, and it
+// is the new one when Replace has returned. Nobody else uses it, and what a crash left there is
+// removed. The rest is as of [Create].
 func Replace(on FS, staged, name string, data []byte, mode fs.FileMode, each ...func(File) error) error {
 	err := on.Remove(staged)
 	if err == nil {

@@ -22,8 +22,8 @@ const Forever time.Duration = math.MaxInt64
 // stays. No faulty disk stands between: locks are of this machine alone.
 type Lock struct{ file *flock.Flock }
 
-// TakeLock takes the exclusive lock of a file, which is made with a mode when it is not there, or of a
-// folder, where mode has fs.ModeDir. It waits for others, and is ErrLocked after that.
+// TakeLock takes the exclusive lock of a file, or of a folder where mode has fs.ModeDir. A file
+// that is not there is made with the mode. It waits for others, and is ErrLocked after that.
 func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) {
 	flag := os.O_RDWR | os.O_CREATE
 	if mode.IsDir() {

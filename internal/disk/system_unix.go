@@ -17,6 +17,6 @@ func OwnerOf(info fs.FileInfo) (uid, gid int, known bool) {
 	return int(stat.Uid), int(stat.Gid), true
 }
 
-// Unlock gives up the lock that a library has of an open file: at once, also where a process that is
-// being forked holds a copy of the descriptor for a moment.
+// Unlock releases the lock that a library has of an open file. It does so at once, also where a
+// process that is being forked holds a copy of the descriptor for a moment.
 func Unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

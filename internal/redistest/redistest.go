@@ -201,9 +201,9 @@ func (r *Process) Until(what string, ready func() bool) {
 	}
 }
 
-// Try sends a command on a connection of its own, and again while there is no answer: the command has
-// to be one that may be sent twice. "" = the process has ended or never answers, or the answer is
-// nothing.
+// Try sends a command on a connection of its own, and again while there is no answer. The command
+// has to be one that may be sent twice. "" = the process has ended or never answers, or the answer
+// is nothing.
 func (r *Process) Try(words ...string) string {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if answer, ok := r.ask(words...); ok {

@@ -259,8 +259,8 @@ func (c *Config) Proxies() (all []netip.Prefix, err error) {
 	return all, wrong.Err()
 }
 
-// HidesClientIPs reports whether clients must come through a proxy that is not trusted to say who
-// they are: pages are served, and the base URL is one that the listener itself cannot answer.
+// HidesClientIPs reports whether clients come through a proxy that is not trusted to say who they
+// are. Then pages are served, and the base URL is one that the listener itself cannot answer.
 func (c *Config) HidesClientIPs() bool {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {

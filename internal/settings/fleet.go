@@ -109,8 +109,8 @@ func controlProblem(s string) string {
 	return ""
 }
 
-// CheckMetering wants the URL of Redis or Valkey, the addresses of its Sentinels with the name of what
-// they watch, or nothing; the error shows no password.
+// CheckMetering wants the URL of Redis or Valkey, the addresses of its Sentinels with the name of
+// what they watch, or nothing. The error shows no password.
 func CheckMetering(s string) error { return invalidValue("metering", s, meteringProblem(s)) }
 
 func meteringProblem(s string) string {

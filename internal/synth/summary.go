@@ -111,8 +111,8 @@ var allCases = []Case{
 	caseSealedSharedPartner,
 }
 
-// Lane says where a case is: a card, a set or a sealed product by its ref, and the lane when the
-// case is one of a lane. A sealed product's lane has neither variant nor condition.
+// Lane says where a case is: a card, a set or a sealed product by its ref. A case of a lane has the
+// lane, too. A sealed product's lane has neither variant nor condition.
 type Lane struct {
 	Ref, Variant, Condition string
 }

@@ -69,8 +69,8 @@ type Options struct {
 	Disk disk.FS
 	// OnSync is told of each fsync when it ends; nil = nobody.
 	OnSync func(began time.Time, err error)
-	// Inline makes a log without a goroutine, for simulations: who awaits an fsync makes it, and what
-	// nobody awaits stays off the disk until Sync. Its callers come one after the other.
+	// Inline runs the log without a goroutine: AwaitSynced itself calls fsync. Its callers come one
+	// after the other.
 	Inline bool
 	// CanCreate says why no segment may be made now, such as that its directory is elsewhere; nil =
 	// always.
@@ -454,7 +454,7 @@ func (l *Log) RemoveThrough(last uint64) error {
 	return nil
 }
 
-// CloseNow ends the log as it is; what is queued and not written is lost.
+// CloseNow closes the log without writing its queue.
 func (l *Log) CloseNow() {
 	close(l.stop)
 	<-l.done

@@ -135,9 +135,9 @@ func (l *Log) recover(rotating bool) error {
 	return nil
 }
 
-// Cancel makes nothing of a record that an Await failed for: it will not be read back. It reports
-// false when the record is on disk after all, which is as if the Await had not failed. A process
-// that ends before the log is mended may leave the record.
+// Cancel drops a record whose Await failed, so that recovery skips it. It reports false when the
+// record is on disk after all, which is as if the Await had not failed. A process that ends before
+// the log is mended may leave the record.
 func (l *Log) Cancel(seq uint64) bool {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()

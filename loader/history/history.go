@@ -186,8 +186,8 @@ func (w *Window) AppendPoints(dst []snapshot.Point) []snapshot.Point {
 	return dst
 }
 
-// Base is the price that a change over days compares with: the latest observation on or before that
-// many days before the window's last date, at most 7 days older (decision 20).
+// Base returns the price that a change over days compares with (decision 20). It is the latest
+// observation on or before that many days before the window's last date, at most 7 days older.
 func (w *Window) Base(days int) int64 {
 	for i := len(w.cents) - 1 - days; i >= len(w.cents)-1-days-7 && i >= 0; i-- {
 		if w.cents[i] >= 0 {

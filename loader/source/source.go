@@ -50,8 +50,8 @@ type Sink interface {
 	Series(Series)
 	Missing(Missing)
 	Quarantine(Quarantine)
-	// Progress says how much of the input was read: a phase for people, and how many of its total
-	// units are done (total 0 when not known).
+	// Progress says how much of the input was read. It gets a phase for people, and how many of its
+	// total units are done (total 0 when not known).
 	Progress(phase string, done, total int64)
 }
 
@@ -190,7 +190,7 @@ type NewestDayer interface {
 }
 
 // Quarantine is a record that was refused, or a part of one (an image) without which the record
-// stays, with a reason from the list in reasons.go.
+// stays. Its reason is from the list in reasons.go.
 type Quarantine struct {
 	At     Location
 	Reason string
@@ -211,7 +211,7 @@ type Options struct {
 	Attribution      string
 	Partner          string
 
-	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in
+	// Unpack is the command line of a process that runs ServeUnpacking. None unpacks 7z archives in
 	// this process, which is for archives that can be trusted.
 	Unpack []string
 

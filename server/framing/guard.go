@@ -130,8 +130,8 @@ func (g *Guard) Check(p []byte) (int, *RequestError) {
 // in earlier ones.
 func (g *Guard) Begun() int { return g.begun }
 
-// Content is where in the bytes of the last Check the body begins of a request that was refused for its
-// length, and that length; 0 for requests that were refused for something else.
+// Content returns where the body of a request that was refused for its length begins in the last
+// Check, and that length. Both are 0 for requests that were refused for something else.
 func (g *Guard) Content() (at, length int) {
 	if g.fault == nil || g.state != inContent {
 		return 0, 0
@@ -145,10 +145,8 @@ func (g *Guard) Idle() bool { return g.state == inHead && len(g.pending) == 0 }
 // Fault is why the connection's last request was refused; nil while all is well.
 func (g *Guard) Fault() *RequestError { return g.fault }
 
-// Head is what was found good of the head of the request that is being read or was refused: its
-// request line and header lines up to the first fault, or where that is a header that came twice, up to
-// the next, with their ends. It is nil before the
-// request line was found good.
+// Head returns the valid part of the current request's head: its request line and header lines up
+// to the first invalid one. It is nil before the request line was found good.
 func (g *Guard) Head() []byte {
 	if g.request.version == 0 {
 		return nil
@@ -156,8 +154,8 @@ func (g *Guard) Head() []byte {
 	return bytes.TrimPrefix(g.pending[:g.checked], []byte("\r\n")) // the empty line that may come first
 }
 
-// IsHead reports whether the request that is being read or was refused asks by HEAD, good or not:
-// its answer has no content (RFC 9110, 9.3.2). The method is known once the space behind it has
+// IsHead reports whether the request that is being read or was refused asks by HEAD, good or not.
+// Its answer has no content (RFC 9110, 9.3.2). The method is known once the space behind it has
 // come.
 func (g *Guard) IsHead() bool {
 	return bytes.HasPrefix(bytes.TrimPrefix(g.pending, []byte("\r\n")), headMethod)

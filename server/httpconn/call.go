@@ -166,9 +166,10 @@ func (c *Call) SendOwned(content []byte) (spare []byte) {
 	return conn.lendBuffer(content)
 }
 
-// Send sends content that belongs to the caller in an encoding, "" for plain, and returns memory that
-// the caller may have for the next answer. tail is where the part begins that is new each time, 0 when
-// there is none. keep lets the part before it be remembered compressed: it is the same for everybody.
+// Send sends content that belongs to the caller, and returns memory that the caller may have for
+// the next answer. encoding is "" for plain content. tail is where the part begins that is new each
+// time, 0 when there is none. store lets the part before it be cached compressed, because it is the
+// same for everybody.
 func (c *Call) Send(content []byte, tail int, encoding string, store bool) (spare []byte) {
 	if encoding == "" {
 		return c.SendOwned(content)

@@ -25,8 +25,8 @@ const (
 	// maxFields bounds the header lines, as the usual proxies do: each look-up of a header passes
 	// over all of them.
 	maxFields = 100
-	// MaxUnauthenticatedBody is the largest body that is read of whoever sends it: more is read
-	// only of a client that is welcome. It lets a mistaken client keep its connection.
+	// MaxUnauthenticatedBody is the largest body accepted without a valid key. It lets a mistaken
+	// client keep its connection.
 	MaxUnauthenticatedBody = 8 << 10
 )
 
@@ -266,9 +266,8 @@ func (conn *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Content is the body of the request that ended the connection's requests by its length, for whoever reads it
-// all the same, until the request's deadline; nil where another request was refused, or one without a
-// length.
+// Content is the body of the connection's last request by its length, readable until the request's
+// deadline. It is nil where another request was refused, or one without a length.
 func (conn *Conn) Content() io.Reader {
 	_, length := conn.guard.Content()
 	if length == 0 {
@@ -353,9 +352,8 @@ func (conn *Conn) Close() error {
 	return nil
 }
 
-// RestoreHead makes req of what was found good of the head of a request that failed, for fasthttp
-// forgets it: the path and the key decide how the failure is told. It is false when not even the
-// request line is known.
+// RestoreHead restores the valid head of a failed request, so that the error uses the right
+// surface. fasthttp forgets it. It is false when not even the request line is known.
 func (conn *Conn) RestoreHead(req *fasthttp.Request) bool {
 	line, rest, ok := bytes.Cut(conn.guard.Head(), crlf)
 	if !ok {
@@ -377,7 +375,7 @@ func (conn *Conn) RestoreHead(req *fasthttp.Request) bool {
 
 var crlf = []byte("\r\n")
 
-// Expectations is told each head before the body is read. fasthttp compares the expectation with
+// Expectations receives each head before the body is read. fasthttp compares the expectation with
 // its usual spelling, and would answer it to HTTP/1.0 clients, which do not know interim answers
 // (RFC 9110, 10.1.1).
 func Expectations(header *fasthttp.RequestHeader) fasthttp.RequestConfig {

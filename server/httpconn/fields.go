@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Fields are the request headers that every request is asked for, found in one pass: the first
-// value of each, and which came more than once. They alias the request.
+// Fields are the request headers that every request is asked for, found in one pass. It has the
+// first value of each, and which came more than once. They alias the request.
 type Fields struct {
 	APIKey        []byte
 	Authorization []byte

@@ -7,7 +7,7 @@ import (
 )
 
 // Head is the header lines of an answer. fasthttp takes one header at a time, searches those
-// already set for it and cleans its value: for the ten headers of an answer that is more work than
+// already set for it and cleans its value. For the ten headers of an answer that is more work than
 // all the rest. So they are spelt into one block and handed over as a single header, whose name is
 // everything up to the last line's value. That is sound because no value holds a line break: ids
 // are checked, and what comes from a client is percent-encoded.

@@ -11,8 +11,8 @@ import (
 // iconGrid is how many units wide the sign of the site is, as the SVG of it has them.
 const iconGrid = 32
 
-// Icon paints the sign of the site, nine pockets with one card of another colour, as PNG of a width
-// that is a multiple of 32.
+// Icon paints the sign of the site, nine pockets with one card of another colour. It is PNG of a
+// width that is a multiple of 32.
 func Icon(width int) ([]byte, error) {
 	scale := width / iconGrid
 	icon := image.NewRGBA(image.Rect(0, 0, iconGrid*scale, iconGrid*scale))

@@ -98,7 +98,7 @@ func Read(file string, each func(rank int, card *Exported) error) error {
 	return lines.Err()
 }
 
-// Fold spells text as all stores index it and are asked for it: lower case, without marks and
+// Fold folds text as all stores index it and are asked for it. It is lower case, without marks and
 // apostrophes, other punctuation as spaces, the symbols of card names as words.
 func Fold(s string) string {
 	s = symbols.Replace(s)

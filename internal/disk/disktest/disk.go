@@ -38,8 +38,8 @@ func New(rule Rule) *Disk {
 	return d
 }
 
-// Unsynced returns a disk of this machine whose files for logs are written or mapped, and on which
-// nothing is synced: for tests that do not cut the power.
+// Unsynced returns a disk of this machine on which nothing is synced, for tests that do not cut the
+// power. Its files for logs are written or mapped.
 func Unsynced(mapped bool) *Disk {
 	d := New(nil)
 	d.Unsynced = true

@@ -42,8 +42,8 @@ type Verdict struct {
 	Wait time.Duration
 	Fail error // nil: it goes on
 	Part int
-	// Forget says of a sync that fails that the file loses what was written since the last good one: that
-	// is what a page cache may do. The next sync succeeds.
+	// Forget says of a sync that fails that the file loses what was written since the last good
+	// one. That is what a page cache may do. The next sync succeeds.
 	Forget bool
 	// Lie says of a sync that it was done, which it was not.
 	Lie bool
@@ -52,7 +52,7 @@ type Verdict struct {
 // Rule judges calls. It is called from many goroutines.
 type Rule func(Call) Verdict
 
-// Nth is a rule by which the K-th of the calls that Of is true of fails, and none after it: nobody
+// Nth is a rule by which the K-th of the calls that Of is true of fails, and no later one. Nobody
 // must take the recovery for a repair. A nil Of is true of every call that changes something.
 type Nth struct {
 	K     int

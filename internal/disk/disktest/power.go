@@ -188,9 +188,9 @@ func (n *node) afterPowerCut(lose func() bool) []byte {
 	return out
 }
 
-// AfterPowerCut is what one power cut leaves of the folder that the disk watches, by path: lose
-// says of each thing that was not synced whether it is lost. A folder's path ends in a slash; a
-// symbolic link's path ends in an @, and its content is where it leads.
+// AfterPowerCut returns what one power cut leaves of the folder that the disk watches, by path.
+// lose says of each thing that was not synced whether it is lost. A folder's path ends in a slash;
+// a symbolic link's path ends in an @, and its content is where it leads.
 func (d *Disk) AfterPowerCut(lose func() bool) map[string][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
