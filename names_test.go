@@ -83,8 +83,8 @@ func TestNameWords(t *testing.T) {
 	}
 }
 
-// maxFirstSentence is how many words the first sentence of an exported declaration's comment may have: it is what an
-// index of the package shows, and what somebody reads who looks for something.
+// maxFirstSentence is how many words the first sentence of an exported declaration's comment may
+// have: it is what an index of the package shows, and what somebody reads who looks for something.
 const maxFirstSentence = 25
 
 // TestCommentsBeginShort finds exported declarations whose comment begins with a longer sentence.
@@ -97,7 +97,8 @@ func TestCommentsBeginShort(t *testing.T) {
 		checked++
 		first := new(doc.Package).Synopsis(d.comment)
 		if n := len(strings.Fields(first)); n > maxFirstSentence {
-			t.Errorf("%s: the first sentence on %s has %d words, more than %d: %s", d.at, d.name, n, maxFirstSentence, first)
+			t.Errorf("%s: the first sentence on %s has %d words, more than %d: %s",
+				d.at, d.name, n, maxFirstSentence, first)
 		}
 	}
 	if checked < 1000 {
@@ -187,6 +188,7 @@ func declaredBy(file *ast.File) (all []*ast.Ident) {
 // commentsOn are the comments above declarations of a file, by the name that is declared.
 func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 	all := map[*ast.Ident]*ast.CommentGroup{}
+
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -213,6 +215,7 @@ func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 		}
 		return true
 	})
+
 	return all
 }
 

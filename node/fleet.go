@@ -74,7 +74,7 @@ func (n *Node) openExport(ctx context.Context) error {
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
-		Serving: n.servedState, Report: reports{n.Log}.exportChanged, Behind: reports{n.Log}.ledgerBehind,
+		Served: n.servedState, Report: reports{n.Log}.exportChanged, OnLag: reports{n.Log}.ledgerBehind,
 	})
 	return err
 }

@@ -370,7 +370,7 @@ func (out sink) limiter(stats *limiter.Stats) {
 	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
 	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.", flag(stats.Up))
 	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
-		stats.ClockApart.Seconds())
+		stats.ClockSkew.Seconds())
 }
 
 // mirror sends the figures of the store that many servers follow.

@@ -17,7 +17,7 @@ import (
 // controlHints are for errors of the database of a fleet. FOLDER stands for its name.
 var controlHints = []errorHint{
 	hint(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
-		control.ErrAway),
+		control.ErrUnavailable),
 	hint(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
 		"password", control.ErrPermission),
 	hint(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later",

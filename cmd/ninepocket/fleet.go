@@ -193,12 +193,12 @@ func fleetStatus() *cobra.Command {
 			serverCells)
 		// Beside the list, which scripts read.
 		for i := range rows {
-			if rows[i].Trouble("") == "" {
+			if rows[i].Problem("") == "" {
 				continue
 			}
 			reserved, wrong := rights.reservedUnits(cmd.Context(), db, rows[i].Incarnation)
 			err = errors.Join(err, wrong)
-			cmd.PrintErrln(rows[i].Trouble(reserved))
+			cmd.PrintErrln(rows[i].Problem(reserved))
 		}
 		return err
 	})

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// oldest is the oldest version of PostgreSQL that is tested, as the server numbers it.
-const oldest = 140_000
+// minPostgresVersion is the oldest version of PostgreSQL that is tested, as the server numbers it.
+const minPostgresVersion = 140_000
 
 // maxClockSkew is how far the clocks of a server and the database may be apart before it is told.
 const maxClockSkew = 250 * time.Millisecond
@@ -43,35 +43,36 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 		return nil, err
 	}
 
-	choose := func(what string, good bool, is, isNot string) {
+	addFinding := func(what string, good bool, is, isNot string) {
 		if !good {
 			is = isNot
 		}
 		all = append(all, Finding{what, good, db.String() + " " + is})
 	}
-	choose("version", number >= oldest, "is version "+version, "is version "+version+", 14 or later is needed")
-	choose("primary", !standby, "can be written", "is a standby: give the one that is written")
-	choose("durable", durable, "keeps what it answered when its machine fails",
+	addFinding("version", number >= minPostgresVersion, "is version "+version,
+		"is version "+version+", 14 or later is needed")
+	addFinding("primary", !standby, "can be written", "is a standby: give the one that is written")
+	addFinding("durable", durable, "keeps what it answered when its machine fails",
 		"may lose what it answered when its machine fails: set fsync and synchronous_commit on")
 
 	// The answer was made somewhere between the question and its arrival.
-	apart := time.Duration(0)
+	skew := time.Duration(0)
 	switch {
 	case theirs.Before(before):
-		apart = before.Sub(theirs)
+		skew = before.Sub(theirs)
 	case theirs.After(after):
-		apart = theirs.Sub(after)
+		skew = theirs.Sub(after)
 	}
-	off := fmt.Sprintf("has a clock that is %.2f s from this machine's", apart.Seconds())
-	choose("clock", apart <= maxClockSkew, off, off+": days go by it, run chrony on both")
+	off := fmt.Sprintf("has a clock that is %.2f s from this machine's", skew.Seconds())
+	addFinding("clock", skew <= maxClockSkew, off, off+": days go by it, run chrony on both")
 
 	servers, err := db.Servers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range servers {
-		if trouble := servers[i].Trouble(""); trouble != "" {
-			all = append(all, Finding{"server", false, trouble})
+		if problem := servers[i].Problem(""); problem != "" {
+			all = append(all, Finding{"server", false, problem})
 		}
 	}
 	if text := differentImages(servers); text != "" {

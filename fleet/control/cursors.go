@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// cursorAge is how old the newest secret gets: the next one follows it.
-	cursorAge = 30 * 24 * time.Hour
-	// cursorLead is how long servers know a secret before they sign with it. Who did not reach the
-	// database for so long refuses cursors of the others until it does.
-	cursorLead = 10 * time.Minute
+	// cursorKeyMaxAge is how old the newest secret gets: the next one follows it.
+	cursorKeyMaxAge = 30 * 24 * time.Hour
+	// cursorKeyLead is how long servers know a secret before they sign with it. Who did not reach
+	// the database for so long refuses cursors of the others until it does.
+	cursorKeyLead = 10 * time.Minute
 )
 
 // CursorKeys returns the secrets that sign cursors, the one to sign with first. It makes the first
@@ -30,7 +30,7 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 		return nil, err
 	}
 
-	if due(rows) {
+	if keyDue(rows) {
 		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 			rows, err = nextCursorKey(ctx, tx)
 			return err
@@ -54,17 +54,17 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 type cursorRow struct {
 	Number int64
 	Secret []byte
-	Old    bool // the next one is due
+	Due    bool // the next one is due
 	Signs  bool // all servers know it
 }
 
-// due reports whether a secret has to be made.
-func due(rows []cursorRow) bool { return len(rows) == 0 || rows[0].Old }
+// keyDue reports whether a secret has to be made.
+func keyDue(rows []cursorRow) bool { return len(rows) == 0 || rows[0].Due }
 
 // cursorRows reads the secrets, the newest first.
 func cursorRows(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
 	rows, _ := tx.Query(ctx, `select number, secret, made_at < now() - $1::interval, made_at < now() - $2::interval
-		from ninepocket.cursor_keys order by number desc limit 2`, cursorAge, cursorLead)
+		from ninepocket.cursor_keys order by number desc limit 2`, cursorKeyMaxAge, cursorKeyLead)
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[cursorRow])
 }
 
@@ -75,7 +75,7 @@ func nextCursorKey(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
 		return nil, err
 	}
 	rows, err := cursorRows(ctx, tx)
-	if err != nil || !due(rows) {
+	if err != nil || !keyDue(rows) {
 		return rows, err
 	}
 

@@ -25,16 +25,16 @@ const (
 	answerTimeout = 4 * time.Second
 	// exportTimeout bounds one of up to chunk rows, which nobody waits for.
 	exportTimeout = 30 * time.Second
-	// connections are those of a process at most: keys, export, and one to spare.
-	connections = 4
+	// maxConns are those of a process at most: keys, export, and one to spare.
+	maxConns = 4
 	// schemaLock is the advisory lock under which the schema is made: "np" and a number.
 	schemaLock = 0x6e70_0001
 )
 
 // Errors of the database.
 var (
-	// ErrAway: the database cannot be reached, or does not answer. It passes by itself.
-	ErrAway = errors.New("it does not answer")
+	// ErrUnavailable: the database cannot be reached, or does not answer. It passes by itself.
+	ErrUnavailable = errors.New("it does not answer")
 	// ErrPermission: the database does not let this user in, or do what is needed.
 	ErrPermission = errors.New("it refuses this user")
 	// ErrSchemaVersion: the database holds another form of the schema, or is too old for it.
@@ -57,16 +57,18 @@ type DB struct {
 }
 
 // Open connects to the database that a URL names, and makes what is not there yet.
-func Open(ctx context.Context, url string) (*DB, error) { return openFor(ctx, url, answerTimeout) }
+func Open(ctx context.Context, url string) (*DB, error) {
+	return openWithTimeout(ctx, url, answerTimeout)
+}
 
-// openFor is Open with another patience, for tests on machines that are busy.
-func openFor(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
+// openWithTimeout is Open with another patience, for tests on machines that are busy.
+func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// Its text may hold what was given, a password included.
 		return nil, fmt.Errorf("cannot use the database of the fleet: %w", ErrURL)
 	}
-	config.MaxConns = connections
+	config.MaxConns = maxConns
 	config.ConnConfig.ConnectTimeout = timeout
 	config.ConnConfig.RuntimeParams["application_name"] = "ninepocket"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
@@ -174,16 +176,16 @@ func (db *DB) explain(err error) error {
 
 	reported, answered := errors.AsType[*pgconn.PgError](err)
 	if !answered {
-		return fmt.Errorf("cannot reach %s: %w: %s", db, ErrAway, cause(err))
+		return fmt.Errorf("cannot reach %s: %w: %s", db, ErrUnavailable, cause(err))
 	}
-	kind := ErrAway
+	kind := ErrUnavailable
 	switch reported.Code[:2] {
 	case "25", "28", "3D", "42": // a standby, a wrong password or user, no such database, no right
 		kind = ErrPermission
 	case "22", "23": // what another version would store
 		kind = ErrSchemaVersion
 	}
-	if kind == ErrAway { //nolint:errorlint // it was chosen above
+	if kind == ErrUnavailable { //nolint:errorlint // it was chosen above
 		return fmt.Errorf("cannot reach %s: %w: %s (%s)", db, kind, reported.Message, reported.Code)
 	}
 	return fmt.Errorf("cannot use %s: %w: %s (%s)", db, kind, reported.Message, reported.Code)

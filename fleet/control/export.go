@@ -53,12 +53,12 @@ type ExportOptions struct {
 	Version     string // of the program
 	Source      Source
 	Now         func() time.Time
-	// Serving returns what is served now.
-	Serving func() ServedState
+	// Served returns what is served now.
+	Served func() ServedState
 	// Report is told of what goes wrong when it begins, and nil when it is over.
 	Report func(error)
 	// LagMessage is told once that the ledger has been behind for LagThreshold.
-	Behind func(by time.Duration, err error)
+	OnLag func(by time.Duration, err error)
 }
 
 // Exporter sends what a server charged to the ledger. One goroutine calls Export.
@@ -71,14 +71,14 @@ type Exporter struct {
 	pending           map[access.LedgerRow]access.Counts
 	sent              map[access.LedgerRow]access.Counts // of the rows that changed last
 	used              map[string]time.Time
-	looked            time.Time // for days to sum up
-	failing           error     // that was told
-	refused           int       // rows of days that are summed up
-	late              bool      // that was told
+	lastAggregation   time.Time // for days to sum up
+	lastError         error     // that was told
+	closedDayRows     int       // rows of days that are summed up
+	lagReported       bool      // that was told
 
-	good   atomic.Int64 // when nothing was pending last, Unix nanoseconds
-	rows   atomic.Int64 // pending
-	silent atomic.Int64 // servers that do not report
+	lastSuccess   atomic.Int64 // when nothing was pending last, Unix nanoseconds
+	rows          atomic.Int64 // pending
+	silentServers atomic.Int64 // servers that do not report
 }
 
 // ServedState is the snapshot, epoch and image set that a server currently serves.
@@ -115,7 +115,7 @@ func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter
 	}
 
 	ex.buffer(differ, used)
-	ex.good.Store(options.Now().UnixNano())
+	ex.lastSuccess.Store(options.Now().UnixNano())
 	return ex, nil
 }
 
@@ -183,14 +183,14 @@ func (ex *Exporter) reconcile(ctx context.Context, tx pgx.Tx, rows []access.Ledg
 	_, err := tx.Exec(ctx, `update ninepocket.ledger l set
 		lost_calls = greatest(l.lost_calls, l.calls - x.calls),
 		lost_charged = greatest(l.lost_charged, l.charged - x.charged)
-		from `+given+` where l.incarnation = $1 and l.tenant = x.tenant and l.day = x.day and l.key = x.key
+		from `+argRowsSQL+` where l.incarnation = $1 and l.tenant = x.tenant and l.day = x.day and l.key = x.key
 		and l.op = x.op and (l.calls > x.calls + l.lost_calls or l.charged > x.charged + l.lost_charged)`,
 		arguments(rows, ex.options.Incarnation)...)
 	return err
 }
 
-// given is rows that come as arguments, from $2 on.
-const given = `(select t as tenant, date '1970-01-01' + d as day, k as key, o as op, c as calls, h as charged
+// argRowsSQL is rows that come as arguments, from $2 on.
+const argRowsSQL = `(select t as tenant, date '1970-01-01' + d as day, k as key, o as op, c as calls, h as charged
 	from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
 	as u (t, d, k, o, c, h)) x`
 
@@ -239,7 +239,7 @@ func (ex *Exporter) buffer(rows []access.LedgerRow, used map[string]time.Time) {
 		switch {
 		case counts == access.Counts{}:
 		case row.Day <= ex.aggregatedThrough:
-			ex.refused++
+			ex.closedDayRows++
 		default:
 			ex.pending[row] = counts
 		}
@@ -273,17 +273,17 @@ func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
 
 // report reports what begins and what is over.
 func (ex *Exporter) report(err error) {
-	if (err == nil) != (ex.failing == nil) && ex.options.Report != nil {
+	if (err == nil) != (ex.lastError == nil) && ex.options.Report != nil {
 		ex.options.Report(err)
 	}
-	ex.failing = err
+	ex.lastError = err
 
 	by := ex.options.Now().Sub(ex.LastSuccess())
 	late := err != nil && by >= LagThreshold
-	if late && !ex.late && ex.options.Behind != nil {
-		ex.options.Behind(by, err)
+	if late && !ex.lagReported && ex.options.OnLag != nil {
+		ex.options.OnLag(by, err)
 	}
-	ex.late = late
+	ex.lagReported = late
 }
 
 // Export sends what changed. What could not be sent is sent the next time, with what changed since.
@@ -311,15 +311,15 @@ func (ex *Exporter) Export(ctx context.Context) error {
 		return err
 	}
 
-	ex.good.Store(now.UnixNano())
-	if n := ex.refused; n > 0 {
-		ex.refused = 0
+	ex.lastSuccess.Store(now.UnixNano())
+	if n := ex.closedDayRows; n > 0 {
+		ex.closedDayRows = 0
 		return fmt.Errorf("cannot report %d rows to %s: %w", n, ex.db, ErrDayClosed)
 	}
-	if now.Sub(ex.looked) < aggregateInterval {
+	if now.Sub(ex.lastAggregation) < aggregateInterval {
 		return nil
 	}
-	ex.looked = now
+	ex.lastAggregation = now
 	return ex.db.aggregateDays(ctx, calendar.DayOf(now.UnixMilli())-detailDays)
 }
 
@@ -332,7 +332,7 @@ func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
 			}
 
 			var more int64
-			err := tx.QueryRow(ctx, merge, arguments(rows, ex.options.Incarnation)...).Scan(&more)
+			err := tx.QueryRow(ctx, mergeSQL, arguments(rows, ex.options.Incarnation)...).Scan(&more)
 			if err == nil && more > 0 {
 				// The state directory lost something while it was in use.
 				err = ex.reconcile(ctx, tx, rows)
@@ -349,7 +349,7 @@ func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
 
 	for _, row := range rows {
 		if row.Day <= ex.aggregatedThrough {
-			ex.refused++
+			ex.closedDayRows++
 		}
 		delete(ex.used, row.Key)
 		name := row
@@ -361,32 +361,32 @@ func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
 	return nil
 }
 
-// merge enters rows, and returns how many of them the ledger had more of. What comes late or twice
-// changes nothing.
-const merge = `with entered as (
+// mergeSQL enters rows, and returns how many of them the ledger had more of. What comes late or
+// twice changes nothing.
+const mergeSQL = `with entered as (
 	insert into ninepocket.ledger as l (tenant, day, key, op, incarnation, calls, charged)
-	select x.tenant, x.day, x.key, x.op, $1::text, x.calls, x.charged from ` + given + `
+	select x.tenant, x.day, x.key, x.op, $1::text, x.calls, x.charged from ` + argRowsSQL + `
 	where x.day > (select rolled from ninepocket.servers where incarnation = $1)
 	order by x.tenant, x.day, x.key, x.op
 	on conflict (tenant, day, key, op, incarnation) do update set
 		calls = greatest(l.calls, excluded.calls + l.lost_calls),
 		charged = greatest(l.charged, excluded.charged + l.lost_charged)
 	returning l.tenant, l.day, l.key, l.op, l.calls - l.lost_calls as calls, l.charged - l.lost_charged as charged)
-	select count(*) from entered e join ` + given + ` using (tenant, day, key, op)
+	select count(*) from entered e join ` + argRowsSQL + ` using (tenant, day, key, op)
 	where e.calls > x.calls or e.charged > x.charged`
 
 // lockServerRow keeps the row of this server for a transaction, and finds out whether it still
 // reports, and which days are summed up.
 func (ex *Exporter) lockServerRow(ctx context.Context, tx pgx.Tx) error {
 	var session string
-	var rolled int32
+	var aggregated int32
 	err := tx.QueryRow(ctx, `select session, rolled - date '1970-01-01' from ninepocket.servers
-		where incarnation = $1 for update`, ex.options.Incarnation).Scan(&session, &rolled)
+		where incarnation = $1 for update`, ex.options.Incarnation).Scan(&session, &aggregated)
 	// A database that was restored from a copy may not know it.
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && session != ex.session {
 		return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrSessionTaken)
 	}
-	ex.aggregatedThrough = max(ex.aggregatedThrough, calendar.Day(rolled))
+	ex.aggregatedThrough = max(ex.aggregatedThrough, calendar.Day(aggregated))
 	return err
 }
 
@@ -415,16 +415,17 @@ func sendUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) error {
 }
 
 // LastSuccess returns when nothing was left to be sent last.
-func (ex *Exporter) LastSuccess() time.Time { return time.Unix(0, ex.good.Load()) }
+func (ex *Exporter) LastSuccess() time.Time { return time.Unix(0, ex.lastSuccess.Load()) }
 
 // Pending returns how many rows wait to be sent.
 func (ex *Exporter) Pending() int64 { return ex.rows.Load() }
 
 // SilentServers returns how many servers have not reported for a while and are not forgotten.
-func (ex *Exporter) SilentServers() int64 { return ex.silent.Load() }
+func (ex *Exporter) SilentServers() int64 { return ex.silentServers.Load() }
 
 // LagMessage says that the ledger is behind by a while, and why.
 func LagMessage(by time.Duration, err error) string {
 	why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cannot reach "), "cannot use ")
-	return fmt.Sprintf("the ledger is %s behind: %s; nothing is lost while the state directory lasts", spoken(by), why)
+	return fmt.Sprintf("the ledger is %s behind: %s; nothing is lost while the state directory lasts",
+		formatDuration(by), why)
 }

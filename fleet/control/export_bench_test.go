@@ -16,14 +16,14 @@ func BenchmarkExport(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	charged := newBook()
+	charged := newMemorySource()
 	ex, err := db.NewExporter(b.Context(), ExportOptions{
-		Incarnation: "a", Source: charged, Now: noon, Serving: func() ServedState { return ServedState{} },
+		Incarnation: "a", Source: charged, Now: noon, Served: func() ServedState { return ServedState{} },
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ex.looked = noon()
+	ex.lastAggregation = noon()
 
 	const rows = 1000
 	var names []access.LedgerRow

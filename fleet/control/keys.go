@@ -17,7 +17,7 @@ import (
 // ReadKeys returns all tenants and keys.
 func (db *DB) ReadKeys(ctx context.Context) (*keys.File, error) {
 	r := keyCache{file: keys.NewFile()}
-	if _, err := r.read(ctx, db); err != nil {
+	if _, err := r.refresh(ctx, db); err != nil {
 		return nil, err
 	}
 	return r.file, nil
@@ -119,13 +119,13 @@ func write(ctx context.Context, tx pgx.Tx, before, after keyRows, version int64)
 
 // cache is tenants and keys up to a version.
 type keyCache struct {
-	file    *keys.File
-	version int64
-	place   map[string]int // of a key in the file, by id
+	file      *keys.File
+	version   int64
+	indexByID map[string]int // of a key in the file, by id
 }
 
-// read takes over what changed, and reports whether anything did. On an error nothing is taken.
-func (r *keyCache) read(ctx context.Context, db *DB) (changed bool, err error) {
+// refresh takes over what changed, and reports whether anything did. On an error nothing is taken.
+func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error) {
 	var version int64
 	err = db.query(ctx, func(ctx context.Context) error {
 		return db.pool.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
@@ -155,13 +155,13 @@ func (r *keyCache) clone() keyCache {
 	file := *r.file
 	file.Tenants = maps.Clone(file.Tenants)
 	file.Keys = slices.Clone(file.Keys)
-	return keyCache{file: &file, version: r.version, place: maps.Clone(r.place)}
+	return keyCache{file: &file, version: r.version, indexByID: maps.Clone(r.indexByID)}
 }
 
 // applyChanges reads what has a later version.
 func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
-	if r.place == nil {
-		r.place = map[string]int{}
+	if r.indexByID == nil {
+		r.indexByID = map[string]int{}
 	}
 	version := r.version
 	err := tx.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
@@ -199,20 +199,20 @@ func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 
 // put adds a key, or replaces the one with its id.
 func (r *keyCache) put(key *keys.Key) {
-	if i, known := r.place[key.ID]; known {
+	if i, known := r.indexByID[key.ID]; known {
 		r.file.Keys[i] = key
 		return
 	}
-	r.place[key.ID] = len(r.file.Keys)
+	r.indexByID[key.ID] = len(r.file.Keys)
 	r.file.Keys = append(r.file.Keys, key)
 }
 
 // Keys follows the keys of the database for a ring.
 type Keys struct {
-	db    *DB
-	cache keyCache
-	now   func() time.Time
-	good  atomic.Int64 // when the database answered last, Unix nanoseconds
+	db          *DB
+	cache       keyCache
+	now         func() time.Time
+	lastSuccess atomic.Int64 // when the database answered last, Unix nanoseconds
 }
 
 var _ keys.Source = (*Keys)(nil)
@@ -224,11 +224,11 @@ func (db *DB) Keys(now func() time.Time) *Keys {
 
 // Read implements [keys.Source].
 func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
-	changed, err := keys.cache.read(ctx, keys.db)
+	changed, err := keys.cache.refresh(ctx, keys.db)
 	if err != nil {
 		return nil, false, err
 	}
-	keys.good.Store(keys.now().UnixNano())
+	keys.lastSuccess.Store(keys.now().UnixNano())
 	return keys.cache.file, changed, nil
 }
 
@@ -237,7 +237,7 @@ func (keys *Keys) String() string { return keys.db.String() }
 
 // LastSuccess returns when the database answered last; the zero time before it did.
 func (keys *Keys) LastSuccess() time.Time {
-	if at := keys.good.Load(); at != 0 {
+	if at := keys.lastSuccess.Load(); at != 0 {
 		return time.Unix(0, at)
 	}
 	return time.Time{}
@@ -302,7 +302,7 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 			case have == nil:
 				file.Keys = append(file.Keys, key)
 				out.Keys++
-			case endsAs(have, key):
+			case applyEarlierEnd(have, key):
 				out.Revoked++
 			}
 		}
@@ -311,8 +311,8 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 	return out, err
 }
 
-// endsAs lets a key end when another record of it does, where that is sooner.
-func endsAs(key, other *keys.Key) bool {
+// applyEarlierEnd lets a key end when another record of it does, where that is sooner.
+func applyEarlierEnd(key, other *keys.Key) bool {
 	changed := false
 	if key.RevokedAt == nil && other.RevokedAt != nil {
 		key.RevokedAt = other.RevokedAt

@@ -116,7 +116,7 @@ func TestRefusedChangeWritesNothing(t *testing.T) {
 		func(f *keys.File) error { f.Tenants["no name"] = &keys.Tenant{Plan: "free"}; return nil },
 		func(f *keys.File) error { f.Keys = append(f.Keys, f.Keys[0]); return nil },
 	} {
-		if err := db.UpdateKeys(t.Context(), change); err == nil || errors.Is(err, ErrAway) {
+		if err := db.UpdateKeys(t.Context(), change); err == nil || errors.Is(err, ErrUnavailable) {
 			t.Errorf("a change that cannot be made: %v", err)
 		}
 	}
@@ -333,7 +333,7 @@ func TestImport(t *testing.T) {
 	home := keys.NewFile()
 	key, _, err := home.Create(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "free"}, noon())
 	do(t, err)
-	b := newBook()
+	b := newMemorySource()
 	b.charge(rowOf("acme", key.ID, today), 9, noon())
 	rows, used, _ := b.Totals(0)
 
@@ -394,9 +394,9 @@ func TestImport(t *testing.T) {
 func TestServers(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
-	a := exporter(t, db, "aaaa", newBook())
+	a := exporter(t, db, "aaaa", newMemorySource())
 	do(t, a.Export(t.Context()))
-	do(t, exporter(t, db, "bbbb", newBook()).Export(t.Context()))
+	do(t, exporter(t, db, "bbbb", newMemorySource()).Export(t.Context()))
 	if err := db.Forget(t.Context(), "bbbb"); !errors.Is(err, ErrServerAlive) {
 		t.Errorf("a server that reports is forgotten: %v", err)
 	}
@@ -409,9 +409,9 @@ func TestServers(t *testing.T) {
 	do(t, a.Export(t.Context()))
 	all, err := db.Servers(t.Context())
 	do(t, err)
-	if len(all) != 2 || all[0].Incarnation != "aaaa" || all[0].Trouble("") != "" || all[0].Snapshot != "snapshot" ||
+	if len(all) != 2 || all[0].Incarnation != "aaaa" || all[0].Problem("") != "" || all[0].Snapshot != "snapshot" ||
 		all[0].Epoch != 7 || a.SilentServers() != 1 ||
-		all[1].Trouble("2 units") !=
+		all[1].Problem("2 units") !=
 			"incarnation bbbb has not reported for 3 h and holds 2 units: start it, or fleet forget" {
 		t.Errorf("servers are %+v, %d are silent", all, a.SilentServers())
 	}
@@ -419,21 +419,21 @@ func TestServers(t *testing.T) {
 	do(t, db.Forget(t.Context(), "bbbb"))
 	do(t, a.Export(t.Context()))
 	all, err = db.Servers(t.Context())
-	if err != nil || len(all) != 2 || all[1].Trouble("") != "" || all[1].ForgottenAt == nil || a.SilentServers() != 0 {
+	if err != nil || len(all) != 2 || all[1].Problem("") != "" || all[1].ForgottenAt == nil || a.SilentServers() != 0 {
 		t.Errorf("after fleet forget servers are %+v, %v, %d are silent", all, err, a.SilentServers())
 	}
 
 	// One that comes back is a server again.
-	do(t, exporter(t, db, "bbbb", newBook()).Export(t.Context()))
+	do(t, exporter(t, db, "bbbb", newMemorySource()).Export(t.Context()))
 	all, err = db.Servers(t.Context())
 	if err != nil || all[0].ForgottenAt != nil || all[1].ForgottenAt != nil {
 		t.Errorf("a server that came back is %+v, %v", all, err)
 	}
 }
 
-// TestChargedBy asks what one server charged to days and to credits. Of days that are summed up nobody
-// knows.
-func TestChargedBy(t *testing.T) {
+// TestServerCharges asks what one server charged to days and to credits. Of days that are summed up
+// nobody knows.
+func TestServerCharges(t *testing.T) {
 	db, _ := open(t)
 	live, _ := create(t, db, "acme")
 	var preview *keys.Key
@@ -441,7 +441,7 @@ func TestChargedBy(t *testing.T) {
 		preview, _, err = f.Create(keys.NewKey{Tenant: "acme", Surface: keys.Preview, Plan: "preview"}, noon())
 		return err
 	}))
-	b := newBook()
+	b := newMemorySource()
 	for day := range calendar.Day(4) {
 		b.charge(rowOf("acme", live.ID, today-day), 10+int64(day), time.UnixMilli(1))
 		b.charge(rowOf("acme", preview.ID, today-day), 100, time.UnixMilli(1))
@@ -491,7 +491,7 @@ func TestWrongDatabases(t *testing.T) {
 	url := server.Database(t)
 	f := func(url string, want error, text string) {
 		t.Helper()
-		db, err := openFor(t.Context(), url, time.Minute)
+		db, err := openWithTimeout(t.Context(), url, time.Minute)
 		if err == nil {
 			db.Close()
 		}
@@ -504,7 +504,7 @@ func TestWrongDatabases(t *testing.T) {
 	}
 	f(strings.Replace(url, postgrestest.Password, "wrong-word", 1), ErrPermission, "password authentication failed")
 	f(strings.Replace(url, "/test", "/none", 1), ErrPermission, "does not exist")
-	f("postgres://np:wrong-word@127.0.0.1:1/x", ErrAway,
+	f("postgres://np:wrong-word@127.0.0.1:1/x", ErrUnavailable,
 		"cannot reach PostgreSQL at 127.0.0.1:1/x: it does not answer: ")
 	f("postgres://np:wrong-word@127.0.0.1:many/x", ErrURL, "want postgres://")
 
@@ -545,7 +545,7 @@ func TestCheckImages(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
 	for incarnation, images := range map[string]string{"aaaa": "1f", "bbbb": "1f", "cccc": "2e"} {
-		b := newBook()
+		b := newMemorySource()
 		b.images = images
 		do(t, exporter(t, db, incarnation, b).Export(t.Context()))
 	}

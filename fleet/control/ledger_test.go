@@ -34,7 +34,7 @@ func open(t *testing.T) (*DB, string) {
 
 func connect(t *testing.T, url string) *DB {
 	t.Helper()
-	db, err := openFor(t.Context(), url, time.Minute)
+	db, err := openWithTimeout(t.Context(), url, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func do(t *testing.T, err error) {
 	}
 }
 
-// book is a source of totals that a test writes.
-type book struct {
+// memorySource is a source of totals that a test writes.
+type memorySource struct {
 	mu    sync.Mutex
 	rows  map[access.LedgerRow]access.Counts
 	fresh map[access.LedgerRow]bool
@@ -59,14 +59,14 @@ type book struct {
 	images string // hash of the folder that its server has
 }
 
-func newBook() *book {
-	return &book{
+func newMemorySource() *memorySource {
+	return &memorySource{
 		rows: map[access.LedgerRow]access.Counts{}, fresh: map[access.LedgerRow]bool{}, used: map[string]time.Time{},
 	}
 }
 
 // charge enters calls that were charged.
-func (b *book) charge(row access.LedgerRow, calls int64, at time.Time) {
+func (b *memorySource) charge(row access.LedgerRow, calls int64, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	counts := b.rows[row]
@@ -77,7 +77,7 @@ func (b *book) charge(row access.LedgerRow, calls int64, at time.Time) {
 	b.used[row.Key] = at
 }
 
-func (b *book) Changed() ([]access.LedgerRow, map[string]time.Time, error) {
+func (b *memorySource) Changed() ([]access.LedgerRow, map[string]time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var rows []access.LedgerRow
@@ -88,7 +88,7 @@ func (b *book) Changed() ([]access.LedgerRow, map[string]time.Time, error) {
 	return rows, b.uses(), nil
 }
 
-func (b *book) Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error) {
+func (b *memorySource) Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var rows []access.LedgerRow
@@ -101,7 +101,7 @@ func (b *book) Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.T
 	return rows, b.uses(), nil
 }
 
-func (b *book) uses() map[string]time.Time {
+func (b *memorySource) uses() map[string]time.Time {
 	return maps.Clone(b.used)
 }
 
@@ -111,14 +111,14 @@ func whole(row access.LedgerRow, counts access.Counts) access.LedgerRow {
 }
 
 // exporter begins the reports of a book.
-func exporter(t *testing.T, db *DB, incarnation string, b *book) *Exporter {
+func exporter(t *testing.T, db *DB, incarnation string, b *memorySource) *Exporter {
 	t.Helper()
 	ex, err := db.NewExporter(t.Context(), ExportOptions{
 		Incarnation: incarnation, Host: "test", Version: "test", Source: b, Now: noon,
-		Serving: func() ServedState { return ServedState{"snapshot", 7, b.images} },
+		Served: func() ServedState { return ServedState{"snapshot", 7, b.images} },
 	})
 	do(t, err)
-	ex.looked = noon() // for days to sum up: who wants that calls it
+	ex.lastAggregation = noon() // for days to sum up: who wants that calls it
 	return ex
 }
 
@@ -144,7 +144,7 @@ func bills(t *testing.T, db *DB) map[access.LedgerRow]access.Counts {
 	return out
 }
 
-func sum(books ...*book) map[access.LedgerRow]access.Counts {
+func sum(books ...*memorySource) map[access.LedgerRow]access.Counts {
 	out := map[access.LedgerRow]access.Counts{}
 	for _, b := range books {
 		for row, counts := range b.rows {
@@ -157,7 +157,7 @@ func sum(books ...*book) map[access.LedgerRow]access.Counts {
 	return out
 }
 
-func wantBills(t *testing.T, db *DB, books ...*book) {
+func wantBills(t *testing.T, db *DB, books ...*memorySource) {
 	t.Helper()
 	if diff := cmp.Diff(sum(books...), bills(t, db)); diff != "" {
 		t.Errorf("the ledger differs from what was charged (- charged, + ledger):\n%s", diff)
@@ -171,7 +171,7 @@ func TestLedgerMerge(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(1, seed))
-	books := []*book{newBook(), newBook(), newBook()}
+	books := []*memorySource{newMemorySource(), newMemorySource(), newMemorySource()}
 	var exporters []*Exporter
 	for i, b := range books {
 		exporters = append(exporters, exporter(t, db, fmt.Sprint("server", i), b))
@@ -186,7 +186,7 @@ func TestLedgerMerge(t *testing.T) {
 	enter := func(s statement) {
 		var behind int64
 		args := arguments(s.rows, exporters[s.of].options.Incarnation)
-		do(t, db.pool.QueryRow(t.Context(), merge, args...).Scan(&behind))
+		do(t, db.pool.QueryRow(t.Context(), mergeSQL, args...).Scan(&behind))
 	}
 	for round := range 40 {
 		for i, b := range books {
@@ -231,7 +231,7 @@ func TestLedgerMerge(t *testing.T) {
 // TestLateStatementsAreNoLoss keeps the merge honest: a late statement must not pass for a loss.
 func TestLateStatementsAreNoLoss(t *testing.T) {
 	db, _ := open(t)
-	b := newBook()
+	b := newMemorySource()
 	ex := exporter(t, db, "a", b)
 	row := rowOf("acme", "k", today)
 	b.charge(row, 5, time.UnixMilli(1))
@@ -241,14 +241,14 @@ func TestLateStatementsAreNoLoss(t *testing.T) {
 	do(t, ex.Export(t.Context()))
 
 	var behind int64
-	do(t, db.pool.QueryRow(t.Context(), merge, arguments(late, "a")...).Scan(&behind))
+	do(t, db.pool.QueryRow(t.Context(), mergeSQL, arguments(late, "a")...).Scan(&behind))
 	b.charge(row, 1, time.UnixMilli(3))
 	do(t, ex.Export(t.Context()))
 	wantBills(t, db, b)
 }
 
 // again is a source that tells all its rows each time, as one without checkpoints.
-type again struct{ *book }
+type again struct{ *memorySource }
 
 func (s again) Changed() ([]access.LedgerRow, map[string]time.Time, error) { return s.Totals(0) }
 
@@ -256,7 +256,7 @@ func (s again) Changed() ([]access.LedgerRow, map[string]time.Time, error) { ret
 func TestNothingIsSentTwice(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
-	b := newBook()
+	b := newMemorySource()
 	ex := exporter(t, db, "a", b)
 	ex.options.Source = again{b}
 	for key := range 5 {
@@ -292,7 +292,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 // TestRestartGoesOn restarts a server that charged while nothing could be sent.
 func TestRestartGoesOn(t *testing.T) {
 	db, _ := open(t)
-	b := newBook()
+	b := newMemorySource()
 	row := rowOf("acme", "k", today)
 	b.charge(row, 3, time.UnixMilli(1000))
 	first := exporter(t, db, "a", b)
@@ -316,7 +316,7 @@ func TestRestartGoesOn(t *testing.T) {
 // the bill, and what it makes from now on comes on top.
 func TestOlderCopyIsCountedOn(t *testing.T) {
 	db, _ := open(t)
-	b := newBook()
+	b := newMemorySource()
 	row := rowOf("acme", "k", today)
 	gone := rowOf("acme", "other", today)
 	b.charge(row, 10, time.UnixMilli(1))
@@ -324,7 +324,7 @@ func TestOlderCopyIsCountedOn(t *testing.T) {
 	do(t, exporter(t, db, "a", b).Export(t.Context()))
 
 	// The copy is of when there were 4 calls of one key.
-	old := newBook()
+	old := newMemorySource()
 	old.charge(row, 4, time.UnixMilli(1))
 	ex := exporter(t, db, "a", old)
 	old.charge(row, 1, time.UnixMilli(2))
@@ -351,7 +351,7 @@ func TestOlderCopyIsCountedOn(t *testing.T) {
 // what comes from then on is added.
 func TestLossWhileInUse(t *testing.T) {
 	db, _ := open(t)
-	b := newBook()
+	b := newMemorySource()
 	row := rowOf("acme", "k", today)
 	b.charge(row, 10, time.UnixMilli(1))
 	ex := exporter(t, db, "a", b)
@@ -367,11 +367,11 @@ func TestLossWhileInUse(t *testing.T) {
 	}
 }
 
-// TestRolledDays sums up old days and adds nothing to them twice.
-func TestRolledDays(t *testing.T) {
+// TestAggregatedDays sums up old days and adds nothing to them twice.
+func TestAggregatedDays(t *testing.T) {
 	db, url := open(t)
-	b := newBook()
-	other := newBook()
+	b := newMemorySource()
+	other := newMemorySource()
 	for day := range calendar.Day(3) {
 		b.charge(rowOf("acme", "k", today-50+day), 2, time.UnixMilli(1))
 		other.charge(rowOf("acme", "k", today-50+day), 3, time.UnixMilli(1))
@@ -399,7 +399,7 @@ func TestRolledDays(t *testing.T) {
 	do(t, exporter(t, db, "a", b).Export(t.Context()))
 	wantBills(t, db, b, other)
 	late := exporter(t, db, "b", other)
-	late.looked = time.Time{}
+	late.lastAggregation = time.Time{}
 	do(t, late.Export(t.Context()))
 	wantBills(t, db, b, other)
 	rows = server.SQL(t, url, "select incarnation, count(*) from ninepocket.ledger group by 1 order by 1")
@@ -414,18 +414,18 @@ func TestRolledDays(t *testing.T) {
 	}
 }
 
-// TestAway takes the database away with kill -9: what is charged waits, is told once and when it is
-// over, and everything is there in the end.
-func TestAway(t *testing.T) {
+// TestUnavailable takes the database away with kill -9: what is charged waits, is told once and
+// when it is over, and everything is there in the end.
+func TestUnavailable(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, _ := open(t)
-	b := newBook()
+	b := newMemorySource()
 	ex := exporter(t, db, "a", b)
 	now := noon()
 	ex.options.Now = func() time.Time { return now }
 	var reports []string
 	ex.options.Report = func(err error) { reports = append(reports, fmt.Sprint(err)) }
-	ex.options.Behind = func(by time.Duration, err error) {
+	ex.options.OnLag = func(by time.Duration, err error) {
 		reports = append(reports, LagMessage(by, err))
 	}
 
@@ -438,7 +438,7 @@ func TestAway(t *testing.T) {
 		b.charge(row, 2, time.UnixMilli(2))
 		b.charge(rowOf("acme", fmt.Sprint("new", i), today), 1, time.UnixMilli(2))
 		err := ex.Export(ctx)
-		if !errors.Is(err, ErrAway) {
+		if !errors.Is(err, ErrUnavailable) {
 			t.Errorf("without a database: %v", err)
 		}
 		now = now.Add(150 * time.Second)

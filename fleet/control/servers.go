@@ -44,7 +44,7 @@ type Server struct {
 
 // heartbeat says that this server lives, and how it stands.
 func (ex *Exporter) heartbeat(ctx context.Context) error {
-	serves := ex.options.Serving()
+	served := ex.options.Served()
 	var silent int64
 
 	err := ex.db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -57,11 +57,11 @@ func (ex *Exporter) heartbeat(ctx context.Context) error {
 				where incarnation = $1)
 			select count(*) from ninepocket.servers
 			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
-			ex.options.Incarnation, serves.Snapshot, int64(serves.Epoch), int64(len(ex.pending)), SilenceThreshold,
-			serves.Images).Scan(&silent)
+			ex.options.Incarnation, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
+			served.Images).Scan(&silent)
 	})
 	if err == nil {
-		ex.silent.Store(silent)
+		ex.silentServers.Store(silent)
 	}
 	return err
 }
@@ -71,12 +71,12 @@ func (ex *Exporter) heartbeat(ctx context.Context) error {
 // database's clock.
 func (db *DB) aggregateDays(ctx context.Context, through calendar.Day) error {
 	return db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, sumUp, int32(through), detailDays)
+		_, err := db.pool.Exec(ctx, aggregateSQL, int32(through), detailDays)
 		return err
 	})
 }
 
-const sumUp = `with through as (
+const aggregateSQL = `with through as (
 		select least(date '1970-01-01' + $1::integer, current_date - $2::integer) as day),
 	done as (
 		update ninepocket.servers s set rolled = through.day from through
@@ -168,9 +168,9 @@ func (c *Charges) Of(tenant string, allowance access.QuotaKind, from int64) (uni
 	return units, first > c.aggregatedThrough
 }
 
-// Trouble says what is wrong with a server that does not report, "" when nothing is. reserved is
+// Problem says what is wrong with a server that does not report, "" when nothing is. reserved is
 // what it has reserved, "" when that is not known.
-func (server *Server) Trouble(reserved string) string {
+func (server *Server) Problem(reserved string) string {
 	if server.SilentFor == 0 || server.ForgottenAt != nil {
 		return ""
 	}
@@ -178,11 +178,11 @@ func (server *Server) Trouble(reserved string) string {
 		reserved = " and holds " + reserved
 	}
 	return fmt.Sprintf("incarnation %s has not reported for %s%s: start it, or fleet forget", server.Incarnation,
-		spoken(server.SilentFor), reserved)
+		formatDuration(server.SilentFor), reserved)
 }
 
-// spoken is a time in the largest unit that tells enough.
-func spoken(d time.Duration) string {
+// formatDuration is a time in the largest unit that tells enough.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%d days", d/(24*time.Hour))
@@ -210,7 +210,7 @@ func (db *DB) ImportRows(ctx context.Context, incarnation, host string, rows []a
 			return err
 		}
 		err = db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
-			_, err := db.pool.Exec(ctx, merge, arguments(part, incarnation)...)
+			_, err := db.pool.Exec(ctx, mergeSQL, arguments(part, incarnation)...)
 			return err
 		})
 	}

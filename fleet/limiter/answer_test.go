@@ -73,8 +73,8 @@ func (c *answering) next() byte {
 // step is one event.
 func (c *answering) step() {
 	of := quotaPeriod{name: "d1", till: 3_600_000}
-	exact := admitRequest{subject: "k", perMinute: 10, limit: 100, cost: 1, window: true, span: of}
-	leased := admitRequest{subject: "l", perMinute: 6000, limit: 100, cost: 1, window: true, leased: true, span: of}
+	exact := admitRequest{subject: "k", perMinute: 10, limit: 100, cost: 1, window: true, period: of}
+	leased := admitRequest{subject: "l", perMinute: 6000, limit: 100, cost: 1, window: true, leased: true, period: of}
 
 	switch c.next() % opCount {
 	case opExact:
@@ -82,7 +82,7 @@ func (c *answering) step() {
 	case opLeased:
 		c.comes(leased)
 	case opQuestion:
-		exact.question = true
+		exact.peek = true
 		c.comes(exact)
 	case opLater:
 		later := int64(c.next()) * 10
@@ -95,7 +95,7 @@ func (c *answering) step() {
 		c.answered()
 	case opFinish:
 		if len(c.admitted) > 0 {
-			c.finish(c.admitted[0].charge, 1, true)
+			c.finish(c.admitted[0].balance, 1, true)
 			c.admitted = c.admitted[1:]
 		}
 	}
@@ -104,7 +104,7 @@ func (c *answering) step() {
 // comes makes a call, which an open lease may admit.
 func (c *answering) comes(o admitRequest) {
 	one := &pendingAdmit{admitRequest: o, now: c.now}
-	c.join(one, c.now)
+	c.admitOrQueue(one, c.now)
 	c.count([]*pendingAdmit{one}, 0)
 }
 
@@ -113,7 +113,7 @@ func (c *answering) comes(o admitRequest) {
 func (c *answering) count(decided []*pendingAdmit, granted int64) {
 	c.t.Helper()
 	for _, one := range decided {
-		if one.outcome != outcomeAdmitted || one.question {
+		if one.outcome != outcomeAdmitted || one.peek {
 			continue
 		}
 		c.admitted = append(c.admitted, one)
@@ -128,7 +128,7 @@ func (c *answering) count(decided []*pendingAdmit, granted int64) {
 	}
 }
 
-// answered gives the answer that comes next in the bytes, as a store does.
+// onResult gives the answer that comes next in the bytes, as a store does.
 func (c *answering) answered() {
 	var out scriptResult
 	for range c.next() % 10 {
@@ -152,7 +152,7 @@ func (c *answering) answered() {
 	if g.granted > a.want {
 		c.t.Fatalf("%d are granted of %d", g.granted, a.want)
 	}
-	if a.order.leased {
+	if a.request.leased {
 		c.leased += g.granted
 		c.count(c.apply(g, c.now), 0)
 		return
@@ -163,12 +163,12 @@ func (c *answering) answered() {
 // recovers wants good answers to be good again, whatever came before.
 func (c *answering) recovers() {
 	c.t.Helper()
-	c.now = access.Instant{Mono: c.now.Mono + farthest, Wall: c.now.Wall + 60_000}
+	c.now = access.Instant{Mono: c.now.Mono + maxExactInt, Wall: c.now.Wall + 60_000}
 	for range 20 {
 		if c.inFlight == nil {
 			c.comes(admitRequest{
 				subject: "k", perMinute: 10, limit: 1 << 60, cost: 1, window: true,
-				span: quotaPeriod{name: "d1"},
+				period: quotaPeriod{name: "d1"},
 			})
 			c.nextCall(c.now, false)
 		}
@@ -214,8 +214,8 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// join decides a call at once where that needs no question, or makes it wait.
-func (s *limiter) join(c *pendingAdmit, now access.Instant) {
+// admitOrQueue decides a call at once where that needs no question, or makes it wait.
+func (s *limiter) admitOrQueue(c *pendingAdmit, now access.Instant) {
 	if !s.tryLocal(c, now) {
 		s.waiting = append(s.waiting, c)
 	}

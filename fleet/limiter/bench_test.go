@@ -48,7 +48,7 @@ func BenchmarkAdmit(b *testing.B) {
 			ts := newTenants(b, keys.Live, keys.Plan{PerMinute: c.perMinute, PerDay: 1 << 40}, all...)
 			var callers []*keys.Principal
 			for _, name := range all {
-				callers = append(callers, ts.who(b, name))
+				callers = append(callers, ts.principal(b, name))
 			}
 
 			var next, refused atomic.Int64

@@ -17,8 +17,8 @@ import (
 const (
 	// maxClockSkew is how far the clock of Redis may be from this machine's, in milliseconds.
 	maxClockSkew = int64(2000)
-	// oldestMajor is the oldest major version whose scripts refuse before they write.
-	oldestMajor = 7
+	// minMajor is the oldest major version whose scripts refuse before they write.
+	minMajor = 7
 )
 
 // Finding is why a Redis may not be used, in words for an operator.
@@ -49,7 +49,7 @@ func (e *LostError) Error() string {
 // Check looks at a Redis as a server that starts does.
 func Check(ctx context.Context, options Options) ([]Finding, error) {
 	options.setDefaults()
-	err := withRedis(&options, func(conn rueidis.DedicatedClient, r *redis) error { return r.check(ctx, conn) })
+	err := withRedis(&options, func(conn rueidis.DedicatedClient, r *redisDialer) error { return r.check(ctx, conn) })
 	if found, ok := errors.AsType[*FindingsError](err); ok {
 		return found.Findings, nil
 	}
@@ -57,7 +57,7 @@ func Check(ctx context.Context, options Options) ([]Finding, error) {
 }
 
 // check returns a FindingsError when Redis may not be used.
-func (r *redis) check(ctx context.Context, conn rueidis.DedicatedClient) error {
+func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 	text, err := conn.Do(ctx, conn.B().Info().Build()).ToString()
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (r *redis) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 		found = append(found, Finding{Text: fmt.Sprintf(format, args...)})
 	}
 
-	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < oldestMajor {
-		find("it is version %s, %d.0 is needed", info["redis_version"], oldestMajor)
+	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < minMajor {
+		find("it is version %s, %d.0 is needed", info["redis_version"], minMajor)
 	}
 	if policy := info["maxmemory_policy"]; policy != "noeviction" {
 		find("it evicts keys (maxmemory-policy %s): set noeviction, or quotas start again when memory is full", policy)
@@ -100,27 +100,27 @@ func (r *redis) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 }
 
 // checkClock compares the clock of Redis with this machine's.
-func (r *redis) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, ...any)) error {
-	apart, err := r.apart(ctx, conn)
+func (r *redisDialer) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, ...any)) error {
+	skew, err := r.clockSkew(ctx, conn)
 	if err != nil {
 		return err
 	}
 
-	r.meters.apart.Store(apart)
-	if max(apart, -apart) > maxClockSkew {
+	r.metrics.clockSkew.Store(skew)
+	if max(skew, -skew) > maxClockSkew {
 		way := "ahead of"
-		if apart < 0 {
+		if skew < 0 {
 			way = "behind"
 		}
 		find("its clock is %.1f s %s this machine: windows and days go by it, run chrony on both",
-			float64(max(apart, -apart))/1000, way)
+			float64(max(skew, -skew))/1000, way)
 	}
 	return nil
 }
 
-// apart is how far the clock of Redis is ahead of this machine's, in milliseconds. It was read
+// clockSkew is how far the clock of Redis is ahead of this machine's, in milliseconds. It was read
 // somewhere between question and answer, and an answer that takes long is no clock that is wrong.
-func (r *redis) apart(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
+func (r *redisDialer) clockSkew(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
 	asked := r.options.Now().Wall
 	clock, err := redisTime(ctx, conn)
 	answered := r.options.Now().Wall

@@ -31,8 +31,8 @@ const (
 	maxBatch = 256
 	// maxQueue is how many commands wait at most; more are refused.
 	maxQueue = 16_384
-	// exchangeFor is how long a batch may take before its connection is given up.
-	exchangeFor = time.Second
+	// exchangeTimeout is how long a batch may take before its connection is given up.
+	exchangeTimeout = time.Second
 	// probeInterval is how often a Redis that is away is looked for.
 	probeInterval = time.Second
 )
@@ -40,8 +40,8 @@ const (
 var (
 	// errUnavailable: Redis grants no units at present.
 	errUnavailable = fmt.Errorf("%w: redis grants no units at present", access.ErrUnavailable)
-	// errLate: the answer did not come in time. What it grants goes back.
-	errLate = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
+	// errTimeout: the answer did not come in time. What it grants goes back.
+	errTimeout = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
 
 	// errScript: a script failed, because of what one tenant has in Redis.
 	errScript = fmt.Errorf("%w: a script failed in redis", access.ErrUnavailable)
@@ -56,7 +56,7 @@ type scriptResult struct {
 	text string
 }
 
-func (r *scriptResult) at(i int) int64 {
+func (r *scriptResult) intAt(i int) int64 {
 	if i >= len(r.ints) {
 		return 0
 	}
@@ -71,8 +71,8 @@ func (r *scriptResult) code(limit int64) int64 {
 	return r.ints[0]
 }
 
-// sending is a command on its way, and who wants its answer. done is called once.
-type sending struct {
+// queuedCommand is a command on its way, and who wants its answer. done is called once.
+type queuedCommand struct {
 	*command
 	done func(scriptResult, error)
 }
@@ -80,41 +80,42 @@ type sending struct {
 // redisClient is the way to Redis: commands go in batches, and one that fails for the whole batch
 // takes the link down. Then everything is refused at once until Redis is found well again.
 type redisClient struct {
-	options  *Options
-	meters   *metrics
-	reassert reasserter
+	options *Options
+	metrics *metrics
+	resync  resyncFunc
 
-	state         atomic.Pointer[linkState]
+	state         atomic.Pointer[connState]
 	fails         chan struct{}
 	reported      bool   // the keeper's: somebody was told that the link is down
 	syncedDataset string // the keeper's: process and mark of the data that had all
 
-	mu      sync.Mutex
-	woken   chan struct{} // closed when the link comes up
-	queue   []*sending
-	arrived chan struct{} // has something when the queue may have
+	mu       sync.Mutex
+	upSignal chan struct{} // closed when the link comes up
+	queue    []*queuedCommand
+	arrived  chan struct{} // has something when the queue may have
 }
 
 // dialer finds Redis.
 type dialer interface {
-	// dial makes connections to one process of Redis that may be used, and names it. What it returns with an
-	// error is closed all the same; it may be nil.
+	// dial makes connections to one process of Redis that may be used, and names it. What it
+	// returns with an error is closed all the same; it may be nil.
 	dial(ctx context.Context) (conn wire, run string, err error)
 	// String is what messages call it.
 	String() string
 }
 
-// wire is connections to one process of Redis: a connection of each batch, and one of the probes, which has
-// the number batchers.
+// wire is connections to one process of Redis: a connection of each batch, and one of the probes,
+// which has the number batchers.
 type wire interface {
-	// exchange sends commands together, and returns the answer of each. It fails when enough do not have
-	// what was written, or when the data are not those of a mark: then nobody knows what became of them.
-	exchange(ctx context.Context, number int, born string, all []*sending) ([]answer, error)
+	// exchange sends commands together, and returns the answer of each. It fails when enough do not
+	// have what was written, or when the data are not those of a mark: then nobody knows what
+	// became of them.
+	exchange(ctx context.Context, number int, dataset string, all []*queuedCommand) ([]answer, error)
 	// loadDataset returns the mark of the data, which it makes where there is none, and the clock
 	// of Redis in Unix milliseconds.
-	birth(ctx context.Context) (born string, clock int64, err error)
-	// live says that this server reaches Redis.
-	live(ctx context.Context) error
+	loadDataset(ctx context.Context) (dataset string, clock int64, err error)
+	// heartbeat says that this server reaches Redis.
+	heartbeat(ctx context.Context) error
 	close()
 }
 
@@ -124,9 +125,9 @@ type answer struct {
 	err error
 }
 
-// linkState is connections to one process of Redis, or why there are none. One that ends is not made
-// again by itself: what answers at the address then may be another, which knows less.
-type linkState struct {
+// connState is connections to one process of Redis, or why there are none. One that ends is not
+// made again by itself: what answers at the address then may be another, which knows less.
+type connState struct {
 	wire          wire
 	err           error        // nil = up
 	dataset       string       // the mark of the data that this is
@@ -135,53 +136,53 @@ type linkState struct {
 	cooldownUntil atomic.Int64 // monotonic: until then, nobody knows what was granted before
 }
 
-// open reports whether rights may be had by a state.
-func (state *linkState) open(now access.Instant) bool {
+// available reports whether rights may be had by a state.
+func (state *connState) available(now access.Instant) bool {
 	return state.err == nil && now.Mono >= state.cooldownUntil.Load()
 }
 
-// reasserter says again what this server has: see [Store.resync].
-type reasserter func(exchange func([]*sending) error, another bool, shut int64) error
+// resyncFunc says again what this server has: see [Store.resync].
+type resyncFunc func(exchange func([]*queuedCommand) error, another bool, shut int64) error
 
-func newRedisClient(options *Options, m *metrics, reassert reasserter) *redisClient {
+func newRedisClient(options *Options, m *metrics, reassert resyncFunc) *redisClient {
 	l := &redisClient{
-		options: options, meters: m, reassert: reassert, fails: make(chan struct{}, 1),
-		woken: make(chan struct{}), arrived: make(chan struct{}, 1),
+		options: options, metrics: m, resync: reassert, fails: make(chan struct{}, 1),
+		upSignal: make(chan struct{}), arrived: make(chan struct{}, 1),
 	}
-	l.state.Store(&linkState{err: errUnavailable})
+	l.state.Store(&connState{err: errUnavailable})
 	return l
 }
 
 // up reports whether commands may be sent.
 func (l *redisClient) up() bool {
-	return l.state.Load().open(l.present())
+	return l.state.Load().available(l.now())
 }
 
-func (l *redisClient) present() access.Instant { return l.options.Now() }
+func (l *redisClient) now() access.Instant { return l.options.Now() }
 
 // unavailable returns why commands may not be sent, or nil.
 func (l *redisClient) unavailable() error {
 	state := l.state.Load()
-	if state.err == nil && !state.open(l.present()) {
+	if state.err == nil && !state.available(l.now()) {
 		return fmt.Errorf("%w: redis at %s: %w: windows are closed for a minute",
 			access.ErrUnavailable, l.options.dialer, errEmptied)
 	}
 	return state.err
 }
 
-// wake returns a channel that is closed when the link comes up.
-func (l *redisClient) wake() <-chan struct{} {
+// whenUp returns a channel that is closed when the link comes up.
+func (l *redisClient) whenUp() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.woken
+	return l.upSignal
 }
 
-// send queues a command. It does not block.
+// buildCall queues a command. It does not block.
 func (l *redisClient) send(command *command, done func(scriptResult, error)) {
 	l.mu.Lock()
 	full := len(l.queue) >= maxQueue
 	if !full {
-		l.queue = append(l.queue, &sending{command: command, done: done})
+		l.queue = append(l.queue, &queuedCommand{command: command, done: done})
 	}
 	l.mu.Unlock()
 	if full {
@@ -199,17 +200,17 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// batch sends what is queued, one batch after another, until ctx ends.
-func (l *redisClient) batch(ctx context.Context, number int) {
+// countBatch sends what is queued, one batch after another, until ctx ends.
+func (l *redisClient) sendLoop(ctx context.Context, number int) {
 	for l.options.pacer.wait(forever, ctx.Done(), l.arrived) == 1 {
-		all := l.next()
+		all := l.nextBatch()
 		if len(all) == 0 {
 			continue
 		}
 
 		state := l.state.Load()
-		if !state.open(l.present()) {
-			refuseAll(all, errUnavailable)
+		if !state.available(l.now()) {
+			failAll(all, errUnavailable)
 			continue
 		}
 		if err := l.exchange(ctx, number, state, all); err != nil {
@@ -218,8 +219,8 @@ func (l *redisClient) batch(ctx context.Context, number int) {
 	}
 }
 
-// next takes what is queued, as far as one batch goes.
-func (l *redisClient) next() []*sending {
+// nextBatch takes what is queued, as far as one batch goes.
+func (l *redisClient) nextBatch() []*queuedCommand {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.queue), maxBatch)
@@ -231,28 +232,28 @@ func (l *redisClient) next() []*sending {
 	return all
 }
 
-func refuseAll(all []*sending, err error) {
+func failAll(all []*queuedCommand, err error) {
 	for _, s := range all {
 		s.done(scriptResult{}, err)
 	}
 }
 
 // fail takes a connection down, once.
-func (l *redisClient) fail(state *linkState, err error) {
+func (l *redisClient) fail(state *connState, err error) {
 	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, l.options.dialer, err)
-	if l.state.CompareAndSwap(state, &linkState{wire: state.wire, err: err}) {
+	if l.state.CompareAndSwap(state, &connState{wire: state.wire, err: err}) {
 		nudge(l.fails)
 	}
 }
 
 // exchange sends commands together and hands the answers out. On an error nobody knows what became
 // of them, and all are told so.
-func (l *redisClient) exchange(ctx context.Context, number int, state *linkState, all []*sending) error {
-	began := l.meters.now()
+func (l *redisClient) exchange(ctx context.Context, number int, state *connState, all []*queuedCommand) error {
+	began := l.metrics.now()
 	answers, err := state.wire.exchange(ctx, number, state.dataset, all)
-	l.meters.batch(len(all), began)
+	l.metrics.countBatch(len(all), began)
 	if err != nil {
-		refuseAll(all, errUnavailable)
+		failAll(all, errUnavailable)
 		return err
 	}
 
@@ -289,10 +290,10 @@ func (l *redisClient) reconnectLoop(ctx context.Context) {
 }
 
 // probe finds out whether Redis is still there, and still the same, also when nobody calls.
-func (l *redisClient) probe(ctx context.Context, state *linkState) {
+func (l *redisClient) probe(ctx context.Context, state *connState) {
 	err := l.exchange(ctx, batchers, state, nil)
 	if err == nil {
-		err = state.wire.live(ctx)
+		err = state.wire.heartbeat(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.fail(state, err)
@@ -310,26 +311,26 @@ func (l *redisClient) report(err error) {
 
 // connect finds Redis, says again what this server has, and opens the link.
 func (l *redisClient) connect(ctx context.Context) error {
-	l.state.Load().end()
-	state := &linkState{}
+	l.state.Load().close()
+	state := &connState{}
 	var err error
 	state.wire, state.runID, err = l.options.dialer.dial(ctx)
 	if err == nil {
 		err = l.loadDataset(ctx, state)
 	}
 	if err == nil {
-		again := func(all []*sending) error { return l.exchange(ctx, batchers, state, all) }
-		data := state.runID + state.dataset
-		err = l.reassert(again, data != l.syncedDataset, state.cooldownUntil.Load())
+		again := func(all []*queuedCommand) error { return l.exchange(ctx, batchers, state, all) }
+		dataset := state.runID + state.dataset
+		err = l.resync(again, dataset != l.syncedDataset, state.cooldownUntil.Load())
 		if err == nil {
-			l.syncedDataset = data
+			l.syncedDataset = dataset
 		}
 	}
 	if err != nil {
 		if !errors.Is(err, access.ErrUnavailable) {
 			err = fmt.Errorf("%w: %w", access.ErrUnavailable, err)
 		}
-		l.state.Store(&linkState{wire: state.wire, err: err})
+		l.state.Store(&connState{wire: state.wire, err: err})
 		return err
 	}
 
@@ -337,14 +338,14 @@ func (l *redisClient) connect(ctx context.Context) error {
 	l.state.Store(state)
 	l.report(l.unavailable())
 	l.mu.Lock()
-	close(l.woken)
-	l.woken = make(chan struct{})
+	close(l.upSignal)
+	l.upSignal = make(chan struct{})
 	l.mu.Unlock()
 	return nil
 }
 
-// end gives connections up.
-func (state *linkState) end() {
+// close gives connections up.
+func (state *connState) close() {
 	if state.wire != nil {
 		state.wire.close()
 	}
@@ -352,28 +353,28 @@ func (state *linkState) end() {
 
 // loadDataset reads the mark of the data: data without one are new, or were lost, and nobody knows
 // what was granted before. All servers wait a minute then.
-func (l *redisClient) loadDataset(ctx context.Context, state *linkState) error {
-	born, clock, err := state.wire.birth(ctx)
+func (l *redisClient) loadDataset(ctx context.Context, state *connState) error {
+	dataset, clock, err := state.wire.loadDataset(ctx)
 	if err != nil {
 		return err
 	}
 
-	state.dataset = born
-	if _, err := fmt.Sscan(born, &state.datasetSince); err != nil {
-		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.options.dialer, born, err)
+	state.dataset = dataset
+	if _, err := fmt.Sscan(dataset, &state.datasetSince); err != nil {
+		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.options.dialer, dataset, err)
 	}
 	if wait := state.datasetSince + calendar.MinuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
-		state.cooldownUntil.Store(l.present().Mono + wait)
+		state.cooldownUntil.Store(l.now().Mono + wait)
 	}
-	return state.wire.live(ctx)
+	return state.wire.heartbeat(ctx)
 }
 
 // startCooldown ends the connection. Nobody sends any more.
 func (l *redisClient) close() {
-	l.state.Swap(&linkState{err: access.ErrClosed}).end()
+	l.state.Swap(&connState{err: access.ErrClosed}).close()
 	l.mu.Lock()
 	all := l.queue
 	l.queue = nil
 	l.mu.Unlock()
-	refuseAll(all, access.ErrClosed)
+	failAll(all, access.ErrClosed)
 }

@@ -49,7 +49,7 @@ func many(b *testing.B, n, perMinute int) (all []*keys.Principal) {
 	}
 	ts := newTenants(b, keys.Live, keys.Plan{PerMinute: perMinute, PerDay: 1 << 40}, names...)
 	for _, name := range names {
-		all = append(all, ts.who(b, name))
+		all = append(all, ts.principal(b, name))
 	}
 	return all
 }
@@ -170,15 +170,15 @@ func BenchmarkCost(b *testing.B) {
 	}
 }
 
-// BenchmarkLeasedShare is the part of a call that a lease adds: the share decides it and takes its end,
-// without the clock, the journal and the search for the share.
-func BenchmarkLeasedShare(b *testing.B) {
+// BenchmarkLeasedLimiter is the part of a call that a lease adds: the share decides it and takes
+// its end, without the clock, the journal and the search for the share.
+func BenchmarkLeasedLimiter(b *testing.B) {
 	const units = 1 << 40
 	now := access.Instant{Mono: 1, Wall: 1}
 	of := quotaPeriod{name: "d1", till: 1 << 50}
-	o := admitRequest{subject: "k", perMinute: units, limit: units, cost: 1, window: true, leased: true, span: of}
+	o := admitRequest{subject: "k", perMinute: units, limit: units, cost: 1, window: true, leased: true, period: of}
 	s := newLimiter(redisKeys{prefix: "np", tenant: "t", incarnation: "i", sessionID: "l"}, 1<<40, now)
-	s.join(&pendingAdmit{admitRequest: o, now: now}, now)
+	s.admitOrQueue(&pendingAdmit{admitRequest: o, now: now}, now)
 	a := s.nextCall(now, false)
 	s.apply(admitResult{granted: units, stored: a.seq, at: 1}, now)
 
@@ -188,7 +188,7 @@ func BenchmarkLeasedShare(b *testing.B) {
 		if !s.tryLocal(&c, now) || c.outcome != outcomeAdmitted {
 			b.Fatal("it is not admitted")
 		}
-		s.finish(c.charge, 1, true)
+		s.finish(c.balance, 1, true)
 	}
 }
 

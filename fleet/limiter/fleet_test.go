@@ -45,7 +45,7 @@ func newTenants(t testing.TB, kind keys.Surface, plan keys.Plan, names ...string
 	return ts
 }
 
-func (ts *tenants) who(t testing.TB, name string) *keys.Principal {
+func (ts *tenants) principal(t testing.TB, name string) *keys.Principal {
 	t.Helper()
 	p, err := ts.ring.FindCached([]byte(ts.raw[name]), access.StartClock(time.Now()).At(time.Now()).Wall, nil)
 	if err != nil {
@@ -57,11 +57,11 @@ func (ts *tenants) who(t testing.TB, name string) *keys.Principal {
 // server is a store over a real clock.
 type server struct {
 	*Store
-	t     testing.TB
-	clock access.Clock
-	dir   string
-	lost  atomic.Int64
-	said  atomic.Pointer[string] // of the last loss
+	t       testing.TB
+	clock   access.Clock
+	dir     string
+	lost    atomic.Int64
+	reports atomic.Pointer[string] // of the last loss
 }
 
 var incarnations atomic.Int64
@@ -83,7 +83,7 @@ func (s *server) open(url, prefix, incarnation string, change func(*Options)) *s
 			if lost, is := errors.AsType[*LostError](err); is {
 				s.lost.Add(int64(lost.Tenants))
 				text := err.Error()
-				s.said.Store(&text)
+				s.reports.Store(&text)
 			}
 		},
 	}
@@ -152,7 +152,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 	servers := []*server{startServer(t, r.URL(), prefix, nil), startServer(t, r.URL(), prefix, nil)}
 
 	t.Run("the minute", func(t *testing.T) {
-		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 20, PerDay: 1000}, "minute").who(t, "minute")
+		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 20, PerDay: 1000}, "minute").principal(t, "minute")
 		var admitted atomic.Int64
 		spread(servers, 40, func(s *server, _ int) {
 			if s.do(p, access.CardsGet) {
@@ -168,7 +168,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 		}
 	})
 	t.Run("the day", func(t *testing.T) {
-		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 900, PerDay: 30}, "day").who(t, "day")
+		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 900, PerDay: 30}, "day").principal(t, "day")
 		var charged atomic.Int64
 		spread(servers, 60, func(s *server, i int) {
 			decision := s.admit(p, access.CardsGet)
@@ -197,7 +197,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 		}
 	})
 	t.Run("leases", func(t *testing.T) {
-		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 3000, PerDay: 1_000_000}, "leases").who(t, "leases")
+		p := newTenants(t, keys.Live, keys.Plan{PerMinute: 3000, PerDay: 1_000_000}, "leases").principal(t, "leases")
 		var admitted atomic.Int64
 		spread(servers, 4000, func(s *server, _ int) {
 			if s.do(p, access.CardsGet) {
@@ -209,7 +209,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 		}
 	})
 	t.Run("replay, conflict, wait", func(t *testing.T) {
-		p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "batch").who(t, "batch")
+		p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "batch").principal(t, "batch")
 		a, b := servers[0], servers[1] // air: two of a kind
 		first := a.admit(p, access.PricesBatch)
 		claim, err := a.Begin(first.Ticket, "k", access.BodyHash{1}, a.now())
@@ -302,7 +302,7 @@ func startLoad(t *testing.T, servers []*server, n int) *load {
 		group.Go(func() {
 			for !over.Load() {
 				one := int(next.Add(1)) % n
-				if servers[i%len(servers)].do(l.who(t, l.names[one]), access.CardsGet) {
+				if servers[i%len(servers)].do(l.principal(t, l.names[one]), access.CardsGet) {
 					l.granted[one].Add(1)
 				} else {
 					l.refused.Add(1)
@@ -334,7 +334,7 @@ func (l *load) until(t *testing.T, sum int64) {
 func (l *load) missing(t *testing.T, r *redistest.Process) (grants, of int64) {
 	t.Helper()
 	for i, name := range l.names {
-		if gone := l.granted[i].Load() - granted(r, "np", name, l.who(t, name).KeyID); gone > 0 {
+		if gone := l.granted[i].Load() - granted(r, "np", name, l.principal(t, name).KeyID); gone > 0 {
 			grants += gone
 			of++
 		}
@@ -404,7 +404,7 @@ func TestSentinel(t *testing.T) {
 		t.Errorf("%d grants of %d tenants are lost", grants, of)
 	}
 
-	eventually(t, "rights can be had again", func() bool { return s.do(l.who(t, "tenant0"), access.CardsGet) })
+	eventually(t, "rights can be had again", func() bool { return s.do(l.principal(t, "tenant0"), access.CardsGet) })
 	if s.lost.Load() != 0 {
 		t.Errorf("%d tenants lost something", s.lost.Load())
 	}
@@ -417,7 +417,7 @@ func TestLossIsSeen(t *testing.T) {
 	pr := startPair(t)
 	age(t, pr.primary, "np")
 	s := startServer(t, pr.front.url(), "np", nil)
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 1000, PerDay: 1000}, "before").who(t, "before")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 1000, PerDay: 1000}, "before").principal(t, "before")
 	if !s.do(p, access.CardsGet) {
 		t.Fatal("refused")
 	}
@@ -440,7 +440,7 @@ func TestLossIsSeen(t *testing.T) {
 	eventually(t, "all tenants are found", func() bool { return s.lost.Load() >= of })
 	eventually(t, "rights can be had again", func() bool { return s.Unavailable() == nil })
 	for i, name := range l.names {
-		p := l.who(t, name)
+		p := l.principal(t, name)
 		decision := s.admit(p, access.CardsGet)
 		shut := time.Duration(decision.RetryAfter)*time.Second + time.Since(failed) // a minute from the loss on
 		if l.granted[i].Load() > 0 && (decision.Result != access.Unavailable || shut < time.Minute) {
@@ -456,7 +456,7 @@ func TestLossIsSeen(t *testing.T) {
 	}
 	want := regexp.MustCompile(`^redis lost acknowledged writes \(\d+ tenants\): their minute windows are closed for ` +
 		`60 s, nothing billed is lost$`)
-	if said := s.said.Load(); said == nil || !want.MatchString(*said) {
+	if said := s.reports.Load(); said == nil || !want.MatchString(*said) {
 		t.Errorf("a loss is told as %v", said)
 	}
 	if !s.do(p, access.CardsGet) {
@@ -478,5 +478,5 @@ func TestFailoverAOF(t *testing.T) {
 	if grants, of := l.missing(t, r); grants > 0 {
 		t.Errorf("%d grants of %d tenants are lost", grants, of)
 	}
-	eventually(t, "rights can be had again", func() bool { return s.do(l.who(t, "tenant0"), access.CardsGet) })
+	eventually(t, "rights can be had again", func() bool { return s.do(l.principal(t, "tenant0"), access.CardsGet) })
 }

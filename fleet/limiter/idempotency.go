@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// askAgain is when a caller that waits for another server's reply looks again.
-	askAgain = 40 * time.Millisecond
-	// commitFor is how long a commit whose answer was lost is sent again before the call is 503, in
-	// production.
-	commitFor = time.Second
+	// replyPollInterval is when a caller that waits for another server's reply looks again.
+	replyPollInterval = 40 * time.Millisecond
+	// commitTimeout is how long a commit whose answer was lost is sent again before the call is
+	// 503, in production.
+	commitTimeout = time.Second
 )
 
 // The outcomes of begin.
@@ -35,7 +35,7 @@ const (
 // claims are the idempotency keys that calls of this server have in hand.
 type claims struct {
 	mu         sync.Mutex
-	number     uint64
+	lastID     uint64
 	pending    map[string]*pendingKey      // by record
 	open       map[string]int              // flights by tenant
 	unresolved map[string]unresolvedCommit // batches whose commit nobody answered, by claim
@@ -48,7 +48,7 @@ type pendingKey struct {
 	record string
 	body   access.BodyHash
 	done   chan struct{}
-	own    bool            // Redis said that it is ours, and its unit is reserved
+	owned  bool            // Redis said that it is ours, and its unit is reserved
 	period calendar.Period // that the unit is reserved in
 }
 
@@ -58,23 +58,25 @@ type unresolvedCommit struct {
 	ticket *access.Reservation // nil: of a process before this one
 }
 
-// nameRecord names an idempotency record inside a tenant.
-func nameRecord(op access.Operation, key string) string {
+// recordName names an idempotency record inside a tenant.
+func recordName(op access.Operation, key string) string {
 	name := access.NewReplyKey(op, key)
 	return hex.EncodeToString(name[:])
 }
 
 // acquire returns the flight of a record: a new one, or the one that is under way.
-func (cs *claims) acquire(life, tenant, record string, body access.BodyHash) (f *pendingKey, fresh bool, open int) {
+func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash) (f *pendingKey, fresh bool,
+	open int,
+) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if f := cs.pending[record]; f != nil {
 		return f, false, 0
 	}
 
-	cs.number++
+	cs.lastID++
 	f = &pendingKey{
-		id: cs.number, claim: life + "." + strconv.FormatUint(cs.number, 36), record: record, body: body,
+		id: cs.lastID, claim: sessionID + "." + strconv.FormatUint(cs.lastID, 36), record: record, body: body,
 		done: make(chan struct{}),
 	}
 	cs.pending[record] = f
@@ -83,14 +85,14 @@ func (cs *claims) acquire(life, tenant, record string, body access.BodyHash) (f 
 	return f, true, open
 }
 
-// owned returns the flight that a claim names, or nil.
-func (store *Store) owned(t *access.Reservation, claim *access.Claim) *pendingKey {
-	n := store.names(t.Principal.Tenant)
-	record := n.record(nameRecord(t.Rule.Operation, claim.Key))
+// findOwned returns the flight that a claim names, or nil.
+func (store *Store) findOwned(t *access.Reservation, claim *access.Claim) *pendingKey {
+	n := store.redisKeys(t.Principal.Tenant)
+	record := n.record(recordName(t.Rule.Operation, claim.Key))
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	f := store.claims.pending[record]
-	if f == nil || f.id != claim.ID || claim.ID == 0 || !f.own {
+	if f == nil || f.id != claim.ID || claim.ID == 0 || !f.owned {
 		return nil
 	}
 	return f
@@ -123,8 +125,8 @@ func (store *Store) Begin(
 			string(t.Rule.Operation), access.ErrReservation)
 	}
 
-	n := store.names(t.Principal.Tenant)
-	record := n.record(nameRecord(t.Rule.Operation, key))
+	n := store.redisKeys(t.Principal.Tenant)
+	record := n.record(recordName(t.Rule.Operation, key))
 	f, fresh, open := store.claims.acquire(store.options.sessionID, t.Principal.Tenant, record, body)
 	switch {
 	case !fresh && f.body != body:
@@ -144,7 +146,7 @@ func (store *Store) Begin(
 	return claim, nil
 }
 
-// begin asks Redis who has a key, and reserves the unit of a fresh one.
+// dedicate asks Redis who has a key, and reserves the unit of a fresh one.
 func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, open int,
 	now access.Instant,
 ) (access.Claim, error) {
@@ -157,7 +159,7 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 	}, store.options.Timeout)
 	if err != nil {
 		// The claim may be ours all the same, and nobody will use it.
-		store.link.send(aborting(f.record, f.claim), func(scriptResult, error) {})
+		store.client.send(abortCommand(f.record, f.claim), func(scriptResult, error) {})
 		return access.Claim{}, err
 	}
 
@@ -172,12 +174,12 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 	case beginConflict:
 		return access.Claim{Result: access.Conflict}, nil
 	case beginFull:
-		wait := min(max(1, out.at(1)), access.ReplyMillis)
+		wait := min(max(1, out.intAt(1)), access.ReplyMillis)
 		return access.Claim{},
 			&access.IdempotencyFullError{Records: store.options.RepliesMax, RetryAfter: (wait + 999) / 1000}
 	case beginWait:
 		done := make(chan struct{})
-		wait := time.Duration(min(max(1, out.at(1)), askAgain.Milliseconds())) * time.Millisecond
+		wait := time.Duration(min(max(1, out.intAt(1)), replyPollInterval.Milliseconds())) * time.Millisecond
 		store.options.pacer.later(wait, func() { close(done) })
 		return access.Claim{Result: access.InProgress, Done: done}, nil
 	default:
@@ -185,16 +187,16 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 	}
 
 	// The unit is taken as that of any call, but for the window, which the call has passed.
-	c, standing, err := store.decide(t.Principal, &t.Rule, now, modeBatch)
+	c, quota, err := store.decide(t.Principal, &t.Rule, now, modeBatch)
 	switch {
 	case err == nil && c.outcome == outcomeAdmitted:
-		f.own = true
-		f.period = standing.Period
+		f.owned = true
+		f.period = quota.Period
 		return access.Claim{Result: access.Fresh}, nil
 	case err == nil && c.outcome != outcomeQuotaFull:
 		err = errUnavailable
 	}
-	_, _ = store.do(aborting(f.record, f.claim), store.options.Timeout)
+	_, _ = store.do(abortCommand(f.record, f.claim), store.options.Timeout)
 	if err != nil {
 		return access.Claim{}, err
 	}
@@ -206,7 +208,7 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 // reply; that decides, and is written here before it is answered. What nobody answered in time is
 // found out later, by this process or the next one.
 func (store *Store) Commit(t access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
-	f := store.owned(&t, &claim)
+	f := store.findOwned(&t, &claim)
 	if f == nil {
 		return access.Charge{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
 			string(t.Rule.Operation), access.ErrReservation)
@@ -225,7 +227,7 @@ func (store *Store) Commit(t access.Reservation, claim access.Claim, plain []byt
 	}
 	defer store.claims.finish(t.Principal.Tenant, f)
 	stored := string(packed)
-	n := store.names(t.Principal.Tenant)
+	n := store.redisKeys(t.Principal.Tenant)
 	out, err := store.do(&command{
 		script: scriptCommit, keys: []string{f.record, n.times()},
 		args: []string{f.claim, number(t.At), stored, number(access.ReplyMillis)},
@@ -234,18 +236,18 @@ func (store *Store) Commit(t access.Reservation, claim access.Claim, plain []byt
 		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
 	}
 	if err != nil {
-		store.meters.unknown.Add(1)
+		store.metrics.timeouts.Add(1)
 		store.addUnresolved(unresolvedCommit{batch: batch, ticket: &t})
 		return access.Charge{}, err
 	}
-	if out.at(0) == 1 {
-		store.offers.add(f, n.times(), t.At, stored)
+	if out.intAt(0) == 1 {
+		store.resends.add(f, n.times(), t.At, stored)
 	}
-	return store.decided(unresolvedCommit{batch: batch, ticket: &t}, out.at(0) == 1)
+	return store.settleBatch(unresolvedCommit{batch: batch, ticket: &t}, out.intAt(0) == 1)
 }
 
-// decided settles a batch here as Redis decided.
-func (store *Store) decided(u unresolvedCommit, stored bool) (access.Charge, error) {
+// countOutcome settles a batch here as Redis decided.
+func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge, error) {
 	if err := store.journal.Settle(u.batch, stored); err != nil {
 		store.addUnresolved(u)
 		return access.Charge{}, err
@@ -257,41 +259,41 @@ func (store *Store) decided(u unresolvedCommit, stored bool) (access.Charge, err
 		charged = 0
 		err = fmt.Errorf("%w: the claim was lost before its reply was kept", access.ErrUnavailable)
 	}
-	return store.ended(u.ticket, 1, charged, err)
+	return store.releaseUnits(u.ticket, 1, charged, err)
 }
 
 // settleRecovered settles a batch of a process before this one.
 func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
 	// A share that opens now has the batch among what is undecided, or among what is charged.
-	store.adopting.Lock()
+	store.recovering.Lock()
 	err := store.journal.Settle(u.batch, stored)
 	if err == nil {
-		store.claims.forget(u)
+		store.claims.removeUnresolved(u)
 	}
-	store.adopting.Unlock()
+	store.recovering.Unlock()
 	if err != nil {
 		return
 	}
 
-	st := store.limiters.find(limiterKey{tenant: u.batch.Tenant, allowance: access.PeriodCredits})
-	if st == nil {
+	entry := store.limiters.find(limiterKey{tenant: u.batch.Tenant, allowance: access.PeriodCredits})
+	if entry == nil {
 		return
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for _, acc := range st.accounts {
-		if u.batch.Period == (calendar.Period{Start: acc.from, End: acc.till}) && acc.recovered > 0 {
-			acc.recovered--
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	for _, bal := range entry.balances {
+		if u.batch.Period == (calendar.Period{Start: bal.from, End: bal.till}) && bal.recovered > 0 {
+			bal.recovered--
 			if stored {
-				acc.charged++
+				bal.charged++
 			}
-			store.markDirty(st)
+			store.markDirty(entry)
 			return
 		}
 	}
 }
 
-func (cs *claims) forget(u unresolvedCommit) {
+func (cs *claims) removeUnresolved(u unresolvedCommit) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	delete(cs.unresolved, u.batch.Claim)
@@ -317,8 +319,8 @@ func (store *Store) unresolvedUnits(tenant string, of quotaPeriod) (n int64) {
 	return n
 }
 
-// resolveAll finds out what became of batches that are not decided. Whose reply Redis does not have is
-// void: no commit comes after that, for its claim is gone.
+// resolveAll finds out what became of batches that are not decided. Whose reply Redis does not have
+// is void: no commit comes after that, for its claim is gone.
 func (store *Store) resolveAll(ctx context.Context) {
 	store.claims.mu.Lock()
 	var all []unresolvedCommit
@@ -331,39 +333,39 @@ func (store *Store) resolveAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		out, err := store.do(aborting(u.batch.Record, u.batch.Claim), store.options.Timeout)
+		out, err := store.do(abortCommand(u.batch.Record, u.batch.Claim), store.options.Timeout)
 		if err != nil || out.code(1) < 0 {
 			return
 		}
 
 		if u.ticket == nil {
-			store.settleRecovered(u, out.at(0) == 1)
+			store.settleRecovered(u, out.intAt(0) == 1)
 			continue
 		}
-		store.claims.forget(u)
-		_, _ = store.decided(u, out.at(0) == 1)
+		store.claims.removeUnresolved(u)
+		_, _ = store.settleBatch(u, out.intAt(0) == 1)
 	}
 }
 
 // Abort implements [access.Store]. Waiters are woken also when Redis is away: the claim ends by
 // itself.
 func (store *Store) Abort(t access.Reservation, claim access.Claim) (access.Charge, error) {
-	f := store.owned(&t, &claim)
+	f := store.findOwned(&t, &claim)
 	if f == nil {
-		return store.ended(&t, 0, 0, nil)
+		return store.releaseUnits(&t, 0, 0, nil)
 	}
 
 	t.Period = f.period
-	_, _ = store.do(aborting(f.record, f.claim), store.options.Timeout)
+	_, _ = store.do(abortCommand(f.record, f.claim), store.options.Timeout)
 	store.claims.finish(t.Principal.Tenant, f)
 	err := store.Err()
 	if err == nil {
 		err = store.journal.Record(t, 0)
 	}
-	return store.ended(&t, t.Rule.Cost, 0, err)
+	return store.releaseUnits(&t, t.Rule.Cost, 0, err)
 }
 
-func (store *Store) names(tenant string) redisKeys {
+func (store *Store) redisKeys(tenant string) redisKeys {
 	return redisKeys{prefix: store.options.Prefix, tenant: tenant, incarnation: store.options.Incarnation}
 }
 
@@ -374,15 +376,15 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 	for {
 		got := answer{err: errUnavailable}
 		done := make(chan struct{})
-		wake := store.link.wake() // of what comes up after the next line
+		wake := store.client.whenUp() // of what comes up after the next line
 
-		if store.link.up() {
-			store.link.send(command, func(out scriptResult, err error) {
+		if store.client.up() {
+			store.client.send(command, func(out scriptResult, err error) {
 				got = answer{out, err}
 				close(done)
 			})
 			if store.options.pacer.wait(left(), done, nil) < 0 {
-				return scriptResult{}, errLate
+				return scriptResult{}, errTimeout
 			}
 			if got.err == nil {
 				return got.scriptResult, nil
@@ -399,8 +401,8 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 	}
 }
 
-// aborting is the command that gives a claim up.
-func aborting(record, claim string) *command {
+// abortCommand is the command that gives a claim up.
+func abortCommand(record, claim string) *command {
 	return &command{script: scriptAbort, keys: []string{record}, args: []string{claim, number(claimMillis)}}
 }
 

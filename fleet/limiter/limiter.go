@@ -24,8 +24,8 @@ type admitRequest struct {
 	cost      int64 // units of the allowance: 0 or 1
 	window    bool  // takes a unit of the window
 	leased    bool  // units of the window are taken ahead
-	question  bool  // takes nothing, and wants the figures
-	span      quotaPeriod
+	peek      bool  // takes nothing, and wants the figures
+	period    quotaPeriod
 }
 
 // outcome is what became of a call.
@@ -49,11 +49,11 @@ type pendingAdmit struct {
 	done      chan struct{} // for the caller; the share does not know it
 
 	outcome
-	at     int64 // instant of the admission, by the clock of Redis in Unix milliseconds
-	count  int64 // calls in the window, this one included when it was admitted
-	wait   int64 // milliseconds until the next unit of the window frees
-	used   int64 // of the allowance: charges of this server, and what others claim
-	charge *periodBalance
+	at      int64 // instant of the admission, by the clock of Redis in Unix milliseconds
+	count   int64 // calls in the window, this one included when it was admitted
+	wait    int64 // milliseconds until the next unit of the window frees
+	used    int64 // of the allowance: charges of this server, and what others claim
+	balance *periodBalance
 }
 
 // balance is what one server has charged to and holds of a span.
@@ -76,9 +76,9 @@ type periodBalance struct {
 type lease struct {
 	seq        int64
 	left, used int64
-	free       int64 // units that nobody had when it was granted
+	unclaimed  int64 // units that nobody had when it was granted
 	begin, end access.Instant
-	of         *periodBalance
+	balance    *periodBalance
 }
 
 // window is what a share knows of a subject's window.
@@ -87,8 +87,8 @@ type window struct {
 	fullUntil int64 // monotonic: until then, no unit frees
 	perMinute int64 // the limit it is full by
 
-	keys   []string // of what is asked of it
-	keysOf string   // span that they are of
+	keys       []string // of what is asked of it
+	keysPeriod string   // span that they are of
 }
 
 // limiter is the part of a tenant's rights that one server has: a state machine that knows no
@@ -104,26 +104,26 @@ type window struct {
 //   - What was granted and not used goes back with the next ask, which says what is charged and held.
 //   - last goes on only to a number that an answer says is stored: a refusal stores nothing.
 type limiter struct {
-	names    redisKeys
-	leaseFor int64 // milliseconds
+	redisKeys   redisKeys
+	leaseMillis int64 // milliseconds
 
 	seq           int64
-	accounts      map[string]*periodBalance
+	balances      map[string]*periodBalance
 	current       *periodBalance
 	windows       map[string]*window
 	cooldownUntil int64 // monotonic: until then, all windows are closed
 	waiting       []*pendingAdmit
 	inFlight      *scriptCall
 	lastRequest   admitRequest // of the last ask
-	used          access.Instant
+	lastUsed      access.Instant
 }
 
 // nextCall is a command that is sent until it is answered.
 type scriptCall struct {
 	command
 	seq         int64
-	order       admitRequest
-	account     *periodBalance
+	request     admitRequest
+	balance     *periodBalance
 	claimTarget int64
 	want        int64 // units of the window or the allowance
 	calls       []*pendingAdmit
@@ -135,28 +135,28 @@ type scriptCall struct {
 // have used; where it is not, an answer says so.
 func newLimiter(n redisKeys, leaseFor int64, now access.Instant) *limiter {
 	return &limiter{
-		names: n, leaseFor: leaseFor, seq: now.Wall, used: now,
-		accounts: map[string]*periodBalance{}, windows: map[string]*window{},
+		redisKeys: n, leaseMillis: leaseFor, seq: now.Wall, lastUsed: now,
+		balances: map[string]*periodBalance{}, windows: map[string]*window{},
 	}
 }
 
 // balance returns what there is of a span, which is the current one then.
 func (s *limiter) balance(of quotaPeriod) *periodBalance {
-	if s.accounts[of.name] == nil {
-		s.enter(&periodBalance{quotaPeriod: of})
+	if s.balances[of.name] == nil {
+		s.addBalance(&periodBalance{quotaPeriod: of})
 	}
-	s.current = s.accounts[of.name]
+	s.current = s.balances[of.name]
 	return s.current
 }
 
-// enter begins a span with what the journal has of it. Those before the last two are forgotten:
-// their calls have ended.
-func (s *limiter) enter(newest *periodBalance) {
-	for len(s.accounts) > 2 {
+// addBalance begins a span with what the journal has of it. Those before the last two are
+// forgotten: their calls have ended.
+func (s *limiter) addBalance(newest *periodBalance) {
+	for len(s.balances) > 2 {
 		ends := func(a, b *periodBalance) int { return cmp.Compare(a.till, b.till) }
-		delete(s.accounts, slices.MinFunc(slices.Collect(maps.Values(s.accounts)), ends).name)
+		delete(s.balances, slices.MinFunc(slices.Collect(maps.Values(s.balances)), ends).name)
 	}
-	s.accounts[newest.name] = newest
+	s.balances[newest.name] = newest
 }
 
 func (s *limiter) window(subject string) *window {
@@ -170,10 +170,10 @@ func (s *limiter) window(subject string) *window {
 
 // claimTarget is what this server has of a span: what it tells Redis, and what that claims for it
 // then.
-func (s *limiter) claimTarget(acc *periodBalance) int64 {
-	sum := acc.charged + acc.reserved + acc.recovered
+func (s *limiter) claimTarget(bal *periodBalance) int64 {
+	sum := bal.charged + bal.reserved + bal.recovered
 	for _, w := range s.windows {
-		if w.of == acc {
+		if w.balance == bal {
 			sum += w.left
 		}
 	}
@@ -182,46 +182,46 @@ func (s *limiter) claimTarget(acc *periodBalance) int64 {
 
 // tryLocal decides a call at once where that needs no question.
 func (s *limiter) tryLocal(c *pendingAdmit, now access.Instant) bool {
-	s.used = now
+	s.lastUsed = now
 	w := s.window(c.subject)
 	switch {
-	case c.question:
+	case c.peek:
 		return false
 	case c.window && now.Mono < s.cooldownUntil:
-		s.decide(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+		s.resolve(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
 		return true
 	case c.leased && s.useLease(w, c, now):
 		return true
 	case c.window && now.Mono < w.fullUntil && w.perMinute == c.perMinute:
-		s.decide(c, outcomeWindowFull, now.Wall, c.perMinute, w.fullUntil-now.Mono)
+		s.resolve(c, outcomeWindowFull, now.Wall, c.perMinute, w.fullUntil-now.Mono)
 		return true
 	}
 	return false
 }
 
-// decide settles a call.
-func (s *limiter) decide(c *pendingAdmit, how outcome, at, count, wait int64) {
-	acc := s.balance(c.span)
-	c.outcome = how
+// resolve settles a call.
+func (s *limiter) resolve(c *pendingAdmit, result outcome, at, count, wait int64) {
+	bal := s.balance(c.period)
+	c.outcome = result
 	c.at = at
 	c.count = count
 	c.wait = wait
-	c.charge = acc
-	c.used = acc.claimedByOthers + acc.charged
-	if how == outcomeAdmitted && !c.question {
-		acc.reserved += c.cost
+	c.balance = bal
+	c.used = bal.claimedByOthers + bal.charged
+	if result == outcomeAdmitted && !c.peek {
+		bal.reserved += c.cost
 	}
 }
 
 // useLease admits a call by the open lease, if that has a unit.
 func (s *limiter) useLease(w *window, c *pendingAdmit, now access.Instant) bool {
-	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.of.name != c.span.name {
+	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.balance.name != c.period.name {
 		return false
 	}
 	w.left--
 	w.used++
-	count := c.perMinute - w.free - w.left
-	s.decide(c, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
+	count := c.perMinute - w.unclaimed - w.left
+	s.resolve(c, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
 	return true
 }
 
@@ -232,9 +232,9 @@ func (w *window) leaseOver(now access.Instant) bool {
 
 // nextCall returns what is to be sent now, or nil. settle says that what nobody waits for is due,
 // too, and what was sent in vain.
-func (s *limiter) nextCall(now access.Instant, settle bool) *scriptCall {
+func (s *limiter) nextCall(now access.Instant, flush bool) *scriptCall {
 	if s.inFlight != nil {
-		if !settle || !s.inFlight.unanswered {
+		if !flush || !s.inFlight.unanswered {
 			return nil
 		}
 		s.inFlight.unanswered = false
@@ -243,7 +243,7 @@ func (s *limiter) nextCall(now access.Instant, settle bool) *scriptCall {
 
 	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool { return c.abandoned })
 	if len(s.waiting) == 0 {
-		return s.syncCall(now, settle)
+		return s.syncCall(now, flush)
 	}
 
 	// Of one order each: the first one's, and all that want the same.
@@ -256,25 +256,25 @@ func (s *limiter) nextCall(now access.Instant, settle bool) *scriptCall {
 		}
 		return same
 	})
-	return s.send(want, calls, now)
+	return s.buildCall(want, calls, now)
 }
 
 // syncCall asks for nothing and tells what is charged and held, when Redis has it otherwise.
-func (s *limiter) syncCall(now access.Instant, settle bool) *scriptCall {
-	if !settle || s.current == nil || s.lastRequest.subject == "" {
+func (s *limiter) syncCall(now access.Instant, flush bool) *scriptCall {
+	if !flush || s.current == nil || s.lastRequest.subject == "" {
 		return nil
 	}
 
 	// In order, so that a simulation does the same each time.
 	for _, subject := range slices.Sorted(maps.Keys(s.windows)) {
 		w := s.windows[subject]
-		if w.leaseOver(now) && w.of == s.current {
+		if w.leaseOver(now) && w.balance == s.current {
 			want := s.lastRequest
 			want.subject = subject
 			want.leased = true
 			want.perMinute = w.perMinute
-			want.span = w.of.quotaPeriod
-			return s.send(want, nil, now)
+			want.period = w.balance.quotaPeriod
+			return s.buildCall(want, nil, now)
 		}
 	}
 	if s.current.synced && s.claimTarget(s.current) == s.current.claimed {
@@ -283,8 +283,8 @@ func (s *limiter) syncCall(now access.Instant, settle bool) *scriptCall {
 
 	want := s.lastRequest
 	want.leased = false
-	want.span = s.current.quotaPeriod
-	return s.send(want, nil, now)
+	want.period = s.current.quotaPeriod
+	return s.buildCall(want, nil, now)
 }
 
 // needsSync reports whether settlement has something to say, now or when a lease is over.
@@ -307,11 +307,11 @@ func (s *limiter) needsSync() bool {
 // has, and it is longer unused than windows and losses are looked at.
 func (s *limiter) idle(now access.Instant) bool {
 	if s.inFlight != nil || len(s.waiting) > 0 || now.Mono < s.cooldownUntil ||
-		now.Mono-s.used.Mono <= 3*calendar.MinuteMillis {
+		now.Mono-s.lastUsed.Mono <= 3*calendar.MinuteMillis {
 		return false
 	}
-	for _, acc := range s.accounts {
-		if acc.reserved != 0 || acc.recovered != 0 {
+	for _, bal := range s.balances {
+		if bal.reserved != 0 || bal.recovered != 0 {
 			return false
 		}
 	}
@@ -322,35 +322,35 @@ func (s *limiter) idle(now access.Instant) bool {
 // is. It is nil for a share that has taken nothing within a minute.
 func (s *limiter) resync(now access.Instant) *scriptCall {
 	if s.inFlight != nil || s.current == nil || s.lastRequest.subject == "" ||
-		now.Mono-s.used.Mono > 2*calendar.MinuteMillis {
+		now.Mono-s.lastUsed.Mono > 2*calendar.MinuteMillis {
 		return s.inFlight
 	}
 	want := s.lastRequest
-	want.span = s.current.quotaPeriod
-	return s.send(want, nil, now)
+	want.period = s.current.quotaPeriod
+	return s.buildCall(want, nil, now)
 }
 
-// send makes the ask of an order for calls.
-func (s *limiter) send(want admitRequest, calls []*pendingAdmit, now access.Instant) *scriptCall {
+// buildCall makes the ask of an order for calls.
+func (s *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access.Instant) *scriptCall {
 	s.seq++
 	s.lastRequest = want
-	acc := s.balance(want.span)
+	bal := s.balance(want.period)
 	w := s.window(want.subject)
-	a := &scriptCall{seq: s.seq, order: want, account: acc, calls: calls, sent: now}
+	a := &scriptCall{seq: s.seq, request: want, balance: bal, calls: calls, sent: now}
 
 	n := int64(len(calls))
-	if want.question {
+	if want.peek {
 		n = 0
 	}
 	settled := w.lease
 	if want.leased || n > 0 && settled.left > 0 {
 		w.lease = lease{} // what is left of it goes back
 	}
-	a.claimTarget = s.claimTarget(acc)
+	a.claimTarget = s.claimTarget(bal)
 
-	if w.keysOf != want.span.name {
-		w.keys = s.names.keys(&want)
-		w.keysOf = want.span.name
+	if w.keysPeriod != want.period.name {
+		w.keys = s.redisKeys.admitKeys(&want)
+		w.keysPeriod = want.period.name
 	}
 
 	which := scriptTake
@@ -367,8 +367,9 @@ func (s *limiter) send(want admitRequest, calls []*pendingAdmit, now access.Inst
 		own = []int64{settled.seq, settled.used}
 	}
 	a.want = n
-	a.command = s.names.command(which, w.keys, []int64{
-		a.seq, acc.ackedSeq, want.perMinute, n, want.limit, a.claimTarget, want.span.from, want.span.till, s.leaseFor,
+	a.command = s.redisKeys.command(which, w.keys, []int64{
+		a.seq, bal.ackedSeq, want.perMinute, n, want.limit, a.claimTarget, want.period.from, want.period.till,
+		s.leaseMillis,
 	}, own)
 	s.inFlight = a
 	return a
@@ -382,15 +383,15 @@ const (
 	statusRepeated
 	statusStale
 	statusLost
-	statusClosed
-	statusOtherSpan
+	statusCooldown
+	statusWrongPeriod
 )
 
 var outcomes = [...]outcome{
 	statusGranted: outcomeUndecided, statusWindowFull: outcomeWindowFull, statusQuotaFull: outcomeQuotaFull,
 	statusRepeated: outcomeUndecided,
-	statusStale:    outcomeUndecided, statusLost: outcomeCooldown, statusClosed: outcomeCooldown,
-	statusOtherSpan: outcomeWrongPeriod,
+	statusStale:    outcomeUndecided, statusLost: outcomeCooldown, statusCooldown: outcomeCooldown,
+	statusWrongPeriod: outcomeWrongPeriod,
 }
 
 // admitResult is the answer of take and lease.
@@ -403,17 +404,18 @@ type admitResult struct {
 // resultFields is how many numbers an answer of take and lease has.
 const resultFields = 7
 
-// farthest is beyond all times and counts: a script has no exact numbers above it.
-const farthest = int64(1) << 53
+// maxExactInt is beyond all times and counts: a script has no exact numbers above it.
+const maxExactInt = int64(1) << 53
 
 // readResult reads the answer of an ask. What no script of ours says is an error: whoever says it
 // is not believed that it granted something.
 func (a *scriptCall) readResult(out scriptResult) (admitResult, error) {
 	g := admitResult{
-		status: out.at(0), at: out.at(1), granted: out.at(2), count: out.at(3), wait: out.at(4), others: out.at(5),
-		stored: out.at(6),
+		status: out.intAt(0), at: out.intAt(1), granted: out.intAt(2), count: out.intAt(3), wait: out.intAt(4),
+		others: out.intAt(5),
+		stored: out.intAt(6),
 	}
-	far := func(n int64) bool { return n < -farthest || n > farthest }
+	far := func(n int64) bool { return n < -maxExactInt || n > maxExactInt }
 	switch {
 	case len(out.ints) != resultFields || out.text != "":
 	case g.status < 0 || g.status >= int64(len(outcomes)):
@@ -439,41 +441,41 @@ func (s *limiter) startCooldown(g *admitResult, now access.Instant, wait int64) 
 func (s *limiter) apply(g admitResult, now access.Instant) (decided []*pendingAdmit) {
 	a := s.inFlight
 	s.inFlight = nil
-	if g.status != statusOtherSpan {
+	if g.status != statusWrongPeriod {
 		s.updateBalance(a, &g)
 	}
 
 	switch {
-	case g.status == statusLost || g.status == statusClosed:
+	case g.status == statusLost || g.status == statusCooldown:
 		s.cooldownUntil = max(s.cooldownUntil, a.sent.Mono+g.wait)
-	case g.status == statusWindowFull && a.order.leased:
+	case g.status == statusWindowFull && a.request.leased:
 		// Others may give units back before.
-		s.markFull(a, min(g.wait, leaseRefusal))
+		s.markFull(a, min(g.wait, leaseFullMillis))
 	case g.status == statusWindowFull:
 		s.markFull(a, g.wait)
 	}
 
 	granted := g.granted
-	if a.order.leased && granted > 0 {
-		s.begin(a, &g)
+	if a.request.leased && granted > 0 {
+		s.openLease(a, &g)
 	}
-	w := s.window(a.order.subject)
+	w := s.window(a.request.subject)
 	var again []*pendingAdmit
 	for _, c := range a.calls {
 		switch {
 		case c.abandoned:
 			continue
-		case a.order.question && (g.status == statusGranted || g.status == statusRepeated):
-			s.decide(c, outcomeAdmitted, g.at, g.count, g.wait)
-		case a.order.leased && s.useLease(w, c, now):
-		case !a.order.leased && granted > 0:
+		case a.request.peek && (g.status == statusGranted || g.status == statusRepeated):
+			s.resolve(c, outcomeAdmitted, g.at, g.count, g.wait)
+		case a.request.leased && s.useLease(w, c, now):
+		case !a.request.leased && granted > 0:
 			granted--
-			s.decide(c, outcomeAdmitted, g.at, g.count-granted, g.wait)
+			s.resolve(c, outcomeAdmitted, g.at, g.count-granted, g.wait)
 		case outcomes[g.status] == outcomeUndecided:
 			again = append(again, c)
 			continue
 		default:
-			s.decide(c, outcomes[g.status], g.at, g.count, g.wait)
+			s.resolve(c, outcomes[g.status], g.at, g.count, g.wait)
 		}
 		decided = append(decided, c)
 	}
@@ -487,10 +489,10 @@ func (s *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
 		return nil
 	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
-		if c.abandoned || c.question || !c.window && c.cost == 0 {
+		if c.abandoned || c.peek || !c.window && c.cost == 0 {
 			return false
 		}
-		s.decide(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+		s.resolve(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
 		decided = append(decided, c)
 		return true
 	})
@@ -504,7 +506,7 @@ func (s *limiter) failInFlight() (decided []*pendingAdmit) {
 	s.inFlight = nil
 	for _, c := range a.calls {
 		if !c.abandoned {
-			s.decide(c, outcomeCooldown, a.sent.Wall, 0, 0)
+			s.resolve(c, outcomeCooldown, a.sent.Wall, 0, 0)
 			decided = append(decided, c)
 		}
 	}
@@ -513,49 +515,49 @@ func (s *limiter) failInFlight() (decided []*pendingAdmit) {
 
 // updateBalance takes over what an answer says of the account.
 func (s *limiter) updateBalance(a *scriptCall, g *admitResult) {
-	acc := a.account
-	acc.synced = true
-	acc.claimedByOthers = g.others
-	acc.ackedSeq = g.stored
+	bal := a.balance
+	bal.synced = true
+	bal.claimedByOthers = g.others
+	bal.ackedSeq = g.stored
 
 	switch {
 	case g.status == statusStale:
 		s.seq = max(s.seq, g.stored)
-		acc.claimed = -1 // a process before this one said it
+		bal.claimed = -1 // a process before this one said it
 		g.granted = 0
 	case g.stored != a.seq:
-		acc.claimed = a.claimTarget // which it was already
-	case a.order.leased:
-		acc.claimed = a.claimTarget + g.granted + g.discarded
+		bal.claimed = a.claimTarget // which it was already
+	case a.request.leased:
+		bal.claimed = a.claimTarget + g.granted + g.discarded
 	default:
-		acc.claimed = a.claimTarget + (g.granted+g.discarded)*a.order.cost
+		bal.claimed = a.claimTarget + (g.granted+g.discarded)*a.request.cost
 	}
 }
 
 // markFull remembers that a window is full for a while: until then nothing can free.
 func (s *limiter) markFull(a *scriptCall, wait int64) {
-	w := s.window(a.order.subject)
+	w := s.window(a.request.subject)
 	w.fullUntil = a.sent.Mono + wait
-	w.perMinute = a.order.perMinute
+	w.perMinute = a.request.perMinute
 }
 
-// begin opens a lease. It ends when its time has passed since it was first asked for: Redis counted
-// from later on. A clock of ours may be slow by a thousandth.
-func (s *limiter) begin(a *scriptCall, g *admitResult) {
-	length := min(s.leaseFor, a.order.span.till-g.at)
+// dedicate opens a lease. It ends when its time has passed since it was first asked for: Redis
+// counted from later on. A clock of ours may be slow by a thousandth.
+func (s *limiter) openLease(a *scriptCall, g *admitResult) {
+	length := min(s.leaseMillis, a.request.period.till-g.at)
 	length -= length/1000 + 1
-	w := s.window(a.order.subject)
+	w := s.window(a.request.subject)
 	w.lease = lease{
-		seq: a.seq, left: g.granted, free: max(0, a.order.perMinute-g.count), begin: a.sent, of: a.account,
+		seq: a.seq, left: g.granted, unclaimed: max(0, a.request.perMinute-g.count), begin: a.sent, balance: a.balance,
 		end: access.Instant{Mono: a.sent.Mono + length, Wall: a.sent.Wall + length},
 	}
 }
 
 // finish ends an admitted call: a unit that it held is charged now, or given back with the next
 // ask.
-func (s *limiter) finish(acc *periodBalance, cost int64, charged bool) {
-	acc.reserved -= cost
+func (s *limiter) finish(bal *periodBalance, cost int64, charged bool) {
+	bal.reserved -= cost
 	if charged {
-		acc.charged += cost
+		bal.charged += cost
 	}
 }

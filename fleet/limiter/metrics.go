@@ -16,16 +16,16 @@ const resultUnavailable = len(ResultNames) - 1
 
 // metrics is what a store counts of itself.
 type metrics struct {
-	times   *counters.Durations
-	results [len(ResultNames)]atomic.Uint64 // calls
-	leases  atomic.Uint64                   // asks of leases that were answered
-	refused atomic.Uint64                   // calls refused without asking
-	unknown atomic.Uint64                   // calls whose answer came too late or never
-	lost    atomic.Uint64                   // shares that found acknowledged writes gone
-	waiting atomic.Int64
-	batches atomic.Uint64
-	sent    atomic.Uint64
-	apart   atomic.Int64 // clock of Redis - ours, in milliseconds
+	times           *counters.Durations
+	results         [len(ResultNames)]atomic.Uint64 // calls
+	leases          atomic.Uint64                   // asks of leases that were answered
+	refusedLocally  atomic.Uint64                   // calls refused without asking
+	timeouts        atomic.Uint64                   // calls whose answer came too late or never
+	tenantsWithLoss atomic.Uint64                   // shares that found acknowledged writes gone
+	waiting         atomic.Int64
+	batches         atomic.Uint64
+	sent            atomic.Uint64
+	clockSkew       atomic.Int64 // clock of Redis - ours, in milliseconds
 }
 
 func newMetrics() *metrics {
@@ -34,23 +34,23 @@ func newMetrics() *metrics {
 
 func (m *metrics) now() time.Time { return time.Now() }
 
-// batch notes a batch that was answered, or not.
-func (m *metrics) batch(n int, began time.Time) {
+// countBatch notes a batch that was answered, or not.
+func (m *metrics) countBatch(n int, began time.Time) {
 	m.batches.Add(1)
 	m.sent.Add(uint64(n))
 	m.times.Since(0, began)
 }
 
-// local notes a call that was decided without asking.
-func (m *metrics) local(c *pendingAdmit) {
+// countLocal notes a call that was decided without asking.
+func (m *metrics) countLocal(c *pendingAdmit) {
 	if c.outcome != outcomeAdmitted {
-		m.refused.Add(1)
+		m.refusedLocally.Add(1)
 	}
-	m.decided(c)
+	m.countOutcome(c)
 }
 
-// decided notes what became of a call.
-func (m *metrics) decided(c *pendingAdmit) {
+// countOutcome notes what became of a call.
+func (m *metrics) countOutcome(c *pendingAdmit) {
 	if c.outcome >= outcomeAdmitted && c.outcome <= outcomeCooldown {
 		m.results[c.outcome-outcomeAdmitted].Add(1)
 	}
@@ -67,19 +67,19 @@ type Stats struct {
 	Leased          int64                    // units of large plans that are taken ahead and not used
 	Batches         uint64                   // that were sent
 	Commands        uint64                   // in these
-	ClockApart      time.Duration            // the clock of Redis, less ours
+	ClockSkew       time.Duration            // the clock of Redis, less ours
 	Up              bool
 	Exchange        counters.Histogram // of a batch
 }
 
 // LimiterStats returns the figures of what is shared.
 func (store *Store) LimiterStats() Stats {
-	m := store.meters
+	m := store.metrics
 	stats := Stats{
-		Leases: m.leases.Load(), RefusedLocally: m.refused.Load(), Timeouts: m.unknown.Load(),
-		TenantsWithLoss: m.lost.Load(), Waiting: m.waiting.Load(), Leased: store.leasedUnits(),
+		Leases: m.leases.Load(), RefusedLocally: m.refusedLocally.Load(), Timeouts: m.timeouts.Load(),
+		TenantsWithLoss: m.tenantsWithLoss.Load(), Waiting: m.waiting.Load(), Leased: store.leasedUnits(),
 		Batches: m.batches.Load(), Commands: m.sent.Load(),
-		ClockApart: time.Duration(m.apart.Load()) * time.Millisecond, Up: store.link.up(),
+		ClockSkew: time.Duration(m.clockSkew.Load()) * time.Millisecond, Up: store.client.up(),
 		Exchange: m.times.Row(0),
 	}
 	for i := range stats.Results {

@@ -23,7 +23,7 @@ type randomCalls struct {
 
 func (rc *randomCalls) number(n int64) string { return strconv.FormatInt(rc.Int64N(n), 10) }
 
-// next makes a call of one of the scripts under a prefix.
+// nextBatch makes a call of one of the scripts under a prefix.
 func (rc *randomCalls) next(prefix string, which script) command {
 	rc.now += rc.Int64N([]int64{100, 100_000, 5_000_000}[rc.IntN(3)])
 	server := rc.IntN(4)
@@ -57,7 +57,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	rc.seqs[id] = max(rc.seqs[id], seq)
 	last := max(0, rc.seqs[id]-1-rc.Int64N(3))
 	from := rc.now / 1000 / 86_400_000 * 86_400_000
-	o := admitRequest{subject: subject, span: quotaPeriod{name: "d1"}}
+	o := admitRequest{subject: subject, period: quotaPeriod{name: "d1"}}
 	both := []int64{
 		seq, last, 20 + rc.Int64N(30), rc.Int64N(20), 5000, rc.Int64N(500), from, from + 86_400_000, 500,
 	}
@@ -65,7 +65,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	if which == scriptLease {
 		own = []int64{rc.seqs[id] - 1, rc.Int64N(5)}
 	}
-	return n.command(which, n.keys(&o), both, own)
+	return n.command(which, n.admitKeys(&o), both, own)
 }
 
 // TestModelIsRedis holds the model of the simulation against redis-server, call by call: a simulation

@@ -8,14 +8,14 @@ import (
 // pacer is how a store waits, and what it runs beside its calls. A simulation has its own, which goes by
 // events and runs one thing at a time.
 type pacer interface {
-	// beside runs something beside the calls.
-	beside(run func())
+	// start runs something beside the calls.
+	start(run func())
 	// wait returns 0 or 1 when that channel is closed or gives something, and -1 after a while. Nil never
 	// does.
 	wait(d time.Duration, first, second <-chan struct{}) int
 	// later calls something after a while.
 	later(d time.Duration, do func())
-	// end returns when all that runs beside the calls has ended.
+	// close returns when all that runs beside the calls has ended.
 	end()
 }
 
@@ -25,7 +25,7 @@ const forever = time.Duration(1<<63 - 1)
 // goroutines is the pacer of servers.
 type goroutines struct{ group sync.WaitGroup }
 
-func (g *goroutines) beside(run func()) { g.group.Go(run) }
+func (g *goroutines) start(run func()) { g.group.Go(run) }
 
 func (g *goroutines) later(d time.Duration, do func()) { time.AfterFunc(d, do) }
 

@@ -12,60 +12,61 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// redis is a Redis that is found by an address.
-type redis struct {
+// redisDialer is a Redis that is found by an address.
+type redisDialer struct {
 	options *Options
 	target  rueidis.ClientOption
 	host    string // for messages
-	scripts [scriptCount]loaded
-	meters  *metrics
+	scripts [scriptCount]loadedScript
+	metrics *metrics
 }
 
-// loaded is a script as it is sent.
-type loaded struct{ source, hash string }
+// loadedScript is a script as it is sent.
+type loadedScript struct{ source, hash string }
 
-// newRedis returns the Redis of options, with scripts that change has made others; nil changes nothing.
-func newRedis(options *Options, m *metrics) (*redis, error) {
+// newRedisDialer returns the Redis of options, with scripts that change has made others; nil
+// changes nothing.
+func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
 	target, host, err := parseURL(options.URL, options.exchange)
 	if err != nil {
 		return nil, err
 	}
-	r := &redis{options: options, target: target, host: host, meters: m}
-	r.give(sources())
+	r := &redisDialer{options: options, target: target, host: host, metrics: m}
+	r.hashScripts(sources())
 	return r, nil
 }
 
-// give takes scripts by their texts.
-func (r *redis) give(sources [scriptCount]string) {
+// hashScripts takes scripts by their texts.
+func (r *redisDialer) hashScripts(sources [scriptCount]string) {
 	for which, source := range sources {
 		sum := sha1.Sum([]byte(source)) //nolint:gosec // it is how Redis names scripts
-		r.scripts[which] = loaded{source: source, hash: hex.EncodeToString(sum[:])}
+		r.scripts[which] = loadedScript{source: source, hash: hex.EncodeToString(sum[:])}
 	}
 }
 
-func (r *redis) String() string { return r.host }
+func (r *redisDialer) String() string { return r.host }
 
 // connections are those to one process of Redis. One that ends is not made again by itself: what answers
 // at the address then may be another, which knows less.
 type connections struct {
-	*redis
+	*redisDialer
 	client rueidis.Client
 	conns  [batchers + 1]rueidis.DedicatedClient
 }
 
 // dial implements [dialer]. It loads the scripts.
-func (r *redis) dial(ctx context.Context) (wire, string, error) {
+func (r *redisDialer) dial(ctx context.Context) (wire, string, error) {
 	client, err := rueidis.NewClient(r.target)
 	if err != nil {
 		return nil, "", fmt.Errorf("redis at %s: %w", r.host, err)
 	}
 
-	cs := &connections{redis: r, client: client}
+	cs := &connections{redisDialer: r, client: client}
 	ctx, cancel := context.WithTimeout(ctx, 3*r.options.exchange)
 	defer cancel()
-	run, err := cs.begin(ctx)
+	run, err := cs.dedicate(ctx)
 	if err == nil {
-		err = r.explain(r.check(ctx, cs.conns[0]))
+		err = r.addHost(r.check(ctx, cs.conns[0]))
 	}
 	if err == nil {
 		err = r.load(ctx, cs.conns[0])
@@ -73,8 +74,8 @@ func (r *redis) dial(ctx context.Context) (wire, string, error) {
 	return cs, run, err
 }
 
-// begin makes the connections, and wants them to lead to one process.
-func (cs *connections) begin(ctx context.Context) (first string, err error) {
+// dedicate makes the connections, and wants them to lead to one process.
+func (cs *connections) dedicate(ctx context.Context) (first string, err error) {
 	for i := range cs.conns {
 		conn, _ := cs.client.Dedicate()
 		cs.conns[i] = conn
@@ -91,8 +92,8 @@ func (cs *connections) begin(ctx context.Context) (first string, err error) {
 	return first, nil
 }
 
-// explain says whose error it is, where it does not say so itself.
-func (r *redis) explain(err error) error {
+// addHost says whose error it is, where it does not say so itself.
+func (r *redisDialer) addHost(err error) error {
 	_, found := errors.AsType[*FindingsError](err)
 	if err == nil || found || errors.Is(err, ErrServerAlive) {
 		return err
@@ -101,7 +102,7 @@ func (r *redis) explain(err error) error {
 }
 
 // load makes Redis know the scripts.
-func (r *redis) load(ctx context.Context, conn rueidis.DedicatedClient) error {
+func (r *redisDialer) load(ctx context.Context, conn rueidis.DedicatedClient) error {
 	var multi []rueidis.Completed
 	for _, loaded := range r.scripts {
 		multi = append(multi, conn.B().ScriptLoad().Script(loaded.source).Build())
@@ -125,7 +126,7 @@ func (cs *connections) close() {
 }
 
 // loadDataset implements [wire].
-func (cs *connections) birth(ctx context.Context) (born string, clock int64, err error) {
+func (cs *connections) loadDataset(ctx context.Context) (dataset string, clock int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cs.options.exchange)
 	defer cancel()
 	conn := cs.conns[0]
@@ -133,36 +134,38 @@ func (cs *connections) birth(ctx context.Context) (born string, clock int64, err
 	if err != nil {
 		return "", 0, err
 	}
-	made := conn.Do(ctx, conn.B().Set().Key(cs.bornKey()).Value(number(clock)).Nx().Build()).Error()
+	made := conn.Do(ctx, conn.B().Set().Key(cs.datasetKey()).Value(number(clock)).Nx().Build()).Error()
 	if made != nil && !rueidis.IsRedisNil(made) {
 		return "", 0, made
 	}
-	born, err = conn.Do(ctx, conn.B().Get().Key(cs.bornKey()).Build()).ToString()
-	return born, clock, err
+	dataset, err = conn.Do(ctx, conn.B().Get().Key(cs.datasetKey()).Build()).ToString()
+	return dataset, clock, err
 }
 
-func (r *redis) bornKey() string { return r.options.Prefix + ":born" }
+func (r *redisDialer) datasetKey() string { return r.options.Prefix + ":born" }
 
-// live implements [wire].
-func (cs *connections) live(ctx context.Context) error {
+// heartbeat implements [wire].
+func (cs *connections) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cs.options.exchange)
 	defer cancel()
 	conn := cs.conns[batchers]
 	name := heartbeatKey(cs.options.Prefix, cs.options.Incarnation)
 	err := conn.Do(ctx, conn.B().Set().Key(name).Value("").Px(heartbeatTTL).Build()).Error()
-	if apart, bad := cs.apart(ctx, conn); bad == nil {
-		cs.meters.apart.Store(apart)
+	if skew, bad := cs.clockSkew(ctx, conn); bad == nil {
+		cs.metrics.clockSkew.Store(skew)
 	}
 	return err
 }
 
 // exchange implements [wire].
-func (cs *connections) exchange(ctx context.Context, number int, born string, all []*sending) ([]answer, error) {
+func (cs *connections) exchange(ctx context.Context, number int, dataset string, all []*queuedCommand) ([]answer,
+	error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, cs.options.exchange)
 	defer cancel()
 	conn := cs.conns[number]
 	results := cs.doMulti(ctx, conn, all)
-	if answer, ok := rueidis.IsRedisErr(firstFault(results)); ok && answer.IsNoScript() {
+	if answer, ok := rueidis.IsRedisErr(firstConnError(results)); ok && answer.IsNoScript() {
 		// After a fail-over. What ran did so once: a repetition is answered as before.
 		if err := cs.load(ctx, conn); err != nil {
 			return nil, err
@@ -170,9 +173,9 @@ func (cs *connections) exchange(ctx context.Context, number int, born string, al
 		results = cs.doMulti(ctx, conn, all)
 	}
 
-	err := firstFault(results)
+	err := firstConnError(results)
 	if err == nil {
-		err = cs.acknowledged(born, results[len(all):])
+		err = cs.checkAcks(dataset, results[len(all):])
 	}
 	if err != nil {
 		return nil, err
@@ -186,7 +189,9 @@ func (cs *connections) exchange(ctx context.Context, number int, born string, al
 }
 
 // doMulti sends commands in one batch. The last answers say whose data it is, and who has it.
-func (r *redis) doMulti(ctx context.Context, conn rueidis.DedicatedClient, all []*sending) []rueidis.RedisResult {
+func (r *redisDialer) doMulti(ctx context.Context, conn rueidis.DedicatedClient,
+	all []*queuedCommand,
+) []rueidis.RedisResult {
 	b := conn.B()
 	multi := make([]rueidis.Completed, 0, len(all)+2)
 	for _, s := range all {
@@ -194,7 +199,7 @@ func (r *redis) doMulti(ctx context.Context, conn rueidis.DedicatedClient, all [
 		multi = append(multi, one.Arg(s.args...).Build())
 	}
 
-	multi = append(multi, b.Get().Key(r.bornKey()).Build())
+	multi = append(multi, b.Get().Key(r.datasetKey()).Build())
 	if r.options.Acks == AcksReplica {
 		timeout := r.options.Timeout.Milliseconds()
 		multi = append(multi, b.Wait().Numreplicas(int64(r.options.Replicas)).Timeout(timeout).Build())
@@ -202,11 +207,11 @@ func (r *redis) doMulti(ctx context.Context, conn rueidis.DedicatedClient, all [
 	return conn.DoMulti(ctx, multi...)
 }
 
-// acknowledged wants the data to be the one that was found when the link came up, and enough replicas
+// checkAcks wants the data to be the one that was found when the link came up, and enough replicas
 // to have it.
-func (r *redis) acknowledged(born string, last []rueidis.RedisResult) error {
+func (r *redisDialer) checkAcks(dataset string, last []rueidis.RedisResult) error {
 	found, err := last[0].ToString()
-	if rueidis.IsRedisNil(err) || err == nil && found != born {
+	if rueidis.IsRedisNil(err) || err == nil && found != dataset {
 		return errEmptied
 	}
 	if err != nil || r.options.Acks != AcksReplica {
@@ -220,14 +225,14 @@ func (r *redis) acknowledged(born string, last []rueidis.RedisResult) error {
 	return err
 }
 
-// linkFaults begin the errors of Redis that are none of a command's own.
-var linkFaults = []string{
+// connErrors begin the errors of Redis that are none of a command's own.
+var connErrors = []string{
 	"NOREPLICAS", "OOM", "READONLY", "MISCONF", "LOADING", "MASTERDOWN", "NOAUTH", "NOPERM", "NOSCRIPT", "BUSY",
 	"WRONGPASS", "UNKILLABLE",
 }
 
-// firstFault returns the first error that is the link's.
-func firstFault(results []rueidis.RedisResult) error {
+// firstConnError returns the first error that is the link's.
+func firstConnError(results []rueidis.RedisResult) error {
 	for i := range results {
 		err := results[i].Error()
 		if err == nil || rueidis.IsRedisNil(err) {
@@ -239,7 +244,7 @@ func firstFault(results []rueidis.RedisResult) error {
 			return err
 		}
 		begins := func(begin string) bool { return strings.HasPrefix(answer.Error(), begin) }
-		if slices.ContainsFunc(linkFaults, begins) {
+		if slices.ContainsFunc(connErrors, begins) {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func TestEveryKthReplyLost(t *testing.T) {
 	age(t, r, prefix)
 	front := newProxy(t, r.Address())
 	s := startServer(t, front.url(), prefix, nil)
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "kth").who(t, "kth")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "kth").principal(t, "kth")
 	front.change(func(p *proxy) { p.everyKth = 53 }) // more than a connection needs to come up
 
 	// As many as may be, and more calls than that.
@@ -63,7 +63,7 @@ func TestNoReplicasWritesNothing(t *testing.T) {
 	age(t, r, "np")
 	// As long as a call that is refused waits for better times.
 	s := startServer(t, r.URL(), "np", func(o *Options) { o.Timeout = 3 * time.Second })
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "one").principal(t, "one")
 	for _, refusal := range [][2]string{{"min-replicas-to-write", "1"}, {"maxmemory", "1"}} {
 		eventually(t, "a call is granted", func() bool { return s.do(p, access.CardsGet) })
 
@@ -100,9 +100,9 @@ func TestEmptiedRedis(t *testing.T) {
 		}
 	})
 	ts := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one", "two")
-	p := ts.who(t, "one")
+	p := ts.principal(t, "one")
 	for range 8 {
-		if !s.do(p, access.CardsGet) || !s.do(ts.who(t, "two"), access.CardsGet) {
+		if !s.do(p, access.CardsGet) || !s.do(ts.principal(t, "two"), access.CardsGet) {
 			t.Fatal("refused")
 		}
 	}
@@ -117,7 +117,7 @@ func TestEmptiedRedis(t *testing.T) {
 
 	// Later.
 	eventually(t, "the claims are there again", func() bool {
-		s.link.state.Load().cooldownUntil.Store(0) // each time: it may have connected anew
+		s.client.state.Load().cooldownUntil.Store(0) // each time: it may have connected anew
 		usage, err := s.Usage(p, access.SpecFor(p, access.UsageGet), s.now())
 		return err == nil && usage.Used == 8
 	})
@@ -139,7 +139,7 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 			r := redistest.Start(t)
 			age(t, r, "np")
 			s := startServer(t, r.URL(), "np", nil)
-			p := newTenants(t, keys.Live, keys.Plan{PerMinute: perMinute, PerDay: 10}, "one").who(t, "one")
+			p := newTenants(t, keys.Live, keys.Plan{PerMinute: perMinute, PerDay: 10}, "one").principal(t, "one")
 			r.Try("FLUSHALL")
 			if decision := s.admit(p, access.CardsGet); decision.Result != access.Unavailable {
 				t.Errorf("granted: %+v", decision)
@@ -148,7 +148,7 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 			// A minute later all of the day is there.
 			usage := access.Usage{}
 			eventually(t, "what was granted goes back", func() bool {
-				s.link.state.Load().cooldownUntil.Store(0)
+				s.client.state.Load().cooldownUntil.Store(0)
 				var err error
 				usage, err = s.Usage(p, access.SpecFor(p, access.UsageGet), s.now())
 				return err == nil && usage.Used == 0
@@ -160,17 +160,17 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 	}
 }
 
-// TestReadyWhileRedisIsAway stops and kills Redis: calls are refused soon, the server has no fault of
-// its own, and goes on by itself.
-func TestReadyWhileRedisIsAway(t *testing.T) {
+// TestReadyWhileRedisIsUnavailable stops and kills Redis: calls are refused soon, the server has no
+// fault of its own, and goes on by itself.
+func TestReadyWhileRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)
 	age(t, r, "np")
 	s := startServer(t, r.URL(), "np", func(o *Options) {
 		o.Timeout = 100 * time.Millisecond
-		o.exchange = exchangeFor
+		o.exchange = exchangeTimeout
 	})
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10_000}, "one").principal(t, "one")
 	eventually(t, "a call is granted", func() bool { return s.do(p, access.CardsGet) })
 
 	// One that stands still.
@@ -205,10 +205,10 @@ func TestReadyWhileRedisIsAway(t *testing.T) {
 	age(t, r, "np")
 	eventually(t, "a call is granted again", func() bool {
 		r.Try("DEL", "np:{one}:z") // it lost all: the minute is over here
-		st := s.entry(p, access.DayQuota)
-		st.mu.Lock()
-		st.cooldownUntil = 0
-		st.mu.Unlock()
+		entry := s.entry(p, access.DayQuota)
+		entry.mu.Lock()
+		entry.cooldownUntil = 0
+		entry.mu.Unlock()
 		return s.do(p, access.CardsGet)
 	})
 }
@@ -229,7 +229,7 @@ func TestPreparedResolves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, name).who(t, name)
+			p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, name).principal(t, name)
 			s := startServer(t, r.URL(), prefix, nil)
 			call := s.admit(p, access.PricesBatch)
 			claim, err := s.Begin(call.Ticket, "k", access.BodyHash{1}, s.now())
@@ -238,8 +238,8 @@ func TestPreparedResolves(t *testing.T) {
 			}
 
 			// As Commit does, as far as it comes.
-			n := s.names(name)
-			f := s.owned(&call.Ticket, &claim)
+			n := s.redisKeys(name)
+			f := s.findOwned(&call.Ticket, &claim)
 			batch, err := s.journal.Prepare(call.Ticket, f.claim, f.record)
 			if err != nil {
 				t.Fatal(err)
@@ -253,7 +253,7 @@ func TestPreparedResolves(t *testing.T) {
 				args := []string{f.claim, number(call.Ticket.At), reply, number(access.ReplyMillis)}
 				keys := []string{f.record, n.times()}
 				out, err := s.Store.do(&command{script: scriptCommit, keys: keys, args: args}, 20*time.Second)
-				if err != nil || out.at(0) != 1 {
+				if err != nil || out.intAt(0) != 1 {
 					t.Fatal(out, err)
 				}
 			}
@@ -380,7 +380,7 @@ func TestJournalFails(t *testing.T) {
 	r, prefix := commonRedis(t)
 	age(t, r, prefix)
 	s := startServer(t, r.URL(), prefix, nil)
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").principal(t, "one")
 	reserved := s.admit(p, access.CardsGet)
 	if err := s.journal.Close(); err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 const (
 	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
 	claimMillis = int64(15_000)
-	// leaseRefusal is how long a window that is leased is taken for full, in milliseconds.
-	leaseRefusal = int64(100)
-	// creditsMark ends the name of an incarnation where credits are counted: a key may be in the day and
-	// in the credits.
-	creditsMark = "c"
+	// leaseFullMillis is how long a window that is leased is taken for full, in milliseconds.
+	leaseFullMillis = int64(100)
+	// creditsSuffix ends the name of an incarnation where credits are counted: a key may be in the
+	// day and in the credits.
+	creditsSuffix = "c"
 	// maxExact is the highest limit whose calls are granted one by one (decision 12).
 	maxExact = 1000
 )
@@ -82,10 +82,10 @@ func (n *redisKeys) key(parts ...string) string {
 	return n.prefix + ":{" + n.tenant + "}:" + strings.Join(parts, ":")
 }
 
-// keys are those of take and lease; the last one is lease's alone.
-func (n *redisKeys) keys(o *admitRequest) []string {
+// admitKeys are those of take and lease; the last one is lease's alone.
+func (n *redisKeys) admitKeys(o *admitRequest) []string {
 	return []string{
-		n.key("q", o.span.name), n.key("w", o.subject), n.key("m", o.subject), n.key("z"), n.key("W", o.subject),
+		n.key("q", o.period.name), n.key("w", o.subject), n.key("m", o.subject), n.key("z"), n.key("W", o.subject),
 	}
 }
 

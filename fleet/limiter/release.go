@@ -27,7 +27,7 @@ const (
 var ErrServerAlive = errors.New("it asks redis still")
 
 //go:embed scripts/forget.lua
-var forgetSource string
+var releaseSource string
 
 // Released is what ReleaseServer gave back.
 type Released struct {
@@ -42,7 +42,7 @@ type ChargesFunc func(tenant string, allowance access.QuotaKind, from int64) (un
 // CheckDead returns [ErrServerAlive] for a server that reached Redis within two minutes.
 func CheckDead(ctx context.Context, options Options, incarnation string) error {
 	options.setDefaults()
-	return withRedis(&options, func(conn rueidis.DedicatedClient, _ *redis) error {
+	return withRedis(&options, func(conn rueidis.DedicatedClient, _ *redisDialer) error {
 		name := heartbeatKey(options.Prefix, incarnation)
 		left, err := conn.Do(ctx, conn.B().Pttl().Key(name).Build()).AsInt64()
 		if err == nil && left > 0 {
@@ -56,20 +56,20 @@ func CheckDead(ctx context.Context, options Options, incarnation string) error {
 // ReleaseServer releases the units reserved by a dead server; its claims shrink to its recorded
 // charges. Who calls it asks [CheckDead] before. It may be called again.
 func ReleaseServer(ctx context.Context, options Options, incarnation string, charged ChargesFunc) (Released, error) {
-	return visit(ctx, options, incarnation, charged, false)
+	return releaseServer(ctx, options, incarnation, charged, false)
 }
 
 // ReservedUnits is what ReleaseServer would give back.
 func ReservedUnits(ctx context.Context, options Options, incarnation string, charged ChargesFunc) (Released, error) {
-	return visit(ctx, options, incarnation, charged, true)
+	return releaseServer(ctx, options, incarnation, charged, true)
 }
 
-// visit gives back what a server holds of each allowance, or only looks.
-func visit(
-	ctx context.Context, options Options, incarnation string, charged ChargesFunc, look bool,
-) (freed Released, err error) {
+// releaseServer gives back what a server holds of each allowance, or only looks.
+func releaseServer(
+	ctx context.Context, options Options, incarnation string, charged ChargesFunc, dryRun bool,
+) (released Released, err error) {
 	options.setDefaults()
-	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *redis) error {
+	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *redisDialer) error {
 		tenants := map[string]bool{}
 		scan := rueidis.NewScanner(func(cursor uint64) (rueidis.ScanEntry, error) {
 			return conn.Do(ctx, conn.B().Scan().Cursor(cursor).Match(options.Prefix+":{*}:q:*").
@@ -77,32 +77,32 @@ func visit(
 		})
 
 		for key := range scan.Iter() {
-			tenant, units, err := free(ctx, conn, &options, key, incarnation, charged, look)
+			tenant, units, err := releaseKey(ctx, conn, &options, key, incarnation, charged, dryRun)
 			if err != nil {
 				return err
 			}
 			if units > 0 {
 				tenants[tenant] = true
 			}
-			freed.Units += units
+			released.Units += units
 		}
-		freed.Tenants = len(tenants)
+		released.Tenants = len(tenants)
 		return scan.Err()
 	})
-	return freed, err
+	return released, err
 }
 
-// free gives back what a server claims of one allowance and did not charge.
-func free(
+// releaseKey gives back what a server claims of one allowance and did not charge.
+func releaseKey(
 	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, incarnation string, charged ChargesFunc,
-	look bool,
+	dryRun bool,
 ) (tenant string, units int64, err error) {
 	tenant, allowance, from, ok := readAllowance(options.Prefix, key)
 	if !ok {
 		return "", 0, nil
 	}
 	if allowance == access.PeriodCredits {
-		incarnation += creditsMark
+		incarnation += creditsSuffix
 	}
 	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+incarnation).Build()).AsBool()
 	if err != nil || !there {
@@ -114,10 +114,10 @@ func free(
 		return tenant, 0, nil
 	}
 	only := "0"
-	if look {
+	if dryRun {
 		only = "1"
 	}
-	script := conn.B().Eval().Script(forgetSource).Numkeys(1).Key(key).Arg(incarnation, number(units), only).Build()
+	script := conn.B().Eval().Script(releaseSource).Numkeys(1).Key(key).Arg(incarnation, number(units), only).Build()
 	out, err := conn.Do(ctx, script).AsIntSlice()
 	if err != nil || len(out) != 1 {
 		return tenant, 0, errors.Join(err, errScript)
@@ -149,8 +149,8 @@ func readAllowance(prefix, key string) (tenant string, allowance access.QuotaKin
 }
 
 // withRedis does something on a connection of its own.
-func withRedis(options *Options, do func(rueidis.DedicatedClient, *redis) error) error {
-	r, err := newRedis(options, newMetrics())
+func withRedis(options *Options, do func(rueidis.DedicatedClient, *redisDialer) error) error {
+	r, err := newRedisDialer(options, newMetrics())
 	if err != nil {
 		return err
 	}
@@ -162,5 +162,5 @@ func withRedis(options *Options, do func(rueidis.DedicatedClient, *redis) error)
 	conn, release := client.Dedicate()
 	defer release()
 
-	return r.explain(do(conn, r))
+	return r.addHost(do(conn, r))
 }

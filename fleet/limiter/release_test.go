@@ -10,15 +10,15 @@ import (
 	"ninepocket/calendar"
 )
 
-// TestForget gives back what a server held: a unit of a day and one of credits. What it charged stays,
-// and a server that lives all the same loses nothing.
-func TestForget(t *testing.T) {
+// TestReleaseServer gives back what a server held: a unit of a day and one of credits. What it
+// charged stays, and a server that lives all the same loses nothing.
+func TestReleaseServer(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
 	age(t, r, prefix)
 	s := startServer(t, r.URL(), prefix, nil)
-	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 4}, "one").who(t, "one")
-	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 4}, "one").who(t, "one")
+	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 4}, "one").principal(t, "one")
+	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 4}, "one").principal(t, "one")
 	options := Options{URL: r.URL(), Prefix: prefix, exchange: s.options.exchange}
 	if err := CheckDead(t.Context(), options, s.options.Incarnation); !errors.Is(err, ErrServerAlive) {
 		t.Errorf("a server that lives: %v", err)

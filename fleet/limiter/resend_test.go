@@ -17,7 +17,7 @@ func TestStoredRepliesAreResent(t *testing.T) {
 	r := redistest.Start(t)
 	age(t, r, "np")
 	s := startServer(t, r.URL(), "np", nil)
-	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
+	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").principal(t, "one")
 	for _, key := range []string{"kept", "taken"} {
 		call := s.admit(p, access.PricesBatch)
 		claim, err := s.Begin(call.Ticket, key, access.BodyHash{1}, s.now())
@@ -29,17 +29,17 @@ func TestStoredRepliesAreResent(t *testing.T) {
 		}
 	}
 	r.Try("FLUSHALL")
-	n := s.names("one")
-	r.Try("HSET", n.record(nameRecord(access.PricesBatch, "taken")), "h", "other", "o", "other", "c", "99999999999999")
+	n := s.redisKeys("one")
+	r.Try("HSET", n.record(recordName(access.PricesBatch, "taken")), "h", "other", "o", "other", "c", "99999999999999")
 	eventually(t, "the replies are offered", func() bool {
-		return r.Try("HGET", n.record(nameRecord(access.PricesBatch, "kept")), "d") != ""
+		return r.Try("HGET", n.record(recordName(access.PricesBatch, "kept")), "d") != ""
 	})
 
 	other := startServer(t, r.URL(), "np", nil)
 	var claim access.Claim
 	eventually(t, "it is answered as before", func() bool {
 		r.Try("DEL", n.key("z")) // a minute later
-		other.link.state.Load().cooldownUntil.Store(0)
+		other.client.state.Load().cooldownUntil.Store(0)
 		call := other.admit(p, access.PricesBatch)
 		if call.Result != access.Admitted {
 			return false
@@ -55,27 +55,27 @@ func TestStoredRepliesAreResent(t *testing.T) {
 		usage, err := other.Usage(p, access.SpecFor(p, access.UsageGet), other.now())
 		return err == nil && usage.Used == 2
 	})
-	if has := r.Try("HGET", n.record(nameRecord(access.PricesBatch, "taken")), "o"); has != "other" {
+	if has := r.Try("HGET", n.record(recordName(access.PricesBatch, "taken")), "o"); has != "other" {
 		t.Errorf("a key that another call has is taken from it: %q", has)
 	}
 }
 
-// TestLateRepliesAreOffered keeps a reply while a server tells another Redis what it has: the reply is
-// offered with the others.
-func TestLateRepliesAreOffered(t *testing.T) {
+// TestLateRepliesAreResent keeps a reply while a server tells another Redis what it has: the reply
+// is offered with the others.
+func TestLateRepliesAreResent(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)
 	age(t, r, "np")
 	s := startServer(t, r.URL(), "np", nil)
-	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").who(t, "one")
+	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").principal(t, "one")
 	s.admit(p, access.PricesBatch)
 
 	exchanges := 0
 	offered := 0
-	err := s.resync(func(all []*sending) error {
+	err := s.resync(func(all []*queuedCommand) error {
 		exchanges++
 		if exchanges == 1 {
-			s.offers.add(&pendingKey{record: "record", claim: "claim"}, "times", s.now().Wall, "late")
+			s.resends.add(&pendingKey{record: "record", claim: "claim"}, "times", s.now().Wall, "late")
 		}
 		for _, one := range all {
 			if one.script == scriptOffer {
@@ -89,26 +89,26 @@ func TestLateRepliesAreOffered(t *testing.T) {
 	}
 }
 
-// TestOffersAreBounded keeps no reply longer than Redis does, and no more than fit.
-func TestOffersAreBounded(t *testing.T) {
+// TestResendsAreBounded keeps no reply longer than Redis does, and no more than fit.
+func TestResendsAreBounded(t *testing.T) {
 	t.Parallel()
-	var os replyResends
+	var rs replyResends
 	f := &pendingKey{claim: "c", record: "r"}
 
 	for i := range int64(100) {
-		os.add(f, "times", i*access.ReplyMillis/50, "x")
+		rs.add(f, "times", i*access.ReplyMillis/50, "x")
 	}
-	if n := len(os.all); n != 50 {
+	if n := len(rs.all); n != 50 {
 		t.Errorf("%d are kept, 50 are of ten minutes", n)
 	}
-	if n := len(os.commands(2*access.ReplyMillis + access.ReplyMillis/2)); n != 24 {
+	if n := len(rs.commands(2*access.ReplyMillis + access.ReplyMillis/2)); n != 24 {
 		t.Errorf("%d are offered, 24 are of ten minutes", n)
 	}
 	big := strings.Repeat("x", maxResendBytes/8)
 	for range 20 {
-		os.add(f, "times", 3*access.ReplyMillis, big)
+		rs.add(f, "times", 3*access.ReplyMillis, big)
 	}
-	if n := len(os.all); n != 7 || os.size > maxResendBytes {
-		t.Errorf("%d of an eighth are kept, %d bytes", n, os.size)
+	if n := len(rs.all); n != 7 || rs.size > maxResendBytes {
+		t.Errorf("%d of an eighth are kept, %d bytes", n, rs.size)
 	}
 }

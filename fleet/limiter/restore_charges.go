@@ -13,7 +13,7 @@ const fillInterval = int64(5000)
 // missingCharges is what Redis may lack: what others charged to an account before Redis was
 // emptied.
 type missingCharges struct {
-	acc     *periodBalance
+	balance *periodBalance
 	dataset string        // the mark of the data
 	done    chan struct{} // closed when nobody waits for it any more
 }
@@ -21,44 +21,44 @@ type missingCharges struct {
 // findMissing returns what Redis may lack of an account: its span began before the data there did,
 // so that something of it may have been lost; ours says that the caller is to fill it. It is nil
 // when nothing is missing, or nobody can say it. The caller holds the seat.
-func (store *Store) findMissing(acc *periodBalance, now access.Instant) (lack *missingCharges, ours bool) {
-	state := store.link.state.Load()
-	if store.options.ChargesByServer == nil || acc.restoredFor == state.dataset || !state.open(store.now()) ||
-		now.Mono < acc.retryRestoreAt {
+func (store *Store) findMissing(bal *periodBalance, now access.Instant) (missing *missingCharges, ours bool) {
+	state := store.client.state.Load()
+	if store.options.ChargesByServer == nil || bal.restoredFor == state.dataset || !state.available(store.now()) ||
+		now.Mono < bal.retryRestoreAt {
 		return nil, false
 	}
-	if acc.from >= state.datasetSince {
-		acc.restoredFor = state.dataset
+	if bal.from >= state.datasetSince {
+		bal.restoredFor = state.dataset
 		return nil, false
 	}
-	if acc.restoring != nil {
-		return acc.restoring, false
+	if bal.restoring != nil {
+		return bal.restoring, false
 	}
-	acc.restoring = &missingCharges{acc: acc, dataset: state.dataset, done: make(chan struct{})}
-	return acc.restoring, true
+	bal.restoring = &missingCharges{balance: bal, dataset: state.dataset, done: make(chan struct{})}
+	return bal.restoring, true
 }
 
 // fillMissing enters into Redis what others charged, or waits for the call that does. Where nobody
 // says it, calls go on: that takes an emptied Redis and a database that is away at once.
-func (store *Store) fillMissing(st *limiterEntry, lack *missingCharges, ours bool, tenant string,
+func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ours bool, tenant string,
 	allowance access.QuotaKind,
 ) error {
 	if !ours {
-		if store.options.pacer.wait(2*store.options.Timeout, lack.done, nil) < 0 {
-			return errLate
+		if store.options.pacer.wait(2*store.options.Timeout, missing.done, nil) < 0 {
+			return errTimeout
 		}
 		return nil
 	}
 
-	err := store.restore(tenant, allowance, lack.acc.quotaPeriod)
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	lack.acc.restoring = nil
-	lack.acc.retryRestoreAt = store.now().Mono + fillInterval
+	err := store.restore(tenant, allowance, missing.balance.quotaPeriod)
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	missing.balance.restoring = nil
+	missing.balance.retryRestoreAt = store.now().Mono + fillInterval
 	if err == nil {
-		lack.acc.restoredFor = lack.dataset
+		missing.balance.restoredFor = missing.dataset
 	}
-	close(lack.done)
+	close(missing.done)
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (store *Store) restore(tenant string, allowance access.QuotaKind, of quotaP
 
 	mark := ""
 	if allowance == access.PeriodCredits {
-		mark = creditsMark
+		mark = creditsSuffix
 	}
 	var args []string
 	for incarnation, units := range charged {
@@ -83,7 +83,7 @@ func (store *Store) restore(tenant string, allowance access.QuotaKind, of quotaP
 	if len(args) == 0 {
 		return nil
 	}
-	n := store.names(tenant)
+	n := store.redisKeys(tenant)
 	args = append([]string{number(of.till), number(int64(len(args)))}, args...)
 	_, err = store.do(&command{script: scriptRestore, keys: []string{n.key("q", of.name)}, args: args},
 		store.options.Timeout)

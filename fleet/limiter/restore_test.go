@@ -37,8 +37,8 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 	for range 2 {
 		servers = append(servers, startServer(t, r.URL(), "np", ledger))
 	}
-	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").who(t, "one")
-	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 5}, "one").who(t, "one")
+	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").principal(t, "one")
+	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 5}, "one").principal(t, "one")
 	for i, s := range servers {
 		for range 3 + i {
 			if !s.do(live, access.CardsGet) {
@@ -52,12 +52,12 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 	servers[0].Close()
 	r.Try("FLUSHALL")
 	age(t, r, "np")
-	eventually(t, "the other server is back", func() bool { return servers[1].link.up() })
+	eventually(t, "the other server is back", func() bool { return servers[1].client.up() })
 
 	// The day began after those data, as far as anybody can see: they are made younger.
 	next := startServer(t, r.URL(), "np", ledger)
 	for _, s := range []*server{servers[1], next} {
-		state := s.link.state.Load()
+		state := s.client.state.Load()
 		state.datasetSince = s.now().Wall
 	}
 	t.Run("many at once", func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestEmptiedRedisWithoutADatabase(t *testing.T) {
 			return nil, errors.New("away")
 		}
 	})
-	s.link.state.Load().datasetSince = s.now().Wall
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 100}, "one").who(t, "one")
+	s.client.state.Load().datasetSince = s.now().Wall
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 100}, "one").principal(t, "one")
 	began := s.now().Mono
 
 	for range 20 {

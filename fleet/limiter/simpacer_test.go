@@ -24,8 +24,8 @@ type routine struct {
 	got           int // what ended it
 }
 
-// beside implements [pacer].
-func (s *simServer) beside(run func()) {
+// start implements [pacer].
+func (s *simServer) start(run func()) {
 	r := &routine{of: s}
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
@@ -40,7 +40,7 @@ func (s *simServer) beside(run func()) {
 	s.later(0, func() { s.w.resume(r, 0) })
 }
 
-// end implements [pacer]: a simulated process is killed.
+// close implements [pacer]: a simulated process is killed.
 func (s *simServer) end() {}
 
 // wait implements [pacer].

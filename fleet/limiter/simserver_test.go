@@ -56,7 +56,7 @@ func simDir(w *world) string {
 // incarnation names the disk.
 func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.disk) }
 
-// open opens the journal.
+// available opens the journal.
 func (s *simServer) open() {
 	var err error
 	s.journal, err = access.OpenLocal(s.dir, access.LocalOptions{
@@ -67,7 +67,7 @@ func (s *simServer) open() {
 	}
 }
 
-// begin starts a process.
+// dedicate starts a process.
 func (s *simServer) begin() {
 	w := s.w
 	s.open()
@@ -84,12 +84,15 @@ func (s *simServer) begin() {
 		Journal: s.journal, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
 		Timeout: time.Duration(w.callTimeout) * time.Microsecond, Lease: time.Duration(w.ttl) * time.Millisecond,
 		exchange: time.Duration(w.retry) * time.Microsecond, ChargesByServer: w.recorded,
-		inline: inline{pacer: s, dialer: simDialer{s}, sessionID: fmt.Sprintf("s%dl%d", s.id, s.life), exact: maxExact},
+		simOptions: simOptions{
+			pacer: s, dialer: simDialer{s}, sessionID: fmt.Sprintf("s%dl%d", s.id, s.life),
+			maxExact: maxExact,
+		},
 	}
 	if w.leased {
-		options.exact = 1
+		options.maxExact = 1
 	}
-	s.beside(func() {
+	s.start(func() {
 		store, err := Open(context.Background(), options)
 		if err != nil {
 			w.t.Fatal(err)
@@ -163,7 +166,7 @@ func (s *simServer) halt() {
 	s.up = false
 	s.life++
 	if s.store != nil {
-		s.w.events.lost += int(s.store.meters.lost.Load())
+		s.w.events.lost += int(s.store.metrics.tenantsWithLoss.Load())
 	}
 	s.store = nil
 	for _, r := range s.routines {
@@ -199,9 +202,9 @@ func (s *simServer) clients() {
 		if s.up && s.paused <= w.now {
 			if w.IntN(6) == 0 {
 				key := fmt.Sprintf("%d-%d", w.now/40_000_000, w.IntN(8))
-				s.beside(func() { s.batch(key) })
+				s.start(func() { s.batch(key) })
 			} else {
-				s.beside(s.call)
+				s.start(s.call)
 			}
 		}
 	}
@@ -238,8 +241,8 @@ func (s *simServer) admit(p *keys.Principal, op access.Operation) (access.Decisi
 	return decision, decision.Result == access.Admitted
 }
 
-// fly notes a call that is admitted and not answered, until it lands.
-func (s *simServer) fly(tenant string) (land func()) {
+// trackInFlight notes a call that is admitted and not answered, until it lands.
+func (s *simServer) trackInFlight(tenant string) (done func()) {
 	s.number++
 	number := s.number
 	s.inFlight[number] = tenant
@@ -254,7 +257,7 @@ func (s *simServer) call() {
 		return
 	}
 
-	land := s.fly("live")
+	land := s.trackInFlight("live")
 	success := w.IntN(5) > 0
 	s.rest(50 + w.Int64N(3000))
 	receipt, err := s.store.Finish(decision.Ticket, success)
@@ -266,7 +269,7 @@ func (s *simServer) call() {
 	land()
 }
 
-// batch makes a batch of an idempotency key.
+// countBatch makes a batch of an idempotency key.
 func (s *simServer) batch(key string) {
 	w := s.w
 	p := w.payer(key)
@@ -285,7 +288,7 @@ func (s *simServer) batch(key string) {
 		return
 	}
 
-	land := s.fly("org")
+	land := s.trackInFlight("org")
 	defer land()
 	s.rest(50 + w.Int64N(3000))
 	if w.IntN(5) == 0 {
@@ -333,15 +336,15 @@ func (c *simWire) probe() error {
 	return err
 }
 
-func (c *simWire) live(context.Context) error { return c.probe() }
+func (c *simWire) heartbeat(context.Context) error { return c.probe() }
 
-func (c *simWire) birth(context.Context) (born string, clock int64, err error) {
+func (c *simWire) loadDataset(context.Context) (dataset string, clock int64, err error) {
 	w := c.s.w
-	return number(simBorn), (w.now + w.skew) / 1000, c.probe()
+	return number(simDatasetSince), (w.now + w.skew) / 1000, c.probe()
 }
 
 // exchange sends commands: they arrive or not, at once or late, and so do their answers.
-func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*sending) ([]answer, error) {
+func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*queuedCommand) ([]answer, error) {
 	s := c.s
 	w := s.w
 	life := s.life
@@ -360,7 +363,7 @@ func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*sending) (
 		w.after(w.delay(), arrive)
 	}
 
-	if s.wait(s.w.exchangeFor(), done, nil) < 0 {
+	if s.wait(s.w.exchangeTimeout(), done, nil) < 0 {
 		return nil, errSimulated
 	}
 	s.spoil(all)
@@ -368,22 +371,22 @@ func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*sending) (
 }
 
 // spoil plants mistakes in what is under way when an answer arrives.
-func (s *simServer) spoil(all []*sending) {
+func (s *simServer) spoil(all []*queuedCommand) {
 	if s.store == nil {
 		return
 	}
-	for _, st := range s.store.limiters.sorted() {
+	for _, entry := range s.store.limiters.sorted() {
 		for _, one := range all {
-			if st.inFlight == nil || one.command != &st.inFlight.command {
+			if entry.inFlight == nil || one.command != &entry.inFlight.command {
 				continue
 			}
 
 			if s.w.flaws.receipt {
-				st.inFlight.sent = s.instant()
+				entry.inFlight.sent = s.instant()
 			}
 			if s.w.flaws.late {
-				st.inFlight.calls = append(st.inFlight.calls, st.waiting...)
-				st.waiting = nil
+				entry.inFlight.calls = append(entry.inFlight.calls, entry.waiting...)
+				entry.waiting = nil
 			}
 		}
 	}

@@ -51,9 +51,9 @@ type flaws struct {
 // simEpoch is when runs begin, in Unix microseconds.
 const simEpoch = int64(1_773_144_000_000_000)
 
-// simBorn is when the data of Redis were begun, in Unix milliseconds: on the same day, so that servers ask
-// what others charged before.
-const simBorn = simEpoch/1000 - 3_600_000
+// simDatasetSince is when the data of Redis were begun, in Unix milliseconds: on the same day, so
+// that servers ask what others charged before.
+const simDatasetSince = simEpoch/1000 - 3_600_000
 
 // world is one run of servers, clients, Redis with a replica, and what goes wrong with them, all out
 // of one seed, in one goroutine.
@@ -84,7 +84,7 @@ type world struct {
 	ttl                      int64
 	tail, maxTail            int64
 	retry, callTimeout, lag  int64
-	claimFor                 int64
+	claimTTL                 int64
 	found                    []string
 	servers                  []*simServer
 	running                  *routine
@@ -133,7 +133,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 	w.callTimeout = pick(50_000, 1_000_000)
 	w.lag = pick(300, 5_000, 50_000, 500_000)
 	w.ttl = pick(50, 500, 2000)
-	w.claimFor = pick(300, 15_000)
+	w.claimTTL = pick(300, 15_000)
 	if f.receipt {
 		// What it does shows where answers are slow.
 		w.tail = 2
@@ -181,11 +181,11 @@ func (w *world) delay() int64 {
 // sometimes is true once in n, while something may go wrong.
 func (w *world) sometimes(n int) bool { return !w.calm && w.IntN(n) == 0 }
 
-// exchangeFor is how long a server waits for an answer.
-func (w *world) exchangeFor() time.Duration { return time.Duration(w.retry) * time.Microsecond }
+// exchangeTimeout is how long a server waits for an answer.
+func (w *world) exchangeTimeout() time.Duration { return time.Duration(w.retry) * time.Microsecond }
 
 // deliver runs commands in Redis, and calls answered when who sent them may have the answers.
-func (w *world) deliver(all []*sending, run int, answered func([]answer)) {
+func (w *world) deliver(all []*queuedCommand, run int, answered func([]answer)) {
 	if w.down || run != w.run {
 		return
 	}
@@ -230,7 +230,7 @@ func (w *world) claimed(c *command) *command {
 	out.args = slices.Clone(c.args)
 	for i, arg := range out.args {
 		if arg == number(claimMillis) && (c.script == scriptBegin || c.script == scriptAbort) {
-			out.args[i] = number(w.claimFor)
+			out.args[i] = number(w.claimTTL)
 		}
 	}
 	return &out
@@ -245,7 +245,7 @@ func (w *world) payer(name string) *keys.Principal {
 			KeyID: "of " + name, Tenant: "org", Surface: keys.Preview, Plan: plan, Credits: w.limit,
 		}
 		n := redisKeys{prefix: "np", tenant: "org"}
-		w.records[n.record(nameRecord(access.PricesBatch, name))] = name
+		w.records[n.record(recordName(access.PricesBatch, name))] = name
 	}
 	return k.payer
 }

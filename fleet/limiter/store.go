@@ -38,8 +38,8 @@ type Options struct {
 	Prefix     string        // begins all keys; "" = np
 	RepliesMax int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
 	// Recorded returns what every server is known to have charged to an allowance of a tenant, by
-	// incarnation. It is asked once an allowance that began before the data of Redis did: what is not in
-	// there was lost. Nil = nobody knows.
+	// incarnation. It is asked once an allowance that began before the data of Redis did: what is
+	// not in there was lost. Nil = nobody knows.
 	ChargesByServer func(ctx context.Context, tenant string, allowance access.QuotaKind, from, till int64) (
 		map[string]int64, error)
 	// Report receives the error when Redis becomes unavailable, nil when it is back, and a
@@ -49,16 +49,16 @@ type Options struct {
 	exchange time.Duration // tests: how long a batch may take
 	commit   time.Duration // tests: how long a commit may take
 
-	inline
+	simOptions
 }
 
-// inline is how a simulation runs a store: in one goroutine, by its own time and over its own Redis. It is
-// zero for servers.
-type inline struct {
+// simOptions is how a simulation runs a store: in one goroutine, by its own time and over its own
+// Redis. It is zero for servers.
+type simOptions struct {
 	pacer     pacer
 	dialer    dialer
 	sessionID string // of the process; no two have the same
-	exact     int64  // the highest limit whose calls are granted one by one
+	maxExact  int64  // the highest limit whose calls are granted one by one
 }
 
 func (o *Options) setDefaults() {
@@ -66,10 +66,10 @@ func (o *Options) setDefaults() {
 	o.Timeout = cmp.Or(o.Timeout, 100*time.Millisecond)
 	o.Prefix = cmp.Or(o.Prefix, "np")
 	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultMaxIdempotencyRecords)
-	o.exchange = cmp.Or(o.exchange, exchangeFor)
-	o.commit = cmp.Or(o.commit, commitFor)
+	o.exchange = cmp.Or(o.exchange, exchangeTimeout)
+	o.commit = cmp.Or(o.commit, commitTimeout)
 	o.sessionID = cmp.Or(o.sessionID, rand.Text())
-	o.exact = cmp.Or(o.exact, maxExact)
+	o.maxExact = cmp.Or(o.maxExact, maxExact)
 	if o.pacer == nil {
 		o.pacer = &goroutines{}
 	}
@@ -82,15 +82,15 @@ func (o *Options) setDefaults() {
 type Store struct {
 	options Options
 	journal *access.LocalStore
-	link    *redisClient
-	meters  *metrics
+	client  *redisClient
+	metrics *metrics
 	claims  claims
-	offers  replyResends
+	resends replyResends
 
-	limiters  limiterTable
-	seated    atomic.Uint64
-	adopting  sync.Mutex  // taken under a seat's
-	asserting atomic.Bool // all shares are said again
+	limiters   limiterTable
+	entrySeq   atomic.Uint64
+	recovering sync.Mutex  // taken under a seat's
+	resyncing  atomic.Bool // all shares are said again
 
 	reportedBroken atomic.Int64 // monotonic: that an answer was of no use; 0 = never
 
@@ -107,33 +107,33 @@ var _ access.Store = (*Store)(nil)
 // cannot be reached is waited for while calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
-	store := &Store{options: options, journal: options.Journal, meters: newMetrics()}
+	store := &Store{options: options, journal: options.Journal, metrics: newMetrics()}
 	store.claims = claims{
 		pending: map[string]*pendingKey{}, open: map[string]int{},
 		unresolved: map[string]unresolvedCommit{},
 	}
 	if options.dialer == nil {
-		redis, err := newRedis(&store.options, store.meters)
+		redis, err := newRedisDialer(&store.options, store.metrics)
 		if err != nil {
 			return nil, err
 		}
 		store.options.dialer = redis
 	}
-	store.link = newRedisClient(&store.options, store.meters, store.resync)
+	store.client = newRedisClient(&store.options, store.metrics, store.resync)
 
-	err := store.link.connect(ctx)
+	err := store.client.connect(ctx)
 	if wrong, ok := errors.AsType[*FindingsError](err); ok {
-		store.link.close()
+		store.client.close()
 		return nil, wrong
 	}
 
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	store.stop = stop
-	store.options.pacer.beside(func() { store.link.reconnectLoop(running) })
+	store.options.pacer.start(func() { store.client.reconnectLoop(running) })
 	for number := range batchers {
-		store.options.pacer.beside(func() { store.link.batch(running, number) })
+		store.options.pacer.start(func() { store.client.sendLoop(running, number) })
 	}
-	store.options.pacer.beside(func() { store.syncLoop(running) })
+	store.options.pacer.start(func() { store.syncLoop(running) })
 	// What the process before this one had prepared is this one's.
 	for _, batch := range store.journal.Unsettled() {
 		store.addUnresolved(unresolvedCommit{batch: batch})
@@ -146,13 +146,13 @@ func (store *Store) now() access.Instant { return store.options.Now() }
 
 // markDirty puts a share on the list of those that have something to settle. The caller holds the
 // seat.
-func (store *Store) markDirty(st *limiterEntry) {
-	if st.dirty || !st.needsSync() {
+func (store *Store) markDirty(entry *limiterEntry) {
+	if entry.dirty || !entry.needsSync() {
 		return
 	}
-	st.dirty = true
+	entry.dirty = true
 	store.mu.Lock()
-	store.dirtyList = append(store.dirtyList, st)
+	store.dirtyList = append(store.dirtyList, entry)
 	store.mu.Unlock()
 }
 
@@ -164,7 +164,7 @@ func (store *Store) syncLoop(ctx context.Context) {
 			store.sweep(now)
 			swept = now
 		}
-		if !store.link.up() {
+		if !store.client.up() {
 			continue
 		}
 
@@ -174,10 +174,10 @@ func (store *Store) syncLoop(ctx context.Context) {
 		store.dirtyList = nil
 		store.mu.Unlock()
 
-		for _, st := range list {
-			st.mu.Lock()
-			st.dirty = false
-			store.ask(st, true, nil)
+		for _, entry := range list {
+			entry.mu.Lock()
+			entry.dirty = false
+			store.sendNext(entry, true, nil)
 		}
 	}
 }
@@ -185,25 +185,25 @@ func (store *Store) syncLoop(ctx context.Context) {
 // resync says again what this server has, to a Redis that may have lost it, and returns when all
 // of it is answered. Before shut, a monotonic time, it grants nothing. Another Redis than before is
 // offered the replies that this server had the one before keep.
-func (store *Store) resync(exchange func([]*sending) error, another bool, shut int64) error {
-	var all []*sending
-	for _, st := range store.limiters.sorted() {
-		st.mu.Lock()
-		a := st.resync(store.now())
-		st.mu.Unlock()
+func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, cooldownUntil int64) error {
+	var all []*queuedCommand
+	for _, entry := range store.limiters.sorted() {
+		entry.mu.Lock()
+		a := entry.resync(store.now())
+		entry.mu.Unlock()
 		if a != nil {
-			all = append(all, &sending{command: &a.command, done: func(out scriptResult, err error) {
-				store.answered(st, a, out, err, shut)
+			all = append(all, &queuedCommand{command: &a.command, done: func(out scriptResult, err error) {
+				store.onResult(entry, a, out, err, cooldownUntil)
 			}})
 		}
 	}
 
 	// What is found out now is told once, and not for each tenant.
-	before := store.meters.lost.Load()
-	store.asserting.Store(true)
-	defer store.asserting.Store(false)
+	before := store.metrics.tenantsWithLoss.Load()
+	store.resyncing.Store(true)
+	defer store.resyncing.Store(false)
 	var err error
-	say := func(all []*sending, together int) {
+	say := func(all []*queuedCommand, together int) {
 		for part := range slices.Chunk(all, together) {
 			if err == nil {
 				err = exchange(part)
@@ -213,9 +213,9 @@ func (store *Store) resync(exchange func([]*sending) error, another bool, shut i
 	say(all, maxBatch)
 	// Last, so that a reply which the Redis before kept until now is among them.
 	if another && err == nil {
-		say(store.offers.commands(store.now().Wall), resendBatch)
+		say(store.resends.commands(store.now().Wall), resendBatch)
 	}
-	if lost := store.meters.lost.Load() - before; lost > 0 {
+	if lost := store.metrics.tenantsWithLoss.Load() - before; lost > 0 {
 		store.options.Report(&LostError{Tenants: int(lost)})
 	}
 	return err
@@ -236,8 +236,8 @@ func (store *Store) reportLost(g *admitResult) {
 	if g.status != statusLost {
 		return
 	}
-	store.meters.lost.Add(1)
-	if !store.asserting.Load() {
+	store.metrics.tenantsWithLoss.Add(1)
+	if !store.resyncing.Load() {
 		store.options.Report(&LostError{Tenants: 1})
 	}
 }
@@ -261,25 +261,25 @@ func (store *Store) Finish(t access.Reservation, success bool) (access.Charge, e
 	if t.Rule.ReserveAtBegin {
 		cost = 0
 	}
-	return store.ended(&t, cost, charged, err)
+	return store.releaseUnits(&t, cost, charged, err)
 }
 
-// ended takes a call that is recorded, or cannot be, out of what its share holds.
-func (store *Store) ended(t *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
-	st := store.lockEntry(t.Principal, t.Rule.Quota)
-	defer st.mu.Unlock()
+// releaseUnits takes a call that is recorded, or cannot be, out of what its share holds.
+func (store *Store) releaseUnits(t *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
+	entry := store.lockEntry(t.Principal, t.Rule.Quota)
+	defer entry.mu.Unlock()
 
-	of := st.span(t.Principal, t.Rule.Quota, &access.QuotaState{Day: t.Day, Period: t.Period})
-	acc := st.accounts[of.name]
-	if acc == nil {
-		acc = &periodBalance{quotaPeriod: of} // its day is long over
+	of := entry.quotaPeriodOf(t.Principal, t.Rule.Quota, &access.QuotaState{Day: t.Day, Period: t.Period})
+	bal := entry.balances[of.name]
+	if bal == nil {
+		bal = &periodBalance{quotaPeriod: of} // its day is long over
 	}
-	st.finish(acc, cost, charged > 0 && err == nil)
-	store.markDirty(st)
+	entry.finish(bal, cost, charged > 0 && err == nil)
+	store.markDirty(entry)
 	if err != nil {
 		return access.Charge{}, err
 	}
-	left := t.Rule.Limit - acc.claimedByOthers - acc.charged
+	left := t.Rule.Limit - bal.claimedByOthers - bal.charged
 	return access.Charge{
 		Charged: charged, Quota: access.NewLimitState(t.Rule.Limit, left, of.till-t.At, t.At),
 	}, nil
@@ -295,17 +295,17 @@ func (store *Store) Usage(p *keys.Principal, rule access.LimitSpec, now access.I
 		asked.Window = access.KeyWindow
 		asked.PerMinute = p.Plan.PerMinute
 	}
-	c, standing, err := store.decide(p, &asked, now, modePeek)
+	c, quota, err := store.decide(p, &asked, now, modePeek)
 	if err != nil {
 		return access.Usage{}, err
 	}
 
 	usage := access.Usage{
-		Tenant: p.Tenant, Period: standing.Period, Limit: rule.Limit, Used: c.used,
+		Tenant: p.Tenant, Period: quota.Period, Limit: rule.Limit, Used: c.used,
 		Remaining: max(0, rule.Limit-c.used), PerMinute: p.Plan.PerMinute,
 	}
 	if rule.Quota == access.DayQuota {
-		usage.Period = calendar.Period{Start: c.span.from, End: c.span.till}
+		usage.Period = calendar.Period{Start: c.period.from, End: c.period.till}
 		usage.Minute = access.NewLimitState(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
 	return usage, nil
@@ -332,7 +332,7 @@ func (store *Store) Err() error {
 }
 
 // Unavailable returns why no rights can be had, or nil.
-func (store *Store) Unavailable() error { return store.link.unavailable() }
+func (store *Store) Unavailable() error { return store.client.unavailable() }
 
 // Close implements [access.Store].
 func (store *Store) Close() error {
@@ -343,9 +343,9 @@ func (store *Store) Close() error {
 	return store.journal.Close()
 }
 
-// end stops what runs beside calls.
+// close stops what runs beside calls.
 func (store *Store) end() {
 	store.stop()
 	store.options.pacer.end()
-	store.link.close()
+	store.client.close()
 }

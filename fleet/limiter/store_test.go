@@ -39,34 +39,34 @@ func openJournal(t testing.TB, dir string, now access.Instant) *access.LocalStor
 	return journal
 }
 
-// givenRedis is a Redis whose scripts go by the latest Instant that a test gave.
-type givenRedis struct {
-	*redis
+// clockedRedis is a Redis whose scripts go by the latest Instant that a test gave.
+type clockedRedis struct {
+	*redisDialer
 	seen atomic.Pointer[access.Instant]
 }
 
-func newGivenRedis(t testing.TB, options Options, now access.Instant) *givenRedis {
+func newClockedRedis(t testing.TB, options Options, now access.Instant) *clockedRedis {
 	t.Helper()
 	clock := access.StartClock(time.Now())
 	options.Now = func() access.Instant { return clock.At(time.Now()) } // which this machine's clock is held against
 	options.setDefaults()
-	r, err := newRedis(&options, newMetrics())
+	r, err := newRedisDialer(&options, newMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	g := &givenRedis{redis: r}
-	g.see(now)
+	g := &clockedRedis{redisDialer: r}
+	g.observe(now)
 	texts := sources()
 	for which, source := range texts {
 		texts[which] = strings.Replace(source, "redis.call('TIME')", "{ARGV[#ARGV-1],ARGV[#ARGV]}", 1)
 	}
-	r.give(texts)
+	r.hashScripts(texts)
 	return g
 }
 
-// see notes an Instant that was given.
-func (g *givenRedis) see(now access.Instant) {
+// observe notes an Instant that was given.
+func (g *clockedRedis) observe(now access.Instant) {
 	for {
 		last := g.seen.Load()
 		if last != nil && last.Mono >= now.Mono || g.seen.CompareAndSwap(last, &now) {
@@ -75,50 +75,50 @@ func (g *givenRedis) see(now access.Instant) {
 	}
 }
 
-func (g *givenRedis) now() access.Instant { return *g.seen.Load() }
+func (g *clockedRedis) now() access.Instant { return *g.seen.Load() }
 
-func (g *givenRedis) dial(ctx context.Context) (wire, string, error) {
-	conn, run, err := g.redis.dial(ctx)
-	return givenWire{wire: conn, of: g}, run, err
+func (g *clockedRedis) dial(ctx context.Context) (wire, string, error) {
+	conn, run, err := g.redisDialer.dial(ctx)
+	return clockedWire{wire: conn, of: g}, run, err
 }
 
-// givenWire gives each script the time.
-type givenWire struct {
+// clockedWire gives each script the time.
+type clockedWire struct {
 	wire
-	of *givenRedis
+	of *clockedRedis
 }
 
-func (w givenWire) exchange(ctx context.Context, number int, born string, all []*sending) ([]answer, error) {
+func (w clockedWire) exchange(ctx context.Context, number int, dataset string, all []*queuedCommand) ([]answer, error) {
 	wall := w.of.now().Wall
-	var timed []*sending
+	var timed []*queuedCommand
 	for _, s := range all {
 		c := *s.command
 		c.args = append(slices.Clip(c.args), fmt.Sprint(wall/1000), fmt.Sprint(wall%1000*1000))
-		timed = append(timed, &sending{command: &c})
+		timed = append(timed, &queuedCommand{command: &c})
 	}
-	return w.wire.exchange(ctx, number, born, timed)
+	return w.wire.exchange(ctx, number, dataset, timed)
 }
 
-// givenStore is a store that goes by the Instants that it is given.
-type givenStore struct {
+// clockedStore is a store that goes by the Instants that it is given.
+type clockedStore struct {
 	*Store
-	redis *givenRedis
+	redis *clockedRedis
 }
 
-func (s *givenStore) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
-	s.redis.see(now)
+func (s *clockedStore) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
+	s.redis.observe(now)
 	return s.Store.Admit(p, rule, now)
 }
 
-func (s *givenStore) Begin(
+func (s *clockedStore) Begin(
 	t access.Reservation, key string, body access.BodyHash, now access.Instant,
 ) (access.Claim, error) {
-	s.redis.see(now)
+	s.redis.observe(now)
 	return s.Store.Begin(t, key, body, now)
 }
 
-func (s *givenStore) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
-	s.redis.see(now)
+func (s *clockedStore) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+	s.redis.observe(now)
 	return s.Store.Usage(p, rule, now)
 }
 
@@ -133,7 +133,7 @@ func harness() accesstest.Harness {
 			Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
 			RepliesMax: accesstest.RepliesMax, exchange: 20 * time.Second, commit: 20 * time.Second,
 		}
-		given := newGivenRedis(t, options, now)
+		given := newClockedRedis(t, options, now)
 		options.Now = given.now
 		options.dialer = given
 
@@ -141,7 +141,7 @@ func harness() accesstest.Harness {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := &givenStore{Store: opened, redis: given}
+		store := &clockedStore{Store: opened, redis: given}
 		homes[store] = at
 		t.Cleanup(func() { store.Close() })
 		return store
@@ -157,7 +157,7 @@ func harness() accesstest.Harness {
 		Reopen: func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store {
 			at := homes[store]
 			if kill {
-				at.dir = killed(t, store.(*givenStore).Store, at.dir)
+				at.dir = killed(t, store.(*clockedStore).Store, at.dir)
 			} else if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}

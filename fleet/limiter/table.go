@@ -30,9 +30,9 @@ type limiterEntry struct {
 	evicted bool // nobody uses it any more: there may be another one
 
 	// The latest span, and what it was named from: mostly that of the next call.
-	named    quotaPeriod
-	standing access.QuotaState
-	reset    int64
+	lastPeriod quotaPeriod
+	quota      access.QuotaState
+	reset      int64
 }
 
 // tableShards is how many parts the shares are in, so that cores seldom meet.
@@ -85,8 +85,8 @@ func (ss *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
 		shard.mu.RLock()
 		all := maps.Clone(shard.all)
 		shard.mu.RUnlock()
-		for name, st := range all {
-			visit(name, st)
+		for name, entry := range all {
+			visit(name, entry)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (ss *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
 // sorted returns all shares, in order of their names.
 func (ss *limiterTable) sorted() []*limiterEntry {
 	all := map[limiterKey]*limiterEntry{}
-	ss.each(func(name limiterKey, st *limiterEntry) { all[name] = st })
+	ss.each(func(name limiterKey, entry *limiterEntry) { all[name] = entry })
 	names := slices.SortedFunc(maps.Keys(all), func(a, b limiterKey) int {
 		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.allowance, b.allowance))
 	})
@@ -113,11 +113,11 @@ func (store *Store) entry(p *keys.Principal, allowance access.QuotaKind) *limite
 		return found
 	}
 
-	n := store.names(p.Tenant)
+	n := store.redisKeys(p.Tenant)
 	// One before it may have used the numbers.
-	n.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.seated.Add(1), 36)
+	n.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.entrySeq.Add(1), 36)
 	if allowance == access.PeriodCredits {
-		n.incarnation += creditsMark
+		n.incarnation += creditsSuffix
 	}
 	made := &limiterEntry{limiter: newLimiter(n, store.options.Lease.Milliseconds(), store.now())}
 	return store.limiters.put(name, made)
@@ -126,23 +126,23 @@ func (store *Store) entry(p *keys.Principal, allowance access.QuotaKind) *limite
 // lockEntry returns a tenant's share, and its caller unlocks it.
 func (store *Store) lockEntry(p *keys.Principal, allowance access.QuotaKind) *limiterEntry {
 	for {
-		st := store.entry(p, allowance)
-		st.mu.Lock()
-		if !st.evicted {
-			return st
+		entry := store.entry(p, allowance)
+		entry.mu.Lock()
+		if !entry.evicted {
+			return entry
 		}
-		st.mu.Unlock()
+		entry.mu.Unlock()
 	}
 }
 
 // sweep lets shares go that nobody has used for a while: of a year of tenants few call today. What
 // they have charged is in the journal, and Redis has it as claimed.
 func (store *Store) sweep(now access.Instant) {
-	store.limiters.each(func(name limiterKey, st *limiterEntry) {
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		if !st.dirty && st.idle(now) {
-			st.evicted = true
+	store.limiters.each(func(name limiterKey, entry *limiterEntry) {
+		entry.mu.Lock()
+		defer entry.mu.Unlock()
+		if !entry.dirty && entry.idle(now) {
+			entry.evicted = true
 			store.limiters.drop(name)
 		}
 	})
@@ -151,10 +151,10 @@ func (store *Store) sweep(now access.Instant) {
 // leasedUnits counts the units that are taken ahead and not used.
 func (store *Store) leasedUnits() (units int64) {
 	now := store.now()
-	store.limiters.each(func(_ limiterKey, st *limiterEntry) {
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		for _, w := range st.windows {
+	store.limiters.each(func(_ limiterKey, entry *limiterEntry) {
+		entry.mu.Lock()
+		defer entry.mu.Unlock()
+		for _, w := range entry.windows {
 			if w.seq != 0 && !w.leaseOver(now) {
 				units += w.left
 			}

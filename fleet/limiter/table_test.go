@@ -36,11 +36,11 @@ func TestSweep(t *testing.T) {
 	}
 	ts := newTenants(t, keys.Live, keys.Plan{PerMinute: 6, PerDay: 4}, names...)
 	for _, name := range names {
-		if !s.do(ts.who(t, name), access.CardsGet) {
+		if !s.do(ts.principal(t, name), access.CardsGet) {
 			t.Fatal("refused")
 		}
 	}
-	decision := s.admit(ts.who(t, names[0]), access.CardsGet)
+	decision := s.admit(ts.principal(t, names[0]), access.CardsGet)
 
 	s.sweep(s.later(2 * time.Minute))
 	if n := s.entryCount(); n != len(names) {
@@ -54,7 +54,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%+v (%v)", receipt, err)
 	}
 	for i, name := range names {
-		p := ts.who(t, name)
+		p := ts.principal(t, name)
 		admitted := 0
 		for range 6 {
 			if s.do(p, access.CardsGet) {
@@ -86,7 +86,7 @@ func TestSweepUnderCalls(t *testing.T) {
 		"exact": {PerMinute: 1000, PerDay: limit}, "leased": {PerMinute: 5000, PerDay: limit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newTenants(t, keys.Live, plan, name).who(t, name)
+			p := newTenants(t, keys.Live, plan, name).principal(t, name)
 			done := make(chan struct{})
 			swept := make(chan struct{})
 			go func() {
@@ -124,7 +124,7 @@ func TestSweepUnderCalls(t *testing.T) {
 			group.Wait()
 			close(done)
 			<-swept
-			if n := servers[0].seated.Load(); name == "exact" && n < 5 {
+			if n := servers[0].entrySeq.Load(); name == "exact" && n < 5 {
 				t.Errorf("%d shares were made: none was let go", n)
 			}
 			if charged.Load() > limit || servers[0].do(p, access.CardsGet) {
@@ -146,7 +146,7 @@ func TestLeasedUnits(t *testing.T) {
 	r, prefix := commonRedis(t)
 	age(t, r, prefix)
 	s := startServer(t, r.URL(), prefix, func(o *Options) { o.Lease = time.Hour })
-	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 5000, PerDay: 100_000}, "one").who(t, "one")
+	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 5000, PerDay: 100_000}, "one").principal(t, "one")
 	if !s.do(p, access.CardsGet) {
 		t.Fatal("refused")
 	}

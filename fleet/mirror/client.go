@@ -17,9 +17,9 @@ import (
 const (
 	// timeout is how long a store may be silent: before its answer, and between two bytes of it.
 	answerTimeout = 30 * time.Second
-	// slowest is the least that an upload must reach, in bytes a second. It is slower than any line
-	// that a catalog is published over.
-	slowest = 64 << 10
+	// minUploadRate is the least that an upload must reach, in bytes a second. It is slower than
+	// any line that a catalog is published over.
+	minUploadRate = 64 << 10
 	// maxText bounds what is read of an object that is no section.
 	maxText = 4 << 20
 )
@@ -30,9 +30,9 @@ var ErrUnavailable = errors.New("the store is away or refuses it")
 
 // What a store answers to a condition.
 var (
-	errAbsent    = errors.New("there is no such object")
-	errUnchanged = errors.New("it is unchanged")
-	errChanged   = errors.New("the condition does not hold")
+	errNotFound           = errors.New("there is no such object")
+	errNotModified        = errors.New("it is unchanged")
+	errPreconditionFailed = errors.New("the condition does not hold")
 )
 
 // Bucket is a store of publications. It is safe for use by several goroutines.
@@ -43,7 +43,7 @@ type Bucket struct {
 }
 
 // Open returns the store at a place. It asks for nothing yet.
-func Open(place Location) *Bucket {
+func Open(location Location) *Bucket {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	client := &http.Client{
 		// A redirect would send the request, with its signature, to somebody else.
@@ -56,18 +56,18 @@ func Open(place Location) *Bucket {
 	}
 
 	options := s3.Options{
-		Region: place.Region, HTTPClient: client, Credentials: aws.CredentialsProviderFunc(credentials),
+		Region: location.Region, HTTPClient: client, Credentials: aws.CredentialsProviderFunc(credentials),
 		// A write whose answer was lost is looked at, never sent again by itself.
 		Retryer: aws.NopRetryer{},
 		// Other stores than Amazon's refuse checksums that they do not know. Ours are in the manifest.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	}
-	if place.Endpoint != "" {
-		options.BaseEndpoint = aws.String(place.Endpoint)
+	if location.Endpoint != "" {
+		options.BaseEndpoint = aws.String(location.Endpoint)
 		options.UsePathStyle = true
 	}
-	return &Bucket{place, s3.New(options), answerTimeout}
+	return &Bucket{location, s3.New(options), answerTimeout}
 }
 
 // String names the store.
@@ -89,11 +89,11 @@ func (b *Bucket) translateError(name string, err error) error {
 	if errors.As(err, &answered) && (!errors.As(err, &coded) || coded.ErrorCode() != "NoSuchBucket") {
 		switch answered.HTTPStatusCode() {
 		case http.StatusNotFound:
-			meaning = errAbsent
+			meaning = errNotFound
 		case http.StatusNotModified:
-			meaning = errUnchanged
+			meaning = errNotModified
 		case http.StatusPreconditionFailed, http.StatusConflict:
-			meaning = errChanged
+			meaning = errPreconditionFailed
 		}
 	}
 	return fmt.Errorf("cannot ask %s for %s: %w", b, name, meaning)
@@ -144,31 +144,31 @@ func (b *Bucket) openFrom(ctx context.Context, name string, from int64) (io.Read
 		in.Range = aws.String(fmt.Sprintf("bytes=%d-", from))
 	}
 
-	silent := time.AfterFunc(b.timeout, cancel)
+	timer := time.AfterFunc(b.timeout, cancel)
 	out, err := b.client.GetObject(ctx, in)
 	if err != nil {
-		silent.Stop()
+		timer.Stop()
 		cancel()
 		return nil, b.translateError(name, err)
 	}
-	return &idleTimeoutReader{out.Body, silent, b.timeout, cancel}, nil
+	return &idleTimeoutReader{out.Body, timer, b.timeout, cancel}, nil
 }
 
 // idleTimeoutReader is a body whose reader does not wait for ever.
 type idleTimeoutReader struct {
 	body    io.ReadCloser
-	silent  *time.Timer
+	timer   *time.Timer
 	timeout time.Duration
 	cancel  context.CancelFunc
 }
 
 func (w *idleTimeoutReader) Read(b []byte) (int, error) {
-	w.silent.Reset(w.timeout)
+	w.timer.Reset(w.timeout)
 	return w.body.Read(b)
 }
 
 func (w *idleTimeoutReader) Close() error {
-	w.silent.Stop()
+	w.timer.Stop()
 	w.cancel()
 	return w.body.Close()
 }
@@ -188,7 +188,7 @@ func (b *Bucket) put(ctx context.Context, name string, content []byte, only cond
 func (b *Bucket) upload(
 	ctx context.Context, name string, content io.ReadSeeker, length int64, only condition,
 ) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.timeout+time.Duration(length/slowest)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, b.timeout+time.Duration(length/minUploadRate)*time.Second)
 	defer cancel()
 	in := &s3.PutObjectInput{
 		Bucket: &b.location.Bucket, Key: b.key(name), Body: content, ContentLength: aws.Int64(length),

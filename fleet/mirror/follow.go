@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// poll is how often a server asks what is published; each time a fifth more or less, so that
-	// many servers do not ask together.
-	poll = 2 * time.Second
+	// pollInterval is how often a server asks what is published; each time a fifth more or less, so
+	// that many servers do not ask together.
+	pollInterval = 2 * time.Second
 	// minRetryWait and maxRetryWait bound the time between two tries after a failure.
 	minRetryWait = 250 * time.Millisecond
 	maxRetryWait = 30 * time.Second
@@ -57,7 +57,7 @@ func (c *Follower) followWith(ctx context.Context, pull func(context.Context) (P
 		if err == nil {
 			failing = 0
 		}
-		if !pause(ctx, cmp.Or(failing, poll)) {
+		if !pause(ctx, cmp.Or(failing, pollInterval)) {
 			return
 		}
 	}
@@ -77,22 +77,22 @@ func pause(ctx context.Context, wait time.Duration) bool {
 // trustFile is the file of the cache's folder that keeps which TRUST was taken up.
 const trustFile = "TRUST"
 
-// remembered is the content of the file. Other publishers in the configuration are a new beginning:
-// an operator who lost all keys names others.
-type remembered struct {
+// trustRecord is the content of the file. Other publishers in the configuration are a new
+// beginning: an operator who lost all keys names others.
+type trustRecord struct {
 	Publishers []Publisher `json:"publishers"`
 	Trust      string      `json:"trust"`
 }
 
-// restore reads what was trusted here last.
-func (c *Follower) restore() error {
+// loadTrust reads what was trusted here last.
+func (c *Follower) loadTrust() error {
 	if c.ring != nil {
 		return nil
 	}
 
 	ring := Trust{Keys: c.o.Publishers}
 	b, err := disk.ReadFile(c.disk, filepath.Join(c.dir.Root(), trustFile))
-	var last remembered
+	var last trustRecord
 	if err == nil {
 		err = json.Unmarshal(b, &last)
 	}
@@ -109,11 +109,11 @@ func (c *Follower) restore() error {
 	return nil
 }
 
-// follow takes up the TRUST of the bucket, version by version. An older one than that which holds
-// here is passed over, for stores may answer what they had a moment ago.
-func (c *Follower) follow(ctx context.Context) error {
-	t, newest, tag, err := c.bucket.trust(ctx, trustName, c.seen)
-	if errors.Is(err, errAbsent) || errors.Is(err, errUnchanged) {
+// followTrust takes up the TRUST of the bucket, version by version. An older one than that which
+// holds here is passed over, for stores may answer what they had a moment ago.
+func (c *Follower) followTrust(ctx context.Context) error {
+	t, newest, tag, err := c.bucket.trust(ctx, trustName, c.trustTag)
+	if errors.Is(err, errNotFound) || errors.Is(err, errNotModified) {
 		return nil
 	}
 	if err != nil {
@@ -125,13 +125,13 @@ func (c *Follower) follow(ctx context.Context) error {
 		return err
 	}
 	if last != nil {
-		if err := c.remember(last); err != nil {
+		if err := c.saveTrust(last); err != nil {
 			return err
 		}
 		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.Version))
 	}
 	c.ring = &ring
-	c.seen = tag
+	c.trustTag = tag
 	c.update(func(s *Stats) { s.Trust = ring.Version })
 	return nil
 }
@@ -173,9 +173,9 @@ func (c *Follower) chain(ctx context.Context, newest *Trust, content []byte) (ri
 	return ring, last, nil
 }
 
-// remember writes down which TRUST holds, so that no older one is taken up after a restart.
-func (c *Follower) remember(trust []byte) error {
-	b, err := json.Marshal(remembered{c.o.Publishers, string(trust)})
+// saveTrust writes down which TRUST holds, so that no older one is taken up after a restart.
+func (c *Follower) saveTrust(trust []byte) error {
+	b, err := json.Marshal(trustRecord{c.o.Publishers, string(trust)})
 	if err == nil {
 		err = disk.MkdirAll(c.disk, c.dir.Root(), 0o755)
 	}

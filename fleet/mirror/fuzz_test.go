@@ -26,16 +26,16 @@ func samplePointer() *Pointer {
 func FuzzCurrent(f *testing.F) {
 	key := fixedKey("ops-2026")
 	publishers := []Publisher{key.Publisher()}
-	sealed, err := appendSignature(kindCurrent, samplePointer(), key)
+	signed, err := appendSignature(kindCurrent, samplePointer(), key)
 	if err != nil {
 		f.Fatal(err)
 	}
 
-	f.Add(sealed)
-	f.Add(sealed[:len(sealed)-1])
-	f.Add(append(bytes.Clone(sealed), '\n'))
-	f.Add(bytes.Replace(sealed, []byte("42"), []byte("43"), 1))
-	f.Add(bytes.Replace(sealed, []byte("ops-2026"), []byte("ops-2027"), 1))
+	f.Add(signed)
+	f.Add(signed[:len(signed)-1])
+	f.Add(append(bytes.Clone(signed), '\n'))
+	f.Add(bytes.Replace(signed, []byte("42"), []byte("43"), 1))
+	f.Add(bytes.Replace(signed, []byte("ops-2026"), []byte("ops-2027"), 1))
 	f.Add([]byte("{}\ned25519::\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		text, err := cutSigned(kindCurrent, b)
@@ -43,7 +43,7 @@ func FuzzCurrent(f *testing.F) {
 			return
 		}
 		_, err = text.signer(publishers)
-		if err == nil && !bytes.HasPrefix(b, sealed[:bytes.Index(sealed, []byte(algorithm))]) {
+		if err == nil && !bytes.HasPrefix(b, signed[:bytes.Index(signed, []byte(algorithm))]) {
 			t.Fatalf("%q passes for what was signed", b)
 		}
 
@@ -75,16 +75,16 @@ func FuzzCurrent(f *testing.F) {
 func FuzzFlip(f *testing.F) {
 	key := fixedKey("ops-2026")
 	publishers := []Publisher{key.Publisher()}
-	sealed, err := appendSignature(kindCurrent, samplePointer(), key)
+	signed, err := appendSignature(kindCurrent, samplePointer(), key)
 	if err != nil {
 		f.Fatal(err)
 	}
 
-	for at := 0; at < len(sealed); at += 16 {
+	for at := 0; at < len(signed); at += 16 {
 		f.Add(uint(at), byte(1))
 	}
 	f.Fuzz(func(t *testing.T, at uint, with byte) {
-		changed := bytes.Clone(sealed)
+		changed := bytes.Clone(signed)
 		changed[at%uint(len(changed))] ^= with
 		text, err := cutSigned(kindCurrent, changed)
 		if err == nil {
@@ -118,8 +118,8 @@ func FuzzTrust(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if fault := read.fault(); fault != "" {
-			t.Fatalf("a TRUST was taken that %s", fault)
+		if problem := read.problem(); problem != "" {
+			t.Fatalf("a TRUST was taken that %s", problem)
 		}
 
 		// Without a signature, or as another object, it is none.
@@ -143,16 +143,16 @@ func FuzzPlace(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		place, err := ParseLocation(text)
+		location, err := ParseLocation(text)
 		if err != nil {
 			if strings.HasPrefix(text, "s3://user:secret-word@") && strings.Contains(err.Error(), "secret-word") {
 				t.Errorf("%v tells a password", err)
 			}
 			return
 		}
-		if !bucketName.MatchString(place.Bucket) || strings.Contains(place.Prefix, "..") ||
-			place.Prefix != "" && !strings.HasSuffix(place.Prefix, "/") {
-			t.Errorf("%q is taken as %+v", text, place)
+		if !bucketName.MatchString(location.Bucket) || strings.Contains(location.Prefix, "..") ||
+			location.Prefix != "" && !strings.HasSuffix(location.Prefix, "/") {
+			t.Errorf("%q is taken as %+v", text, location)
 		}
 	})
 }

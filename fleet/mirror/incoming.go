@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// tries is how often a section is asked for before the whole pull waits.
-	tries = 3
-	// progress is how many bytes a try must bring to be none of these: a line that breaks now and
-	// then is slow, and not broken.
-	progress = 64 << 10
+	// maxTries is how often a section is asked for before the whole pull waits.
+	maxTries = 3
+	// minProgress is how many bytes a try must bring to be none of these: a line that breaks now
+	// and then is slow, and not broken.
+	minProgress = 64 << 10
 )
 
 // ErrChecksum means: a section came whole, and with other bytes than were published.
@@ -46,11 +46,11 @@ func (c *Follower) fetch(ctx context.Context, m *snapshot.Manifest) error {
 	if err := os.MkdirAll(c.incoming(), 0o755); err != nil { //nolint:gosec // published data is public
 		return fmt.Errorf("cannot keep what is pulled: %w", err)
 	}
-	known := c.known()
+	known := c.localSections()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(maxParallel)
 	for _, section := range distinct(m) {
-		group.Go(func() error { return c.section(ctx, &section, known[section.SHA256]) })
+		group.Go(func() error { return c.fetchSection(ctx, &section, known[section.SHA256]) })
 	}
 	return group.Wait()
 }
@@ -68,8 +68,8 @@ func distinct(m *snapshot.Manifest) []snapshot.Section {
 	return all
 }
 
-// known are the files of sections that the directory store has, by their strong checksums.
-func (c *Follower) known() map[string]string {
+// localSections are the files of sections that the directory store has, by their strong checksums.
+func (c *Follower) localSections() map[string]string {
 	// Without any, everything is downloaded.
 	all, _ := c.dir.List()
 	files := map[string]string{}
@@ -81,27 +81,28 @@ func (c *Follower) known() map[string]string {
 	return files
 }
 
-// section brings one section here.
-func (c *Follower) section(ctx context.Context, section *snapshot.Section, here string) (err error) {
-	if here != "" && c.copied(section, here) {
+// fetchSection brings one section here.
+func (c *Follower) fetchSection(ctx context.Context, section *snapshot.Section, here string) (err error) {
+	if here != "" && c.copyLocal(section, here) {
 		return nil
 	}
 
-	for failed := 0; failed < tries; {
+	for failed := 0; failed < maxTries; {
 		var came int64
 		came, err = c.download(ctx, section)
-		if err == nil || ctx.Err() != nil || errors.Is(err, errAbsent) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errNotFound) {
 			return err
 		}
-		if came < progress || errors.Is(err, ErrChecksum) {
+		if came < minProgress || errors.Is(err, ErrChecksum) {
 			failed++
 		}
 	}
 	return err
 }
 
-// copied copies a section that another snapshot has. Where that one is damaged, it is downloaded.
-func (c *Follower) copied(section *snapshot.Section, here string) bool {
+// copyLocal copies a section that another snapshot has. Where that one is damaged, it is
+// downloaded.
+func (c *Follower) copyLocal(section *snapshot.Section, here string) bool {
 	from, err := os.Open(here)
 	if err != nil {
 		return false
@@ -132,7 +133,7 @@ func (c *Follower) download(ctx context.Context, section *snapshot.Section) (cam
 		err = startOver(file, sum)
 	}
 	if err == nil && have < section.Bytes {
-		came, err = c.append(ctx, file, sum, section, have)
+		came, err = c.appendRest(ctx, file, sum, section, have)
 		have += came
 	}
 	if err != nil {
@@ -153,9 +154,9 @@ func startOver(file *os.File, sum hash.Hash) error {
 	return errors.Join(err, file.Truncate(0))
 }
 
-// append downloads what follows the first bytes of a section. The object's name follows from its
-// bytes, so that it is the same one as before, and the hash at the end says whether it was.
-func (c *Follower) append(
+// appendRest downloads what follows the first bytes of a section. The object's name follows from
+// its bytes, so that it is the same one as before, and the hash at the end says whether it was.
+func (c *Follower) appendRest(
 	ctx context.Context, file io.Writer, sum hash.Hash, section *snapshot.Section, have int64,
 ) (came int64, err error) {
 	body, err := c.bucket.openFrom(ctx, blobs+section.SHA256, have)

@@ -47,14 +47,14 @@ func ParseLocation(text string) (Location, error) {
 		return cannot("it has a user, and credentials belong into the environment or a file")
 	}
 
-	place := Location{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), Region: "us-east-1"}
-	if place.Prefix != "" {
-		place.Prefix += "/"
+	location := Location{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), Region: "us-east-1"}
+	if location.Prefix != "" {
+		location.Prefix += "/"
 	}
-	if !bucketName.MatchString(place.Bucket) {
-		return cannot(fmt.Sprintf("%q is no name of a bucket", place.Bucket))
+	if !bucketName.MatchString(location.Bucket) {
+		return cannot(fmt.Sprintf("%q is no name of a bucket", location.Bucket))
 	}
-	if !prefixName.MatchString(place.Prefix) || strings.Contains(place.Prefix, "..") {
+	if !prefixName.MatchString(location.Prefix) || strings.Contains(location.Prefix, "..") {
 		return cannot("its prefix has more than letters, digits, '.', '_', '-' and '/'")
 	}
 
@@ -67,21 +67,21 @@ func ParseLocation(text string) (Location, error) {
 		case len(values) != 1:
 			return cannot(name + " is given twice")
 		case name == "endpoint":
-			place.Endpoint = values[0]
+			location.Endpoint = values[0]
 		case name == "region":
-			place.Region = values[0]
+			location.Region = values[0]
 		default:
 			return cannot(fmt.Sprintf("it has a parameter %q", name))
 		}
 	}
 
-	if !regionName.MatchString(place.Region) {
-		return cannot(fmt.Sprintf("%q is no region", place.Region))
+	if !regionName.MatchString(location.Region) {
+		return cannot(fmt.Sprintf("%q is no region", location.Region))
 	}
-	if place.Endpoint != "" && !isEndpoint(place.Endpoint) {
+	if location.Endpoint != "" && !isEndpoint(location.Endpoint) {
 		return cannot("its endpoint is no http:// or https:// URL of a host alone")
 	}
-	return place, nil
+	return location, nil
 }
 
 func isEndpoint(text string) bool {
@@ -101,7 +101,7 @@ var errCredentials = errors.New("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
 func credentials(context.Context) (aws.Credentials, error) {
 	file := os.Getenv("AWS_SHARED_CREDENTIALS_FILE")
 	if file == "" {
-		return chosen(os.Getenv)
+		return credentialsFrom(os.Getenv)
 	}
 
 	b, err := os.ReadFile(file)
@@ -110,11 +110,11 @@ func credentials(context.Context) (aws.Credentials, error) {
 	}
 
 	section := profileOf(string(b), cmp.Or(os.Getenv("AWS_PROFILE"), "default"))
-	return chosen(func(name string) string { return section[strings.ToLower(name)] })
+	return credentialsFrom(func(name string) string { return section[strings.ToLower(name)] })
 }
 
-// chosen makes credentials of named values.
-func chosen(value func(name string) string) (aws.Credentials, error) {
+// credentialsFrom makes credentials of named values.
+func credentialsFrom(value func(name string) string) (aws.Credentials, error) {
 	made := aws.Credentials{
 		AccessKeyID:     value("AWS_ACCESS_KEY_ID"),
 		SecretAccessKey: value("AWS_SECRET_ACCESS_KEY"),

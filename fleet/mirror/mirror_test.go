@@ -37,11 +37,11 @@ func newWorld(t *testing.T, store *s3test.Store) *world {
 // openAt opens a folder of the store, with little patience.
 func openAt(t *testing.T, store *s3test.Store) *Bucket {
 	t.Helper()
-	place, err := ParseLocation(store.Place("prod"))
+	location, err := ParseLocation(store.Place("prod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := Open(place)
+	b := Open(location)
 	b.timeout = 20 * time.Second
 	return b
 }

@@ -58,14 +58,14 @@ func parsePointer(body []byte) (Pointer, error) {
 	if err := json.Unmarshal(body, &p); err != nil {
 		return Pointer{}, fmt.Errorf("cannot read CURRENT: %w: %w", ErrVersion, err)
 	}
-	if fault := p.fault(); fault != "" {
-		return Pointer{}, fmt.Errorf("cannot read CURRENT: it %s: %w", fault, ErrVersion)
+	if problem := p.problem(); problem != "" {
+		return Pointer{}, fmt.Errorf("cannot read CURRENT: it %s: %w", problem, ErrVersion)
 	}
 	return p, nil
 }
 
-// fault says what is wrong with a pointer; "" means nothing.
-func (p *Pointer) fault() string {
+// problem says what is wrong with a pointer; "" means nothing.
+func (p *Pointer) problem() string {
 	lead := p.ActivateAt.Sub(p.PublishedAt)
 
 	switch sum, err := hex.DecodeString(p.ManifestSHA256); {

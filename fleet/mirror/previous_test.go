@@ -33,9 +33,9 @@ func (w *world) fresh() *Follower {
 	})
 }
 
-// TestPullBefore lets a server begin in the time in which all others still serve the publication
+// TestPullPrevious lets a server begin in the time in which all others still serve the publication
 // before: it gets that one, too, and it gets nothing that nobody signed.
-func TestPullBefore(t *testing.T) {
+func TestPullPrevious(t *testing.T) {
 	model := s3test.Start(t)
 	w, first, next, done := aheadOf(t, model)
 	server := w.fresh()

@@ -20,8 +20,8 @@ import (
 // the one before, and one to go back to without a network.
 const pulledRetained = 3
 
-// epochsBack is how many epochs a server looks back for the publication before.
-const epochsBack = 8
+// maxEpochsBack is how many epochs a server looks back for the publication before.
+const maxEpochsBack = 8
 
 // ErrNoPublication means: nothing is published in the store.
 var ErrNoPublication = errors.New("nothing is published there")
@@ -49,14 +49,14 @@ type Follower struct {
 
 	mu           sync.Mutex // held while pulling; guards the next four
 	ring         *Trust     // nil before it was read
-	tag          string     // of the CURRENT that was activated last
-	seen         string     // tag of the TRUST that was looked at last
+	currentTag   string     // of the CURRENT that was activated last
+	trustTag     string     // tag of the TRUST that was looked at last
 	downloadSlot struct {
 		tag string // of the CURRENT that this server downloads
 		at  time.Time
 	}
 
-	figures   sync.Mutex // guards the next two
+	statsMu   sync.Mutex // guards the next two
 	stats     Stats
 	published snapshot.Current // whether it is here or not
 }
@@ -81,22 +81,22 @@ type Stats struct {
 
 // Stats returns the figures.
 func (c *Follower) Stats() Stats {
-	c.figures.Lock()
-	defer c.figures.Unlock()
+	c.statsMu.Lock()
+	defer c.statsMu.Unlock()
 	return c.stats
 }
 
 // update changes the figures.
 func (c *Follower) update(change func(*Stats)) {
-	c.figures.Lock()
-	defer c.figures.Unlock()
+	c.statsMu.Lock()
+	defer c.statsMu.Unlock()
 	change(&c.stats)
 }
 
 // Published is what the store said last, before its bytes are here; zero: it never said anything.
 func (c *Follower) Published() (cur snapshot.Current, asked time.Time) {
-	c.figures.Lock()
-	defer c.figures.Unlock()
+	c.statsMu.Lock()
+	defer c.statsMu.Unlock()
 	return c.published, c.stats.Asked
 }
 
@@ -136,24 +136,24 @@ func (c *Follower) pull(ctx context.Context, retries bool) (PullResult, error) {
 		return done, fmt.Errorf("cannot pull epoch %d, snapshot %q, from %s: %w", done.Epoch, done.ID, c.bucket, err)
 	}
 
-	c.tag = tag
+	c.currentTag = tag
 	c.update(func(s *Stats) { s.Epoch = done.Epoch })
 	return done, nil
 }
 
 // check reads CURRENT and decides whether it is to be taken up.
 func (c *Follower) check(ctx context.Context) (done PullResult, tag string, err error) {
-	if err := c.restore(); err != nil {
+	if err := c.loadTrust(); err != nil {
 		return done, "", err
 	}
-	content, tag, err := c.bucket.get(ctx, currentName, c.tag)
-	if err == nil || errors.Is(err, errUnchanged) {
+	content, tag, err := c.bucket.get(ctx, currentName, c.currentTag)
+	if err == nil || errors.Is(err, errNotModified) {
 		c.update(func(s *Stats) { s.Asked = time.Now().Truncate(time.Millisecond) })
 	}
 	switch {
-	case errors.Is(err, errUnchanged):
+	case errors.Is(err, errNotModified):
 		return done, "", nil
-	case errors.Is(err, errAbsent):
+	case errors.Is(err, errNotFound):
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, ErrNoPublication)
 	case err != nil:
 		return done, "", err
@@ -164,7 +164,7 @@ func (c *Follower) check(ctx context.Context) (done PullResult, tag string, err 
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	}
 	// A new CURRENT may be the first that a new key signs, or the last that an old one did.
-	if err := c.follow(ctx); err != nil {
+	if err := c.followTrust(ctx); err != nil {
 		return done, "", err
 	}
 	next, err := c.ring.pointer(&text)
@@ -184,7 +184,7 @@ func (c *Follower) check(ctx context.Context) (done PullResult, tag string, err 
 		err := &snapshot.StaleEpochError{Published: done.current(), Here: here}
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
-		c.tag = tag
+		c.currentTag = tag
 		c.update(func(s *Stats) { s.Epoch = done.Epoch })
 	default:
 		done.Changed = true
@@ -241,7 +241,7 @@ func (c *Follower) previous(ctx context.Context, next *Pointer) (before Pointer,
 	}
 
 	// Epochs may have been passed over, or be of the same snapshot.
-	for epoch := next.Epoch - 1; epoch > 0 && epoch+epochsBack >= next.Epoch; epoch-- {
+	for epoch := next.Epoch - 1; epoch > 0 && epoch+maxEpochsBack >= next.Epoch; epoch-- {
 		content, _, err := c.bucket.get(ctx, epochName(epoch), "")
 		var old signedPointer
 		if err == nil {

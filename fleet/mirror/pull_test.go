@@ -165,7 +165,7 @@ func TestPull404(t *testing.T) {
 	model.Set(nil)
 
 	server := w.server()
-	w.refuses(server, errAbsent, id)
+	w.refuses(server, errNotFound, id)
 	asked := 0
 	for _, request := range model.Asked() {
 		if request == "GET "+name {
@@ -272,11 +272,11 @@ func TestPullRollback(t *testing.T) {
 	other := Pointer{
 		Format: pointerVersion, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}
-	sealed, err := appendSignature(kindCurrent, &other, w.key)
+	signed, err := appendSignature(kindCurrent, &other, w.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	model.Put("prod/CURRENT", sealed)
+	model.Put("prod/CURRENT", signed)
 	w.refuses(server, nil, "epoch 3 is published as snapshot")
 }
 
@@ -317,7 +317,7 @@ func TestFollow(t *testing.T) {
 				times = append(times, time.Since(began))
 				mu.Unlock()
 				if broken.Load() {
-					return PullResult{}, errAbsent
+					return PullResult{}, errNotFound
 				}
 				return PullResult{}, nil
 			})
@@ -357,9 +357,9 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestTurn lets a server wait for its turn of a publication that begins in a day. One that takes it
-// back does not wait behind it.
-func TestTurn(t *testing.T) {
+// TestDownloadSlot lets a server wait for its turn of a publication that begins in a day. One that
+// takes it back does not wait behind it.
+func TestDownloadSlot(t *testing.T) {
 	w, first, next, _ := aheadOf(t, s3test.Start(t))
 	server := w.server()
 	w.pulls(server, next, 2)

@@ -19,8 +19,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// atOnce is how many sections are sent or fetched at the same time.
-const atOnce = 4
+// maxParallel is how many sections are sent or fetched at the same time.
+const maxParallel = 4
 
 // What keeps a push from being published.
 var (
@@ -129,7 +129,7 @@ func (b *Bucket) probe(ctx context.Context) error {
 		case err == nil:
 			const text = "%w (%s was answered 200): two publishers would overwrite each other"
 			return fmt.Errorf("cannot publish to %s: "+text, b, ErrNoConditionalWrites, header)
-		case !errors.Is(err, errChanged):
+		case !errors.Is(err, errPreconditionFailed):
 			return err
 		}
 		return nil
@@ -148,10 +148,10 @@ func (b *Bucket) probe(ctx context.Context) error {
 // publishers reads which keys may sign. The own key must be one of them.
 func (b *Bucket) publishers(ctx context.Context, key *Key) (Trust, error) {
 	t, _, _, err := b.trust(ctx, trustName, "")
-	if errors.Is(err, errAbsent) {
+	if errors.Is(err, errNotFound) {
 		return Trust{Keys: []Publisher{key.Publisher()}}, nil
 	}
-	if err != nil || t.names(key.Publisher()) {
+	if err != nil || t.trusts(key.Publisher()) {
 		return t, err
 	}
 	return t, fmt.Errorf("cannot publish with key %q: TRUST %d does not name it: %w", key.ID, t.Version,
@@ -170,7 +170,7 @@ func (b *Bucket) published(ctx context.Context, ring *Trust, o *PushOptions) (ol
 	err error,
 ) {
 	content, tag, err := b.get(ctx, currentName, "")
-	if errors.Is(err, errAbsent) {
+	if errors.Is(err, errNotFound) {
 		return signedPointer{}, "", nil
 	}
 	if err != nil {
@@ -214,8 +214,8 @@ func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o 
 			next.ActivateAt = old.ActivateAt
 		}
 	}
-	if fault := next.fault(); fault != "" {
-		return Pointer{}, fmt.Errorf("cannot publish a CURRENT that %s: %w", fault, ErrVersion)
+	if problem := next.problem(); problem != "" {
+		return Pointer{}, fmt.Errorf("cannot publish a CURRENT that %s: %w", problem, ErrVersion)
 	}
 	return next, nil
 }
@@ -236,21 +236,21 @@ func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
 
 // publish writes CURRENT where it still has the tag, and keeps a copy of it.
 func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag string, key *Key) error {
-	sealed, err := appendSignature(kindCurrent, next, key)
+	signed, err := appendSignature(kindCurrent, next, key)
 	if err != nil {
 		return err
 	}
 
-	_, err = b.put(ctx, currentName, sealed, condition{absent: tag == "", tag: tag})
+	_, err = b.put(ctx, currentName, signed, condition{absent: tag == "", tag: tag})
 	if err != nil {
-		err = b.resolveWrite(ctx, ring, next, sealed, tag, err)
+		err = b.resolveWrite(ctx, ring, next, signed, tag, err)
 	}
 	if err != nil {
 		return err
 	}
 
 	// It explains, and a lost CURRENT goes on from it. The publication stands without.
-	err = b.putImmutable(ctx, epochName(next.Epoch), sealed)
+	err = b.putImmutable(ctx, epochName(next.Epoch), signed)
 	if errors.Is(err, ErrContentDiffers) {
 		const text = "%w (two writes of epoch %d were answered 200): publish again, and mend the store"
 		return fmt.Errorf("cannot tell what is published: "+text, ErrNoConditionalWrites, next.Epoch)
@@ -263,17 +263,17 @@ func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag st
 
 // resolveWrite looks at what CURRENT is after a write that was refused, or whose answer was lost.
 func (b *Bucket) resolveWrite(
-	ctx context.Context, ring *Trust, next *Pointer, sealed []byte, tag string, cause error,
+	ctx context.Context, ring *Trust, next *Pointer, signed []byte, tag string, cause error,
 ) error {
 	content, now, err := b.get(ctx, currentName, "")
 	switch {
-	case err != nil && !errors.Is(err, errAbsent):
+	case err != nil && !errors.Is(err, errNotFound):
 		return fmt.Errorf("cannot tell whether epoch %d is published: %w: %w; then %w", next.Epoch, ErrUnknownResult,
 			cause,
 			err)
-	case bytes.Equal(content, sealed):
+	case bytes.Equal(content, signed):
 		return nil
-	case now == tag && !errors.Is(cause, errChanged):
+	case now == tag && !errors.Is(cause, errPreconditionFailed):
 		return fmt.Errorf("cannot publish epoch %d: %w", next.Epoch, cause)
 	}
 
@@ -294,7 +294,7 @@ func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snaps
 	all := distinct(m)
 	sent := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(maxParallel)
 	for i, section := range all {
 		group.Go(func() (err error) {
 			sent[i], err = b.sendSection(ctx, filepath.Join(dir.Path(m.ID), section.File), &section)
@@ -320,7 +320,7 @@ func (b *Bucket) sendSection(ctx context.Context, path string, section *snapshot
 	if err == nil && length == section.Bytes {
 		return false, nil
 	}
-	if err != nil && !errors.Is(err, errAbsent) {
+	if err != nil && !errors.Is(err, errNotFound) {
 		return false, err
 	}
 
@@ -347,7 +347,7 @@ func (b *Bucket) putImmutable(ctx context.Context, name string, content []byte) 
 	switch {
 	case second == nil && bytes.Equal(there, content):
 		return nil
-	case errors.Is(err, errChanged) && second == nil:
+	case errors.Is(err, errPreconditionFailed) && second == nil:
 		return fmt.Errorf("cannot write %s: %w", name, ErrContentDiffers)
 	}
 	return err

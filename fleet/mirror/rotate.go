@@ -17,22 +17,22 @@ var (
 
 // InitTrust writes the first TRUST, which names one key. When anew is set it may follow one that is
 // there: for operators who lost all keys, and whose servers have another publisher configured.
-func (b *Bucket) InitTrust(ctx context.Context, key *Key, anew bool, now time.Time) (Trust, error) {
+func (b *Bucket) InitTrust(ctx context.Context, key *Key, force bool, now time.Time) (Trust, error) {
 	version := uint64(1)
 	old, tag, err := b.newestTrust(ctx)
 	switch {
-	case err == nil && !anew:
+	case err == nil && !force:
 		return Trust{}, fmt.Errorf("cannot begin with key %q: %w", key.ID, ErrTrustExists)
 	case err == nil:
 		version = old.Version + 1
-	case !errors.Is(err, errAbsent):
+	case !errors.Is(err, errNotFound):
 		return Trust{}, err
 	}
-	by, err := b.signer(ctx)
+	by, err := b.currentSigner(ctx)
 	if err != nil {
 		return Trust{}, err
 	}
-	if !anew && by != "" && by != key.ID {
+	if !force && by != "" && by != key.ID {
 		return Trust{},
 			fmt.Errorf("cannot begin with key %q: CURRENT is signed by %q: %w", key.ID, by, ErrNotTrustMember)
 	}
@@ -54,7 +54,7 @@ func (b *Bucket) RetireTrustedKey(ctx context.Context, key *Key, id string, now 
 		return Trust{}, fmt.Errorf("cannot retire key %q: sign with another one: %w", id, ErrInUse)
 	}
 
-	by, err := b.signer(ctx)
+	by, err := b.currentSigner(ctx)
 	if err != nil {
 		return Trust{}, err
 	}
@@ -64,10 +64,11 @@ func (b *Bucket) RetireTrustedKey(ctx context.Context, key *Key, id string, now 
 	return b.rotate(ctx, key, func(t *Trust) (Trust, error) { return t.without(id, now) })
 }
 
-// signer names the key that signed the CURRENT that is there; "" = there is none that can be read.
-func (b *Bucket) signer(ctx context.Context) (string, error) {
+// currentSigner names the key that signed the CURRENT that is there; "" = there is none that can be
+// read.
+func (b *Bucket) currentSigner(ctx context.Context) (string, error) {
 	content, _, err := b.get(ctx, currentName, "")
-	if errors.Is(err, errAbsent) {
+	if errors.Is(err, errNotFound) {
 		return "", nil
 	}
 	if err != nil {
@@ -84,13 +85,13 @@ func (b *Bucket) signer(ctx context.Context) (string, error) {
 // rotate writes the TRUST that follows the newest one.
 func (b *Bucket) rotate(ctx context.Context, key *Key, change func(*Trust) (Trust, error)) (Trust, error) {
 	old, tag, err := b.newestTrust(ctx)
-	if errors.Is(err, errAbsent) {
+	if errors.Is(err, errNotFound) {
 		return Trust{}, fmt.Errorf("cannot change who may publish: %w", ErrNoTrust)
 	}
 	if err != nil {
 		return Trust{}, err
 	}
-	if !old.names(key.Publisher()) {
+	if !old.trusts(key.Publisher()) {
 		return Trust{}, fmt.Errorf("cannot sign with key %q: TRUST %d does not name it: %w", key.ID, old.Version,
 			ErrNotPublisher)
 	}
@@ -116,13 +117,13 @@ func (b *Bucket) trust(ctx context.Context, name, unless string) (t Trust, conte
 // the copy of its version and not the object: the object is then brought up to that.
 func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err error) {
 	t, _, tag, err = b.trust(ctx, trustName, "")
-	if err != nil && !errors.Is(err, errAbsent) {
+	if err != nil && !errors.Is(err, errNotFound) {
 		return t, "", err
 	}
 
 	for {
 		next, content, _, err := b.trust(ctx, trustVersion(t.Version+1), "")
-		if errors.Is(err, errAbsent) && t.Version > 0 {
+		if errors.Is(err, errNotFound) && t.Version > 0 {
 			return t, tag, nil
 		}
 		if err != nil {
@@ -143,12 +144,12 @@ func (b *Bucket) writeTrust(ctx context.Context, next *Trust, tag string, key *K
 	if err := b.probe(ctx); err != nil {
 		return err
 	}
-	sealed, err := appendSignature(kindTrust, next, key)
+	signed, err := appendSignature(kindTrust, next, key)
 	if err != nil {
 		return err
 	}
 
-	err = b.putImmutable(ctx, trustVersion(next.Version), sealed)
+	err = b.putImmutable(ctx, trustVersion(next.Version), signed)
 	if errors.Is(err, ErrContentDiffers) {
 		return fmt.Errorf("cannot write TRUST %d: %w", next.Version, ErrTooLate)
 	}
@@ -157,8 +158,8 @@ func (b *Bucket) writeTrust(ctx context.Context, next *Trust, tag string, key *K
 	}
 
 	// Where somebody was faster, they began from the copy above, and wrote what follows it.
-	_, err = b.put(ctx, trustName, sealed, condition{absent: tag == "", tag: tag})
-	if err != nil && !errors.Is(err, errChanged) {
+	_, err = b.put(ctx, trustName, signed, condition{absent: tag == "", tag: tag})
+	if err != nil && !errors.Is(err, errPreconditionFailed) {
 		return fmt.Errorf("TRUST %d is decided and servers do not see it yet: run a trust command again: %w",
 			next.Version, err)
 	}

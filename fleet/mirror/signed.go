@@ -104,7 +104,7 @@ func parseSignature(line string) (signature, error) {
 	return signature{id, made}, nil
 }
 
-// signer returns the first of the publishers that signed the text.
+// currentSigner returns the first of the publishers that signed the text.
 func (text *signedText) signer(publishers []Publisher) (string, error) {
 	for _, made := range text.all {
 		for _, publisher := range publishers {

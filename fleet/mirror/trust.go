@@ -54,16 +54,16 @@ func parseTrust(b []byte) (Trust, signedText, error) {
 	if err := json.Unmarshal(text.body, &t); err != nil {
 		return Trust{}, text, fmt.Errorf("cannot read TRUST: %w: %w", ErrVersion, err)
 	}
-	if fault := t.fault(); fault != "" {
-		return Trust{}, text, fmt.Errorf("cannot read TRUST: it %s: %w", fault, ErrVersion)
+	if problem := t.problem(); problem != "" {
+		return Trust{}, text, fmt.Errorf("cannot read TRUST: it %s: %w", problem, ErrVersion)
 	}
 
 	_, err = text.signer(t.Keys)
 	return t, text, err
 }
 
-// fault says what is wrong with a TRUST; "" means nothing.
-func (t *Trust) fault() string {
+// problem says what is wrong with a TRUST; "" means nothing.
+func (t *Trust) problem() string {
 	switch {
 	case t.Format != trustFormatVersion:
 		return fmt.Sprintf("has format %d instead of %d", t.Format, trustFormatVersion)
@@ -89,13 +89,13 @@ func (t *Trust) fault() string {
 	return ""
 }
 
-// names reports whether a key may sign.
-func (t *Trust) names(key Publisher) bool {
+// trusts reports whether a key may sign.
+func (t *Trust) trusts(key Publisher) bool {
 	same := func(other Publisher) bool { return other.ID == key.ID && other.Key.Equal(key.Key) }
 	return slices.ContainsFunc(t.Keys, same)
 }
 
-// signer returns which trusted key signed a text.
+// currentSigner returns which trusted key signed a text.
 func (t *Trust) signer(text *signedText) (string, error) {
 	by, err := text.signer(t.Keys)
 	if untrusted, ok := errors.AsType[*UntrustedError](err); ok {
@@ -160,8 +160,8 @@ func (t *Trust) without(id string, now time.Time) (Trust, error) {
 // with is the TRUST after t that names one key more.
 func (t *Trust) with(key Publisher, now time.Time) (Trust, error) {
 	next := Trust{trustFormatVersion, t.Version + 1, now.UTC(), append(slices.Clone(t.Keys), key), t.Retired}
-	if fault := next.fault(); fault != "" {
-		return *t, fmt.Errorf("cannot add key %q: TRUST %s", key.ID, fault)
+	if problem := next.problem(); problem != "" {
+		return *t, fmt.Errorf("cannot add key %q: TRUST %s", key.ID, problem)
 	}
 	return next, nil
 }

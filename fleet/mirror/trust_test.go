@@ -175,7 +175,7 @@ func TestTrustCutOff(t *testing.T) {
 	}
 	model.Set(nil)
 	if done, err := w.bucket.AddTrustedKey(t.Context(), w.key, b.Publisher(), day); err != nil || done.Version != 3 ||
-		!done.names(a.Publisher()) {
+		!done.trusts(a.Publisher()) {
 		t.Errorf("the rotation after: %+v, %v", done, err)
 	}
 }
@@ -275,7 +275,7 @@ func TestTrustOutlivesPower(t *testing.T) {
 			left := t.TempDir()
 			must(t)(Trust{}, disktest.WriteFiles(left, files))
 			c := server(left, disk.OS)
-			must(t)(Trust{}, c.restore())
+			must(t)(Trust{}, c.loadTrust())
 			if c.ring.Version < minVersion || c.ring.Version > minVersion+1 {
 				t.Fatalf("%s, TRUST %d holds, %d was taken up", when, c.ring.Version, minVersion)
 			}
@@ -296,7 +296,7 @@ func TestTrustOutlivesPower(t *testing.T) {
 			}
 			return disktest.Verdict{}
 		})
-		must(t)(Trust{}, c.remember(content))
+		must(t)(Trust{}, c.saveTrust(content))
 		on.Set(nil)
 		check("after it was taken up", version+1)
 	}

@@ -14,8 +14,8 @@
 //
 // Normalise: names, sets and queries are reduced to the same words. Symbols become the words people
 // say (♀ is female, ★ is star), marks and apostrophes vanish, every other sign divides, "and" is
-// left out. A name's reader (name_parser.go) also sets apart what only qualifies a name, because catalogs
-// disagree on what is part of it.
+// left out. A name's reader (name_parser.go) also sets apart what only qualifies a name, because
+// catalogs disagree on what is part of it.
 //
 // Parse: what is written as a collector number is one, and is never misspelled. A bare integer may
 // be a number, but is a word of a name or set where one has it.
