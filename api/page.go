@@ -43,7 +43,7 @@ func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (tok
 	// Beside parameters that are wrong, nobody knows what the cursor was issued for: only what is
 	// wrong with it alone is named.
 	page, err := r.Service.Cursors.Open(token, op, bound, r.Now)
-	if err != nil && (sound || !errors.Is(err, cursor.ErrOther)) {
+	if err != nil && (sound || !errors.Is(err, cursor.ErrMismatch)) {
 		r.badCursor(token, err)
 	}
 	return token, page, err == nil && sound
@@ -58,7 +58,7 @@ func (r *Request) badCursor(token string, err error) {
 			"then send next_cursor as it came", err, QuoteInput(token))
 		return
 	}
-	if errors.Is(err, cursor.ErrOther) && r.Op.Surface == keys.Live { // its cursors are for every tenant
+	if errors.Is(err, cursor.ErrMismatch) && r.Op.Surface == keys.Live { // its cursors are for every tenant
 		err = errOtherQuery
 	}
 	r.problem("%s: leave it out to start again from the first page", err)

@@ -12,7 +12,7 @@ const (
 	DayMillis    = int64(86_400_000)
 )
 
-var errNotADate = errors.New("want YYYY-MM-DD")
+var errInvalidDate = errors.New("want YYYY-MM-DD")
 
 // Day is a UTC date as the number of days since 1970-01-01.
 type Day int32
@@ -24,7 +24,7 @@ func DayOf(wallMillis int64) Day { return Day(floorDiv(wallMillis, DayMillis)) }
 func ParseDay(s string) (Day, error) {
 	date, err := time.ParseInLocation(time.DateOnly, s, time.UTC)
 	if err != nil {
-		return 0, fmt.Errorf("cannot read date %q: %w", s, errNotADate)
+		return 0, fmt.Errorf("cannot read date %q: %w", s, errInvalidDate)
 	}
 	return DayOf(date.UnixMilli()), nil
 }

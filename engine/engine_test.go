@@ -187,8 +187,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestUnfitIsTriedOnce publishes a catalog that decodes but cannot be indexed.
-func TestUnfitIsTriedOnce(t *testing.T) {
+// TestUnservableIsTriedOnce publishes a catalog that decodes but cannot be indexed.
+func TestUnservableIsTriedOnce(t *testing.T) {
 	s := newSource()
 	a := s.add(1, small(1))
 	b := s.add(2, small(2))
@@ -311,10 +311,10 @@ func TestFollow(t *testing.T) {
 	following.Wait()
 }
 
-// TestFollowInTrouble polls in virtual time: what may pass is tried ever more rarely, at least
+// TestFollowBacksOff polls in virtual time: what may pass is tried ever more rarely, at least
 // every two seconds, and is logged once. No view is made in the bubble, because the word index has
 // goroutines of its own.
-func TestFollowInTrouble(t *testing.T) {
+func TestFollowBacksOff(t *testing.T) {
 	var log bytes.Buffer
 	s := newSource()
 	a := s.add(1, small(1))

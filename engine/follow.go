@@ -60,7 +60,7 @@ func (e *Engine) Open(now time.Time) error {
 
 	cur, err := e.source.Current()
 	if err == nil {
-		e.recorder.asked(now)
+		e.recorder.polled(now)
 		if e.openPrevious(ctx, cur, now) {
 			// Follow prepares what comes after it.
 			return nil
@@ -151,9 +151,9 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	var took Phases
 	if e.View() == nil {
 		// Nobody is served yet: the load need not rest.
-		v, took, err = e.make(ctx, cur.ID, nil)
+		v, took, err = e.buildView(ctx, cur.ID, nil)
 	} else {
-		e.o.RunLoad(func() { v, took, err = e.make(ctx, cur.ID, throttle.New().Step) })
+		e.o.RunLoad(func() { v, took, err = e.buildView(ctx, cur.ID, throttle.New().Step) })
 	}
 
 	if err != nil {
@@ -187,8 +187,8 @@ func (e *Engine) reportLive(v *View, from origin) {
 		slog.Int64("bytes", v.Size()), slog.Int("retired", count), slog.Int64("retired_bytes", bytes))
 }
 
-// make reads a snapshot and makes its View. It calls step often, and step may rest.
-func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phases, error) {
+// buildView reads a snapshot and makes its View. It calls step often, and step may rest.
+func (e *Engine) buildView(ctx context.Context, id string, step func()) (*View, Phases, error) {
 	start := time.Now()
 	c, err := e.source.Load(ctx, id, step)
 	if err != nil {
@@ -274,7 +274,7 @@ func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
 	if err != nil {
 		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
 			// Nothing is published yet, so there is nothing to follow.
-			e.recorder.asked(now)
+			e.recorder.polled(now)
 			e.backoff = loadBackoff{}
 			return nil
 		}
@@ -285,7 +285,7 @@ func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
 		return err
 	}
 
-	e.recorder.asked(now)
+	e.recorder.polled(now)
 	if now := (publication{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
 		e.backoff = loadBackoff{}
 		return nil

@@ -6,18 +6,18 @@ package engine
 // requests, and an arena that grows leaves up to half of itself empty.
 type fragments struct {
 	chunks [][]byte
-	places []place
+	ranges []chunkRange
 }
 
-// place says where a record lies: in bytes [from, to) of a chunk.
-type place struct{ chunk, from, to uint32 }
+// chunkRange says where a record lies: in bytes [from, to) of a chunk.
+type chunkRange struct{ chunk, from, to uint32 }
 
 // chunkSize is the size of a chunk, unless a single record is longer.
 const chunkSize = 256 << 10
 
 // newFragments spells n records and calls step now and then.
 func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fragments {
-	f := fragments{places: make([]place, n)}
+	f := fragments{ranges: make([]chunkRange, n)}
 	var record, chunk []byte
 	for i := range n {
 		// Sixteen records take ten microseconds or so.
@@ -33,7 +33,7 @@ func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fra
 
 		from := len(chunk)
 		chunk = append(chunk, record...)
-		f.places[i] = place{uint32(len(f.chunks)), uint32(from), uint32(len(chunk))}
+		f.ranges[i] = chunkRange{uint32(len(f.chunks)), uint32(from), uint32(len(chunk))}
 	}
 
 	// The last chunk is cut to what is in it.
@@ -50,13 +50,13 @@ func (f *fragments) add(chunk []byte) {
 
 // at returns the JSON of record i, which the caller must not change.
 func (f *fragments) at(i int) []byte {
-	where := f.places[i]
-	return f.chunks[where.chunk][where.from:where.to:where.to]
+	at := f.ranges[i]
+	return f.chunks[at.chunk][at.from:at.to:at.to]
 }
 
 // size is how much memory the fragments take.
 func (f *fragments) size() int64 {
-	size := int64(12 * cap(f.places))
+	size := int64(12 * cap(f.ranges))
 	for _, chunk := range f.chunks {
 		size += int64(cap(chunk))
 	}

@@ -156,7 +156,7 @@ func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now tim
 	}
 	var v *View
 	if err == nil {
-		v, _, err = e.make(ctx, cur.Previous, nil)
+		v, _, err = e.buildView(ctx, cur.Previous, nil)
 	}
 	if err != nil {
 		e.o.Log.Warn("cannot load the snapshot before: its cursors go on in this one, or must start again",

@@ -120,9 +120,9 @@ func TestPreparedInTurn(t *testing.T) {
 	}
 }
 
-// TestOpenBefore starts a server around the time of a publication: it serves what the others serve,
-// and opens their cursors.
-func TestOpenBefore(t *testing.T) {
+// TestOpenPrevious starts a server around the time of a publication: it serves what the others
+// serve, and opens their cursors.
+func TestOpenPrevious(t *testing.T) {
 	at := start.Add(time.Minute)
 	open := func(now time.Time, change func(*source, string)) (e *engine.Engine, a, b string) {
 		t.Helper()
@@ -239,8 +239,9 @@ func activates(t *testing.T, random *rand.Rand, all []*engine.Engine, next strin
 	following.Wait()
 }
 
-// TestMayCome tells a cursor of a snapshot that is on its way from one of a snapshot that is gone.
-func TestMayCome(t *testing.T) {
+// TestIsPending tells a cursor of a snapshot that is on its way from one of a snapshot that is
+// gone.
+func TestIsPending(t *testing.T) {
 	published := engine.RemoteStatus{Current: snapshot.Current{ID: idOf(2)}, Asked: start}
 	e := engine.New(newSource(), engine.Options{RemoteStatus: func() engine.RemoteStatus { return published }})
 

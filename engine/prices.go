@@ -45,7 +45,7 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	pooled, _ := seriesPool.Get().(*[]series)
 	all := (*pooled)[:0]
 
-	dates := v.dates.last(days)
+	dates := v.historyDates.last(days)
 	date := v.Catalog.Date()
 	from := snapshot.WindowStart(date, len(dates))
 	v.DisplayLanes(card, variant, func(lane int, code string) {
@@ -86,12 +86,12 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 	return dst
 }
 
-// dates are the days that a lane keeps prices of, as text, the newest last. Every history writes
-// them, so they are spelt once for each View.
-type dates [snapshot.HistoryDays][10]byte
+// historyDates are the days that a lane keeps prices of, as text, the newest last. Every history
+// writes them, so they are spelt once for each View.
+type historyDates [snapshot.HistoryDays][10]byte
 
-func newDates(newest snapshot.Day) *dates {
-	var d dates
+func newHistoryDates(newest snapshot.Day) *historyDates {
+	var d historyDates
 	for i := range d {
 		wire.AppendDay(d[i][:0], snapshot.WindowStart(newest, len(d)-i))
 	}
@@ -99,7 +99,7 @@ func newDates(newest snapshot.Day) *dates {
 }
 
 // last are the newest dates: as many as days says, or all.
-func (d *dates) last(days int) [][10]byte { return d[len(d)-min(max(days, 0), len(d)):] }
+func (d *historyDates) last(days int) [][10]byte { return d[len(d)-min(max(days, 0), len(d)):] }
 
 // StatsQuery asks for price statistics.
 type StatsQuery struct {

@@ -10,8 +10,8 @@ import (
 	"ninepocket/wire"
 )
 
-// remembering is a View of some cards that remembers searches.
-func remembering(t *testing.T, cards int) *View {
+// withSearchCache is a View of some cards that remembers searches.
+func withSearchCache(t *testing.T, cards int) *View {
 	t.Helper()
 	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: cards}).Catalog()
 	c.ID = "20260315T000000Z-0000000000000001"
@@ -28,7 +28,7 @@ func remembering(t *testing.T, cards int) *View {
 // TestSearchesDistinguishLimits asks for pages whose sizes are the same in their last eight bits:
 // the site asks for hundreds of cards at a time, and an API page of 24 must not be answered by 280.
 func TestSearchesDistinguishLimits(t *testing.T) {
-	v := remembering(t, 4000)
+	v := withSearchCache(t, 4000)
 	q := index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: true}
 	for _, limit := range []int{280, 24, 280, 24} {
 		page := v.Cards(nil, q, nil, limit)
@@ -47,7 +47,7 @@ func TestSearchesDistinguishLimits(t *testing.T) {
 // answer is the first one. The page after the first has none, nor has a page that is asked for
 // without.
 func TestSearchesRememberInterpretation(t *testing.T) {
-	v := remembering(t, 400)
+	v := withSearchCache(t, 400)
 	for _, words := range []string{"pikachuu near mint", "the cheapest charizrd", "pikachu xyzzyx"} {
 		asked := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
 		want := v.search(nil, &asked, nil, 5, true)

@@ -37,9 +37,9 @@ func (v *View) Smoke() (err error) {
 	}()
 
 	smoke.json("list games", v.games, '{', "")
-	spread(v.Catalog.Cards.ID.Len(), smokeCards, smoke.card)
-	spread(v.Catalog.Sets.ID.Len(), smokeSets, smoke.set)
-	spread(len(v.Index.Products().Items()), smokeProducts, smoke.product)
+	sampleRows(v.Catalog.Cards.ID.Len(), smokeCards, smoke.card)
+	sampleRows(v.Catalog.Sets.ID.Len(), smokeSets, smoke.set)
+	sampleRows(len(v.Index.Products().Items()), smokeProducts, smoke.product)
 	smoke.movers("up", false, v.Catalog.Movers.Up)
 	smoke.movers("down", true, v.Catalog.Movers.Down)
 	if len(smoke.problems) == 0 {
@@ -53,9 +53,9 @@ func (v *View) Smoke() (err error) {
 	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(smoke.problems...))
 }
 
-// spread calls each with numbers below n, at equal distances, the first and the last among them.
-// most bounds how many there are.
-func spread(n, limit int, each func(row int)) {
+// sampleRows calls each with numbers below n, at equal distances, the first and the last among
+// them. most bounds how many there are.
+func sampleRows(n, limit int, each func(row int)) {
 	limit = min(n, limit)
 	for i := range limit {
 		each(i * (n - 1) / max(limit-1, 1))
@@ -83,8 +83,8 @@ func (s *smoke) json(what string, body []byte, kind jsontext.Kind, id string) {
 	}
 }
 
-// found wants find to return the row for its id and for its slug.
-func (s *smoke) found(kind string, row int, find func(ref string) (int, bool), id, slug string) {
+// checkLookup wants find to return the row for its id and for its slug.
+func (s *smoke) checkLookup(kind string, row int, find func(ref string) (int, bool), id, slug string) {
 	for _, ref := range []string{id, slug} {
 		if found, ok := find(ref); !ok || found != row {
 			s.problem("%s %q is not found by %q", kind, id, ref)
@@ -94,7 +94,7 @@ func (s *smoke) found(kind string, row int, find func(ref string) (int, bool), i
 
 func (s *smoke) card(card int) {
 	id := s.Catalog.Cards.ID.At(card)
-	s.found("card", card, s.Index.Card, id, s.Catalog.Cards.Slug.At(card))
+	s.checkLookup("card", card, s.Index.Card, id, s.Catalog.Cards.Slug.At(card))
 	s.json("detail of card "+id, s.Detail(card), '{', id)
 	s.json("price entry of card "+id, s.PriceEntry(card), '{', id)
 	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
@@ -142,7 +142,7 @@ func (s *smoke) search(card int) {
 
 func (s *smoke) set(set int) {
 	id := s.Catalog.Sets.ID.At(set)
-	s.found("set", set, s.Index.Set, id, s.Catalog.Sets.Slug.At(set))
+	s.checkLookup("set", set, s.Index.Set, id, s.Catalog.Sets.Slug.At(set))
 	s.json("page of set "+id, s.SetDetail(set), '{', id)
 	s.json("summary of set "+id, s.AppendSets(nil, []uint32{uint32(set)}), '{', id)
 }

@@ -69,15 +69,15 @@ func TestSmokeFinds(t *testing.T) {
 	}{
 		{"games cut off", "list games is not whole JSON", func(v *View) { v.games = v.games[:len(v.games)-1] }},
 		{"a byte of the details", "detail of card", func(v *View) { v.details.chunks[0][0] = 'x' }},
-		{"the details end early", "detail of card", func(v *View) { v.details.places[0].to-- }},
+		{"the details end early", "detail of card", func(v *View) { v.details.ranges[0].to-- }},
 		{"details of other cards", "does not name", func(v *View) {
-			v.details.places = append(v.details.places[1:], v.details.places[0])
+			v.details.ranges = append(v.details.ranges[1:], v.details.ranges[0])
 		}},
 		{"price entries", "price entry of card", func(v *View) {
 			v.priceEntries.chunks[0][len(v.priceEntries.chunks[0])-1] = 0
 		}},
 		{"summaries", "summary of card", func(v *View) { v.summaries.chunks[0][0] = '[' }},
-		{"set pages", "page of set", func(v *View) { v.setDetails.places[0].to++ }},
+		{"set pages", "page of set", func(v *View) { v.setDetails.ranges[0].to++ }},
 		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
 		{"products", "product np_", func(v *View) { v.products.chunks[0][0] = 'x' }},
 		{"product prefix", "does not name", func(v *View) {
@@ -136,7 +136,7 @@ func TestSmokeMovers(t *testing.T) {
 	}
 
 	n := 0
-	spread(10, 3, func(int) { n++ })
+	sampleRows(10, 3, func(int) { n++ })
 
 	if n != 3 {
 		t.Errorf("a spread of 3 has %d", n)
@@ -144,7 +144,7 @@ func TestSmokeMovers(t *testing.T) {
 
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 40_000} {
 		var got []int
-		spread(n, 64, func(k int) { got = append(got, k) })
+		sampleRows(n, 64, func(k int) { got = append(got, k) })
 		if len(got) != min(n, 64) || n > 0 && (got[0] != 0 || got[len(got)-1] != n-1) {
 			t.Errorf("a spread over %d is %v", n, got)
 		}

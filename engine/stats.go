@@ -94,7 +94,7 @@ type statsRecorder struct {
 	s  Stats
 }
 
-func (b *statsRecorder) asked(now time.Time) {
+func (b *statsRecorder) polled(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.s.Checked = now

@@ -26,7 +26,7 @@ type View struct {
 
 	searches     *searchCache // nil without a cache
 	site         wire.URLs
-	dates        *dates
+	historyDates *historyDates
 	games        []byte
 	facets       []byte
 	summaries    fragments // Card summary
@@ -64,7 +64,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 
 	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games = wire.AppendGames(nil, c)
-	v.dates = newDates(c.Date())
+	v.historyDates = newHistoryDates(c.Date())
 
 	if err := v.encode(ctx, step); err != nil {
 		return nil, err

@@ -34,9 +34,9 @@ func measure(b *testing.B, d *desk, tool string, arguments any) {
 	var out []byte
 	by := mcp.Caller{View: d.view, Now: d.now, Limits: d.limits}
 	run := func() {
-		m, fault := mcp.Read(body)
-		if fault != nil {
-			b.Fatal(string(fault.Append(nil)))
+		m, rpcErr := mcp.Read(body)
+		if rpcErr != nil {
+			b.Fatal(string(rpcErr.Append(nil)))
 		}
 		response, tool := d.Answer(out[:0], &m)
 		if tool != mcp.NoTool {

@@ -46,7 +46,7 @@ const maxProblems = 40
 
 // problems gathers everything that is wrong with the arguments of a call.
 type problems struct {
-	text prose
+	list textBuilder
 	n    int
 }
 
@@ -58,22 +58,22 @@ func (p *problems) add(parts ...any) {
 		return
 	}
 
-	p.text.say("- ")
-	p.text.say(parts...)
-	p.text.say("\n")
+	p.list.text("- ")
+	p.list.text(parts...)
+	p.list.text("\n")
 }
 
-// refusal is the text that names the problems. It is "" when there are none.
-func (p *problems) refusal(tool string) refusal {
+// toolError is the text that names the problems. It is "" when there are none.
+func (p *problems) toolError(tool string) toolError {
 	if p.n == 0 {
 		return ""
 	}
 
 	if p.n > maxProblems {
-		p.text.say("- and ", p.n-maxProblems, " more.\n")
+		p.list.text("- and ", p.n-maxProblems, " more.\n")
 	}
 
-	return refusal("Invalid arguments for " + tool + ":\n" + string(p.text) + "Correct them and call again.")
+	return toolError("Invalid arguments for " + tool + ":\n" + string(p.list) + "Correct them and call again.")
 }
 
 // bind reads the members of an object as the arguments that fields describe. A problem calls a
@@ -84,7 +84,7 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	for i := range fields {
 		f := &fields[i]
 		a.values[i].n = f.defaultValue
-		if f.kind == choiceKind && f.defaultValue != none {
+		if f.kind == choiceKind && f.defaultValue != noDefault {
 			a.values[i].text = f.choices[f.defaultValue]
 		}
 	}

@@ -18,20 +18,20 @@ var listedCards = wire.Range{Min: 1, Max: 5}
 // How many entries a page has when it lists sets with cards (decision 2112). Sets and cards count
 // alike.
 const (
-	listRoom    = 60 // the most: the detailed form stays within 60,000 bytes
-	conciseRoom = 20 // where no limit is given: the concise form stays within 8,000 bytes
+	maxListed        = 60 // the most: the detailed form stays within 60,000 bytes
+	maxListedConcise = 20 // where no limit is given: the concise form stays within 8,000 bytes
 )
 
 func browseSetsTool() *tool {
 	fields := []field{
-		aText("set", "Set id, slug, code or name; returns this set and its top cards, and the other filters do "+
+		textField("set", "Set id, slug, code or name; returns this set and its top cards, and the other filters do "+
 			"not count.", wire.SetText),
-		aText("query", `Only sets called so, e.g. "evolving skies" or "SV08".`, wire.QueryText),
+		textField("query", `Only sets called so, e.g. "evolving skies" or "SV08".`, wire.QueryText),
 		gameField(),
-		aText("series", "Only this series.", wire.SeriesText),
-		aDate("released_from", "Only sets of this day or later, YYYY-MM-DD."),
-		aDate("released_to", "Only sets of this day or earlier."),
-		anInteger("top", "So many of the dearest cards with each set; fewer sets a page.", listedCards, none),
+		textField("series", "Only this series.", wire.SeriesText),
+		dateField("released_from", "Only sets of this day or later, YYYY-MM-DD."),
+		dateField("released_to", "Only sets of this day or earlier."),
+		integerField("top", "So many of the dearest cards with each set; fewer sets a page.", listedCards, noDefault),
 		limitField(wire.DefaultPage),
 		cursorField(),
 	}
@@ -45,7 +45,7 @@ func browseSetsTool() *tool {
 		"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
 		"top_cards?", arrayTo(listedCards.Max, listed),
 	)
-	card := object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, extras)...)
+	card := object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, detailMembers)...)
 	output := object("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor", nullString)
 
 	return &tool{
@@ -56,22 +56,22 @@ func browseSetsTool() *tool {
 	}
 }
 
-func browseSets(in *request, out *reply) refusal {
+func browseSets(in *request, out *reply) toolError {
 	if in.has("set") {
 		return browseSet(in, out, in.text("set"))
 	}
 
 	// A cursor is good for the filters that it was issued for, and for no others.
 	filter := index.SetFilter{
-		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releasedIn(in),
+		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releaseDates(in),
 	}
 	bound := cursor.Hash("sets", string(filter.AppendKey(nil)))
 	from := 0
 	if after := openCursor(in, out, cursor.ToolSets, bound, index.ParseSetPosition); after != nil {
 		from = in.View.Index.SetAfter(filter, *after)
 	}
-	if refused := in.refusal(); refused != "" {
-		return refused
+	if toolErr := in.toolError(); toolErr != "" {
+		return toolErr
 	}
 
 	sets, more := in.View.Index.Sets(in.cards, filter, from, setsOfPage(in))
@@ -86,16 +86,16 @@ func browseSets(in *request, out *reply) refusal {
 	top := int(in.number("top"))
 	switch {
 	case len(sets) == 0:
-		out.say("No set found.", nearestSets(in, filter.Query), " Leave out a filter.\n")
+		out.text("No set found.", nearestSets(in, filter.Query), " Leave out a filter.\n")
 	default:
-		out.sayFound(len(sets), "set", next)
+		out.textPageHead(len(sets), "set", next)
 		if top > 0 {
-			out.sayAsOf()
+			out.textAsOf()
 		}
-		out.say("\n")
+		out.text("\n")
 	}
 
-	out.put(`{"sets":[`)
+	out.json(`{"sets":[`)
 	var dearest []uint32
 	out.each(sets, func(out *reply, set int) {
 		writeSet(out, set)
@@ -104,21 +104,21 @@ func browseSets(in *request, out *reply) refusal {
 			writeListed(out, dearest)
 		}
 	})
-	out.put("]")
-	out.putNext(next)
+	out.json("]")
+	out.jsonNext(next)
 	return ""
 }
 
-// releasedIn are the release dates that were asked for. It notes a problem with them.
-func releasedIn(in *request) index.Dates {
-	released := index.Dates{
+// releaseDates are the release dates that were asked for. It notes a problem with them.
+func releaseDates(in *request) index.Dates {
+	dates := index.Dates{
 		Given: in.has("released_from") || in.has("released_to"),
 		From:  snapshot.Day(in.number("released_from")), To: snapshot.Day(in.number("released_to")),
 	}
-	if released.To != snapshot.NoDay && released.From > released.To {
+	if dates.To != snapshot.NoDay && dates.From > dates.To {
 		in.problems.add("released_from must not be later than released_to.")
 	}
-	return released
+	return dates
 }
 
 // setsOfPage is how many sets a page has at most. A set with cards takes the room of its cards,
@@ -131,59 +131,59 @@ func setsOfPage(in *request) int {
 
 	each := 1 + int(in.number("top"))
 	if !in.has("limit") {
-		return conciseRoom / each
+		return maxListedConcise / each
 	}
-	return min(limit, listRoom/each)
+	return min(limit, maxListed/each)
 }
 
 // writeListed writes the dearest cards of a set that stands in a list. It writes only what says
 // which card it is and what the card costs (decision 2112).
 func writeListed(out *reply, cards []uint32) {
-	out.json = out.json[:len(out.json)-1] // the closing brace of the set
-	out.put(`,"top_cards":[`)
+	out.data = out.data[:len(out.data)-1] // the closing brace of the set
+	out.json(`,"top_cards":[`)
 	for _, card := range cards {
 		out.comma()
-		out.json = wire.AppendName(out.json, out.c, int(card))
-		out.putPrice(int(card))
-		out.put("}")
+		out.data = wire.AppendName(out.data, out.c, int(card))
+		out.jsonPrice(int(card))
+		out.json("}")
 
-		out.say("   - ")
-		sayInSet(out, int(card))
-		out.say(" | ", out.c.Cards.ID.At(int(card)), "\n")
+		out.text("   - ")
+		textCardInSet(out, int(card))
+		out.text(" | ", out.c.Cards.ID.At(int(card)), "\n")
 	}
 
-	out.put("]}")
+	out.json("]}")
 }
 
 // writeSet writes a set and a line of text about it.
 func writeSet(out *reply, set int) {
-	out.json = wire.AppendSetSummary(out.json, out.c, set)
-	out.json = out.json[:len(out.json)-1] // the closing brace
-	out.json = out.site.AppendSetURL(out.json, out.c, set)
-	out.put("}")
+	out.data = wire.AppendSetSummary(out.data, out.c, set)
+	out.data = out.data[:len(out.data)-1] // the closing brace
+	out.data = out.site.AppendSetURL(out.data, out.c, set)
+	out.json("}")
 
 	sets := &out.c.Sets
-	out.say(sets.Name.At(set))
+	out.text(sets.Name.At(set))
 	if series := sets.Series.At(set); series != "" {
-		out.say(" | ", series)
+		out.text(" | ", series)
 	}
 
 	if sets.Release[set] == snapshot.NoDay {
-		out.say(" | no date")
+		out.text(" | no date")
 	} else {
-		out.say(" | ", sets.Release[set])
+		out.text(" | ", sets.Release[set])
 	}
 
-	out.say(" | ", count{int(sets.Cards[set]), "card"}, " | ", out.c.Games.Slug.At(int(sets.Game[set])))
+	out.text(" | ", count{int(sets.Cards[set]), "card"}, " | ", out.c.Games.Slug.At(int(sets.Game[set])))
 	if out.detailed {
-		out.sayPage("/sets/", sets.Slug.At(set))
+		out.textPage("/sets/", sets.Slug.At(set))
 	}
 
-	out.say(" | ", sets.ID.At(set), "\n")
+	out.text(" | ", sets.ID.At(set), "\n")
 }
 
 // browseSet answers with one set and its top cards.
-func browseSet(in *request, out *reply, ref string) refusal {
+func browseSet(in *request, out *reply, ref string) toolError {
 	// Several sets may have one name. When they are of different games, the game decides.
 	sets := in.View.Index.SetNames().Resolve(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
@@ -193,7 +193,7 @@ func browseSet(in *request, out *reply, ref string) refusal {
 	}
 
 	if len(sets) == 0 {
-		return refusal(`No set has the id, slug, code or name "` + readable(ref) + `".` +
+		return toolError(`No set has the id, slug, code or name "` + readable(ref) + `".` +
 			nearestSets(in, ref) + ` Find sets with query, or list them without set.`)
 	}
 	if len(sets) > 1 {
@@ -201,58 +201,58 @@ func browseSet(in *request, out *reply, ref string) refusal {
 	}
 
 	set := int(sets[0])
-	out.put(`{"sets":[`)
+	out.json(`{"sets":[`)
 	writeSet(out, set)
 
-	out.put(`],"top_cards":[`)
+	out.json(`],"top_cards":[`)
 	in.cards = in.View.Index.Top(in.cards, set, topCards)
 	if len(in.cards) == 0 {
-		out.say("None of its cards has a price.\n")
+		out.text("None of its cards has a price.\n")
 	} else {
-		out.say("Top cards")
-		out.sayAsOf()
-		out.say(":\n")
+		out.text("Top cards")
+		out.textAsOf()
+		out.text(":\n")
 	}
 
 	out.each(in.cards, writeTopCard)
-	out.put("]")
-	out.putNext("")
+	out.json("]")
+	out.jsonNext("")
 	return ""
 }
 
 // chooseSet refuses a name that several sets have, and lists them.
-func chooseSet(out *reply, sets []uint32, ref string) refusal {
-	out.say(count{len(sets), "set"}, ` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
+func chooseSet(out *reply, sets []uint32, ref string) toolError {
+	out.text(count{len(sets), "set"}, ` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
 	for _, set := range sets[:min(len(sets), 10)] {
-		out.say("- ")
+		out.text("- ")
 		writeSet(out, int(set))
 	}
-	return refusal(out.prose)
+	return toolError(out.textBuilder)
 }
 
 // writeTopCard writes a card of a set that was named before: the card's own set is left out.
 func writeTopCard(out *reply, card int) {
 	c := out.c
-	out.json = wire.AppendName(out.json, c, card)
-	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
-	out.json = out.site.AppendCardURL(out.json, c, card)
-	out.put(`,"currency":"USD"`)
-	out.putPrice(card)
-	out.putExtras(card)
-	out.put("}")
+	out.data = wire.AppendName(out.data, c, card)
+	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
+	out.data = out.site.AppendCardURL(out.data, c, card)
+	out.json(`,"currency":"USD"`)
+	out.jsonPrice(card)
+	out.jsonExtras(card)
+	out.json("}")
 
-	sayInSet(out, card)
-	out.sayID(card)
+	textCardInSet(out, card)
+	out.textID(card)
 }
 
-// sayInSet appends a card whose set was named: name, number and price.
-func sayInSet(out *reply, card int) {
+// textCardInSet appends a card whose set was named: name, number and price.
+func textCardInSet(out *reply, card int) {
 	c := out.c
-	out.say(c.Cards.Name.At(card))
+	out.text(c.Cards.Name.At(card))
 	if number := c.Cards.Number.At(card); number != "" {
-		out.say(" | #", number)
+		out.text(" | #", number)
 	}
 
-	out.say(" | ")
-	out.sayPrice(c.DisplayPrice(card))
+	out.text(" | ")
+	out.textPrice(c.DisplayPrice(card))
 }

@@ -9,7 +9,7 @@
 //
 // A call of a tool is not free. For it, Answer only returns which tool is called, and the gate
 // decides whether the caller may call it. If so, [Endpoint.Call] runs the tool on a View. If not,
-// [Endpoint.AppendRefusal] says in the result why.
+// [Endpoint.AppendToolError] says in the result why.
 //
 // A tool is one table, in the file that is named after the tool. It has the arguments with their
 // bounds, the outputSchema, and the function that runs the tool. The rows of the arguments serve

@@ -23,7 +23,7 @@ func drawPoints(t *rapid.T, lo, hi int) []snapshot.Point {
 	return points
 }
 
-func TestThin(t *testing.T) {
+func TestDownsample(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := drawPoints(t, 1, 365)
 		n := rapid.IntRange(1, 61).Draw(t, "room")
@@ -65,7 +65,7 @@ func TestThin(t *testing.T) {
 	})
 }
 
-func TestShare(t *testing.T) {
+func TestDivideBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.IntRange(1, 365), 1, 15).Draw(t, "lengths")
 		room := rapid.IntRange(2*len(lengths), 60).Draw(t, "room")
@@ -86,7 +86,7 @@ func TestShare(t *testing.T) {
 	})
 }
 
-func TestFitDropsTheCheapest(t *testing.T) {
+func TestFitBudgetDropsTheCheapest(t *testing.T) {
 	var lines []series
 	for i := range 40 {
 		points := []snapshot.Point{

@@ -80,16 +80,16 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 		return e.answerOlder(dst, m), NoTool
 	}
 
-	tool, fault := e.find(m)
-	if fault != nil {
-		return fault.Append(dst), NoTool
+	tool, rpcErr := e.find(m)
+	if rpcErr != nil {
+		return rpcErr.Append(dst), NoTool
 	}
 	return dst, tool
 }
 
 // answerOlder appends the response to a request of an older version that is not a call of a tool.
 func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
-	var fault *RPCError
+	var rpcErr *RPCError
 	switch m.method {
 	case "tools/list":
 		return e.answerList(dst, m)
@@ -98,22 +98,22 @@ func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
 		if asked := m.params.Member("protocolVersion"); asked.Kind() == '"' {
 			return e.appendInitialized(dst, m, asked.Text())
 		}
-		fault = m.fault(invalidParams, "Invalid params: protocolVersion must be a string.")
+		rpcErr = m.rpcError(invalidParams, "Invalid params: protocolVersion must be a string.")
 
 	case "ping":
 		return append(e.beginResult(dst, m), "}}"...)
 
 	default:
-		fault = m.fault(methodNotFound,
+		rpcErr = m.rpcError(methodNotFound,
 			"Method not found. This server has initialize, ping, tools/list and tools/call.")
 	}
-	return fault.Append(dst)
+	return rpcErr.Append(dst)
 }
 
 // answerList appends the response to tools/list.
 func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
 	if after := m.params.Member("cursor").Kind(); after != 0 && after != 'n' {
-		return m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.").Append(dst)
+		return m.rpcError(invalidParams, "Invalid params: there is one page of tools and no cursor.").Append(dst)
 	}
 
 	dst = e.beginResult(dst, m)
@@ -127,17 +127,17 @@ func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
 // arguments.
 func (e *Endpoint) find(m *Message) (int, *RPCError) {
 	if m.params.Kind() != '{' {
-		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
+		return NoTool, m.rpcError(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
 
 	name := m.params.Member("name")
 	if name.Kind() != '"' {
-		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
+		return NoTool, m.rpcError(invalidParams, "Invalid params: name must be a string.")
 	}
 
 	// A null is the same as nothing, for the arguments as for each of them (decision 2108).
 	if args := m.params.Member("arguments").Kind(); args != 0 && args != 'n' && args != '{' {
-		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
+		return NoTool, m.rpcError(invalidParams, "Invalid params: arguments must be an object.")
 	}
 
 	// There are six tools, so a map would not be faster.
@@ -147,7 +147,7 @@ func (e *Endpoint) find(m *Message) (int, *RPCError) {
 		}
 	}
 
-	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools(), ", ")+".")
+	return NoTool, m.rpcError(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools(), ", ")+".")
 }
 
 // beginResult appends a response up to the first member that a method or a tool adds to its result.
@@ -174,7 +174,7 @@ func instructions() string {
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
 	// The protocol wants another version offered. A client that does not speak that one
 	// disconnects.
-	if !speaks(asked) {
+	if !supportsVersion(asked) {
 		asked = Versions[0]
 	}
 

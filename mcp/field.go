@@ -46,27 +46,27 @@ type field struct {
 	of           []field // the members of a list's objects
 }
 
-// none is the preset of an argument without a default. An absent price bound is snapshot.NoCents in
-// that way, which is what a filter takes for no bound.
-const none = -1
+// noDefault is the preset of an argument without a default. An absent price bound is
+// snapshot.NoCents in that way, which is what a filter takes for no bound.
+const noDefault = -1
 
-func aText(name, about string, bounds wire.Range) field {
+func textField(name, about string, bounds wire.Range) field {
 	return field{kind: textKind, name: name, about: about, bounds: bounds}
 }
 
-func aDate(name, about string) field {
+func dateField(name, about string) field {
 	return field{kind: dateKind, name: name, about: about, defaultValue: int64(snapshot.NoDay)}
 }
 
-func anInteger(name, about string, bounds wire.Range, preset int64) field {
+func integerField(name, about string, bounds wire.Range, preset int64) field {
 	return field{kind: integerKind, name: name, about: about, bounds: bounds, defaultValue: preset}
 }
 
-func aChoice(name, about string, preset int64, choices ...string) field {
+func choiceField(name, about string, preset int64, choices ...string) field {
 	return field{kind: choiceKind, name: name, about: about, defaultValue: preset, choices: choices}
 }
 
-func aList(name, about string, bounds wire.Range, of ...field) field {
+func listField(name, about string, bounds wire.Range, of ...field) field {
 	return field{kind: listKind, name: name, about: about, bounds: bounds, of: of}
 }
 
@@ -78,7 +78,7 @@ func required(f field) field {
 // Fields that several tools share.
 
 func cardField() field {
-	return required(aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382.", wire.RefText))
+	return required(textField("id", "Card id or slug, or another catalog's id such as tcgplayer:42382.", wire.RefText))
 }
 
 func gameField() field {
@@ -86,23 +86,23 @@ func gameField() field {
 	for _, game := range snapshot.Games {
 		slugs = append(slugs, game.Slug)
 	}
-	return aChoice("game", "Only this game.", none, slugs...)
+	return choiceField("game", "Only this game.", noDefault, slugs...)
 }
 
 func limitField(preset int64) field {
-	return anInteger("limit", "How many to return.", wire.PageLimit, preset)
+	return integerField("limit", "How many to return.", wire.PageLimit, preset)
 }
 
 func cursorField() field {
 	const about = "next_cursor of the previous page, unchanged. Valid 15 minutes, with the same other arguments."
-	return aText("cursor", about, wire.CursorText)
+	return textField("cursor", about, wire.CursorText)
 }
 
 // formatField is the last field of every tool; newEndpoint adds it.
 func formatField() field {
 	const about = "concise (default) keeps what is needed to answer and to make the next call; " +
 		"detailed adds every field."
-	return aChoice("response_format", about, 0, "concise", "detailed")
+	return choiceField("response_format", about, 0, "concise", "detailed")
 }
 
 // inputSchema is the schema of an object with the fields and nothing else.
@@ -141,11 +141,11 @@ func (f *field) schema() string {
 	switch {
 	case f.kind == dateKind:
 		schema += `,"format":"date"`
-	case f.kind == integerKind && f.defaultValue != none:
+	case f.kind == integerKind && f.defaultValue != noDefault:
 		schema += `,"default":` + wire.Decimal(f.defaultValue)
 	case f.kind == choiceKind:
 		schema += `,"enum":` + quotedList(f.choices)
-		if f.defaultValue != none {
+		if f.defaultValue != noDefault {
 			schema += `,"default":` + quoted(f.choices[f.defaultValue])
 		}
 	case f.kind == listKind:

@@ -23,7 +23,7 @@ func getCardTool() *tool {
 	}
 }
 
-func getCard(in *request, out *reply) refusal {
+func getCard(in *request, out *reply) toolError {
 	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
 	card, ok := in.View.Index.Resolve(ref)
 	if !ok {
@@ -31,23 +31,23 @@ func getCard(in *request, out *reply) refusal {
 	}
 
 	// A single card has its rarity in the concise form, too.
-	out.put(`{"card":`)
-	out.putCard(card)
-	out.putRarity(card)
+	out.json(`{"card":`)
+	out.jsonCard(card)
+	out.jsonRarity(card)
 	if out.detailed {
-		out.putImage(card)
+		out.jsonImage(card)
 	}
 
-	out.sayCard(card)
+	out.textCard(card)
 	if rarity := out.c.Cards.Rarity.At(card); rarity != "" && !out.detailed {
-		out.say(" | ", rarity)
+		out.text(" | ", rarity)
 	}
-	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
-	out.say(" | ", out.c.Cards.ID.At(card), "\n")
+	out.textPage("/cards/", out.c.Cards.Slug.At(card))
+	out.text(" | ", out.c.Cards.ID.At(card), "\n")
 
-	out.put(`,"prices":[`)
+	out.json(`,"prices":[`)
 	writePrices(out, card)
-	out.put("]}}")
+	out.json("]}}")
 	return ""
 }
 
@@ -63,37 +63,37 @@ func writePrices(out *reply, card int) {
 	}
 
 	if current == nil {
-		out.say("no price\n")
+		out.text("no price\n")
 		return
 	}
 
-	out.say(count{len(current), "price"})
-	out.sayAsOf()
-	out.say(":\n")
+	out.text(count{len(current), "price"})
+	out.textAsOf()
+	out.text(":\n")
 	for _, lane := range current {
 		out.comma()
-		out.json = appendLane(out.json, out.c, lane, out.detailed)
+		out.data = appendLane(out.data, out.c, lane, out.detailed)
 
-		out.say("- ", out.c.Variants.At(int(lanes.Variant[lane])), ", ", conditionOf(out.c, lane), " | ")
-		out.sayPrice(lanes.Cents[lane], out.c.UpdatedAt(lane))
-		sayTrend(out, " | 7d ", lanes.Price7DaysAgo[lane], lanes.Cents[lane])
-		sayTrend(out, " | 30d ", lanes.Base30[lane], lanes.Cents[lane])
+		out.text("- ", out.c.Variants.At(int(lanes.Variant[lane])), ", ", conditionOf(out.c, lane), " | ")
+		out.textPrice(lanes.Cents[lane], out.c.UpdatedAt(lane))
+		textTrend(out, " | 7d ", lanes.Price7DaysAgo[lane], lanes.Cents[lane])
+		textTrend(out, " | 30d ", lanes.Base30[lane], lanes.Cents[lane])
 		if out.detailed {
-			out.say(" | updated ", instant(out.c.UpdatedAt(lane)))
+			out.text(" | updated ", instant(out.c.UpdatedAt(lane)))
 		}
-		out.say("\n")
+		out.text("\n")
 	}
 }
 
-// sayTrend appends a change in percent. In the detailed form it also appends it in money. It
+// textTrend appends a change in percent. In the detailed form it also appends it in money. It
 // appends nothing when the change is not known.
-func sayTrend(out *reply, label string, base, now int64) {
+func textTrend(out *reply, label string, base, now int64) {
 	switch {
 	case base < 0:
 	case out.detailed:
-		out.say(label, change{base, now})
+		out.text(label, change{base, now})
 	case base > 0:
-		out.say(label, percent{now - base, base})
+		out.text(label, percent{now - base, base})
 	}
 }
 

@@ -9,18 +9,18 @@ import (
 
 func getMarketMoversTool() *tool {
 	fields := []field{
-		required(aChoice("direction", "up for gainers, down for decliners.", none, "up", "down")),
-		aChoice("period", "Change over 7 or 30 days.", 0, "7d", "30d"),
+		required(choiceField("direction", "up for gainers, down for decliners.", noDefault, "up", "down")),
+		choiceField("period", "Change over 7 or 30 days.", 0, "7d", "30d"),
 		gameField(),
-		aText("set", "Set id, slug, code or name.", wire.SetText),
-		anInteger("min_price_cents", "Lowest current price in US cents.", wire.PriceCents, wire.MoversMinCents),
+		textField("set", "Set id, slug, code or name.", wire.SetText),
+		integerField("min_price_cents", "Lowest current price in US cents.", wire.PriceCents, wire.MoversMinCents),
 		limitField(10),
 	}
 
 	mover := object(slices.Concat(identity, []string{
 		"currency", schemaUSD, "market_price_cents", nullInteger, "price_change_cents", nullInteger,
 		"price_change_percent", nullNumber, "price_updated_at", schemaTime,
-	}, extras)...)
+	}, detailMembers)...)
 	output := object(
 		"direction", oneOf("up", "down"), "period_days", `{"type":"integer","enum":[7,30]}`, "movers", array(mover),
 	)
@@ -33,7 +33,7 @@ func getMarketMoversTool() *tool {
 	}
 }
 
-func getMarketMovers(in *request, out *reply) refusal {
+func getMarketMovers(in *request, out *reply) toolError {
 	direction := in.text("direction")
 	filter := index.NoFilter
 	filter.Game = in.text("game")
@@ -55,35 +55,35 @@ func getMarketMovers(in *request, out *reply) refusal {
 	// An empty list says what to try next.
 	switch {
 	case len(in.cards) > 0:
-		out.say(count{len(in.cards), "card"}, ", ", direction, " most in ", days, " days")
-		out.sayAsOf()
-		out.say("\n")
+		out.text(count{len(in.cards), "card"}, ", ", direction, " most in ", days, " days")
+		out.textAsOf()
+		out.text("\n")
 	case !slices.ContainsFunc(base, func(cents int64) bool { return cents >= 0 }):
-		out.say("This catalog has no prices of ", days, " days ago yet.\n")
-	case !sayNoSet(in, out, "No card"):
-		out.say("No card moved ", direction, " in ", days, " days within these filters. ",
+		out.text("This catalog has no prices of ", days, " days ago yet.\n")
+	case !textNoSet(in, out, "No card"):
+		out.text("No card moved ", direction, " in ", days, " days within these filters. ",
 			"Try a lower min_price_cents or the other period.\n")
 	}
 
-	out.put(`{"direction":"`, direction, `","period_days":`, days, `,"movers":[`)
+	out.json(`{"direction":"`, direction, `","period_days":`, days, `,"movers":[`)
 	out.each(in.cards, func(out *reply, card int) { writeMover(out, card, base) })
-	out.put("]}")
+	out.json("]}")
 	return ""
 }
 
 // writeMover writes a mover. Its JSON begins as in REST. base has the earlier price of every lane.
 func writeMover(out *reply, card int, base []int64) {
-	out.json = wire.AppendMover(out.json, out.c, card, out.site, base)
+	out.data = wire.AppendMover(out.data, out.c, card, out.site, base)
 	if out.detailed {
-		out.json = out.json[:len(out.json)-1] // the closing brace
-		out.putExtras(card)
-		out.put("}")
+		out.data = out.data[:len(out.data)-1] // the closing brace
+		out.jsonExtras(card)
+		out.json("}")
 	}
 
-	out.sayPriced(card)
+	out.textCardPrice(card)
 	if lane := out.c.Cards.Display[card]; lane >= 0 && base[lane] >= 0 {
-		out.say(" | ", change{base[lane], out.c.Lanes.Cents[lane]})
+		out.text(" | ", change{base[lane], out.c.Lanes.Cents[lane]})
 	}
 
-	out.sayID(card)
+	out.textID(card)
 }

@@ -20,8 +20,8 @@ const (
 func getPriceHistoryTool() *tool {
 	fields := []field{
 		cardField(),
-		anInteger("days", "Days back from the snapshot's date.", wire.HistoryDays, wire.DefaultDays),
-		aText("variant", `Only this variant, e.g. "holofoil" or "Reverse Holofoil"; default all tracked variants.`,
+		integerField("days", "Days back from the snapshot's date.", wire.HistoryDays, wire.DefaultDays),
+		textField("variant", `Only this variant, e.g. "holofoil" or "Reverse Holofoil"; default all tracked variants.`,
 			wire.VariantText),
 	}
 
@@ -54,7 +54,7 @@ func getPriceHistoryTool() *tool {
 	}
 }
 
-func getPriceHistory(in *request, out *reply) refusal {
+func getPriceHistory(in *request, out *reply) toolError {
 	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
 	card, ok := in.View.Index.Resolve(ref)
 	if !ok {
@@ -80,30 +80,30 @@ func getPriceHistory(in *request, out *reply) refusal {
 	left := countPoints(shown)
 
 	// The text names the card, as the JSON does: some clients show a model only one of the two.
-	out.sayCard(card)
-	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
-	out.say(" | ", out.c.Cards.ID.At(card), "\n")
-	sayWindow(out, days, asked, left, had)
+	out.textCard(card)
+	out.textPage("/cards/", out.c.Cards.Slug.At(card))
+	out.text(" | ", out.c.Cards.ID.At(card), "\n")
+	textWindow(out, days, asked, left, had)
 
-	putHistoryHead(out, card, days, left < had)
+	jsonHistoryHead(out, card, days, left < had)
 	for i := range shown {
 		out.comma()
-		out.json = shown[i].appendJSON(out.json)
-		shown[i].say(&out.prose)
+		out.data = shown[i].appendJSON(out.data)
+		shown[i].text(&out.textBuilder)
 	}
-	out.put("]}")
+	out.json("]}")
 
 	if len(dropped) > 0 {
-		out.say("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "),
+		out.text("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "),
 			". Ask for one with variant.\n")
 	}
 
 	if len(silent) > 0 {
-		out.say("No prices in this window: ", strings.Join(silent, ", "), ".\n")
+		out.text("No prices in this window: ", strings.Join(silent, ", "), ".\n")
 	}
 
 	if len(lines)+len(silent) == 0 {
-		sayTracked(in, out, card)
+		textTrackedVariants(in, out, card)
 	}
 
 	return ""
@@ -271,38 +271,38 @@ func trend(summary *snapshot.PriceSummary) string {
 	return "rising"
 }
 
-// putHistoryHead appends the JSON of a history up to the first of its series.
-func putHistoryHead(out *reply, card, days int, thinned bool) {
+// jsonHistoryHead appends the JSON of a history up to the first of its series.
+func jsonHistoryHead(out *reply, card, days int, thinned bool) {
 	c := out.c
-	out.json = wire.AppendText(out.json, `{"id":`, c.Cards.ID.At(card))
-	out.json = wire.AppendText(out.json, `,"name":`, c.Cards.Name.At(card))
-	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
-	out.json = out.site.AppendCardURL(out.json, c, card)
+	out.data = wire.AppendText(out.data, `{"id":`, c.Cards.ID.At(card))
+	out.data = wire.AppendText(out.data, `,"name":`, c.Cards.Name.At(card))
+	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
+	out.data = out.site.AppendCardURL(out.data, c, card)
 
-	out.json = wire.AppendInt(out.json, `,"currency":"USD","days":`, int64(days))
+	out.data = wire.AppendInt(out.data, `,"currency":"USD","days":`, int64(days))
 	if cents, at := c.DisplayPrice(card); cents >= 0 {
-		out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, at)
+		out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
 	} else {
-		out.put(`,"price_updated_at":null`)
+		out.json(`,"price_updated_at":null`)
 	}
 
-	out.put(`,"downsampled":`, strconv.FormatBool(thinned), `,"series":[`)
+	out.json(`,"downsampled":`, strconv.FormatBool(thinned), `,"series":[`)
 }
 
-// sayWindow says which days the history is of, and what is missing. asked is how many days were
+// textWindow says which days the history is of, and what is missing. asked is how many days were
 // asked for. had is how many points there are, and left is how many of them are shown.
-func sayWindow(out *reply, days, asked, left, had int) {
-	out.say(count{days, "day"}, " to ", out.c.Date(), ", USD")
+func textWindow(out *reply, days, asked, shown, total int) {
+	out.text(count{days, "day"}, " to ", out.c.Date(), ", USD")
 
 	if days < asked {
-		out.say(" (your plan's history reaches back no further)")
+		out.text(" (your plan's history reaches back no further)")
 	}
 
-	if left < had {
-		out.say(", thinned to ", left, " of ", count{had, "point"}, "; the summary is of all of them")
+	if shown < total {
+		out.text(", thinned to ", shown, " of ", count{total, "point"}, "; the summary is of all of them")
 	}
 
-	out.say("\n")
+	out.text("\n")
 }
 
 // appendJSON appends the line as an element of series.
@@ -339,32 +339,32 @@ func appendHundredths(dst []byte, v float64) []byte {
 	return wire.AppendPercent(dst, int64(math.Round(v*100)), 10_000)
 }
 
-// say appends the line as two lines of text: the summary and the points.
-func (l *series) say(text *prose) {
+// text appends the line as two lines of text: the summary and the points.
+func (l *series) text(out *textBuilder) {
 	summary := &l.sum
-	text.say(l.variant, ", ", l.condition, ": ", trend(summary))
+	out.text(l.variant, ", ", l.condition, ": ", trend(summary))
 	if summary.Points > 1 {
-		text.say(" | change ", change{summary.First, summary.Last})
+		out.text(" | change ", change{summary.First, summary.Last})
 	}
 
-	text.say(" | first ", money(summary.First), " on ", summary.FirstDay)
-	text.say(" | last ", money(summary.Last), " on ", summary.LastDay)
-	text.say(" | min ", money(l.low.Cents), " on ", l.low.Day)
-	text.say(" | max ", money(l.high.Cents), " on ", l.high.Day, " | average ", money(summary.Mean))
+	out.text(" | first ", money(summary.First), " on ", summary.FirstDay)
+	out.text(" | last ", money(summary.Last), " on ", summary.LastDay)
+	out.text(" | min ", money(l.low.Cents), " on ", l.low.Day)
+	out.text(" | max ", money(l.high.Cents), " on ", l.high.Day, " | average ", money(summary.Mean))
 
 	if !math.IsNaN(l.volatility) {
-		text.say(" | volatility ")
-		*text = appendHundredths(*text, l.volatility)
-		text.say("% (spread of daily changes)")
+		out.text(" | volatility ")
+		*out = appendHundredths(*out, l.volatility)
+		out.text("% (spread of daily changes)")
 	}
 
-	text.say(" | ", count{summary.Points, "data point"})
-	l.sayPoints(text)
+	out.text(" | ", count{summary.Points, "data point"})
+	l.textPoints(out)
 }
 
-// sayPoints appends the points as a line of text. A run is one entry, with its first and its last
+// textPoints appends the points as a line of text. A run is one entry, with its first and its last
 // day.
-func (l *series) sayPoints(text *prose) {
+func (l *series) textPoints(out *textBuilder) {
 	separator := "\n  "
 	for k, point := range l.points {
 		of, long := l.runs[point.Day]
@@ -376,22 +376,22 @@ func (l *series) sayPoints(text *prose) {
 			of = run{point.Day, point.Day}
 		}
 
-		text.say(separator, money(point.Cents), " on ", of.first)
+		out.text(separator, money(point.Cents), " on ", of.first)
 		if long {
-			text.say(" to ", of.last)
+			out.text(" to ", of.last)
 		}
 
 		separator = " | "
 	}
 
-	text.say("\n")
+	out.text("\n")
 }
 
-// sayTracked says which variants of a card are tracked. It is for a variant that is not: a model
-// that misspelt one learns what to ask for.
-func sayTracked(in *request, out *reply, card int) {
+// textTrackedVariants says which variants of a card are tracked. It is for a variant that is not: a
+// model that misspelt one learns what to ask for.
+func textTrackedVariants(in *request, out *reply, card int) {
 	if asked := in.text("variant"); asked != "" {
-		out.say(`The variant "`, readable(asked), `" is not tracked. `)
+		out.text(`The variant "`, readable(asked), `" is not tracked. `)
 	}
 
 	var all []string
@@ -400,5 +400,5 @@ func sayTracked(in *request, out *reply, card int) {
 		all = []string{"none"}
 	}
 
-	out.say("Tracked variants: ", strings.Join(all, ", "), ".\n")
+	out.text("Tracked variants: ", strings.Join(all, ", "), ".\n")
 }

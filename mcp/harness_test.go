@@ -79,12 +79,12 @@ func (d *desk) post(body []byte, version string) (status int, response []byte) {
 }
 
 func (d *desk) postWith(body []byte, headers mcp.Headers) (status int, response []byte) {
-	m, fault := mcp.Read(body)
-	if fault == nil {
-		fault = d.Check(&m, headers)
+	m, rpcErr := mcp.Read(body)
+	if rpcErr == nil {
+		rpcErr = d.Check(&m, headers)
 	}
-	if fault != nil {
-		return 400, fault.Append(nil)
+	if rpcErr != nil {
+		return 400, rpcErr.Append(nil)
 	}
 	if !m.IsRequest() {
 		return 202, nil

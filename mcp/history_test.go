@@ -138,8 +138,8 @@ func TestRunsOfEqualDays(t *testing.T) {
 	}
 }
 
-// TestThinnedRuns shows that no day of a thinned history of runs has a wrong price.
-func TestThinnedRuns(t *testing.T) {
+// TestDownsampledRuns shows that no day of a thinned history of runs has a wrong price.
+func TestDownsampledRuns(t *testing.T) {
 	var prices []int64
 	for i := range int64(300) {
 		prices = append(prices, 1000+37*((i/3)%11)-5*(i/50))

@@ -25,7 +25,7 @@ const (
 // The server also speaks Modern.
 var Versions = [...]string{"2025-11-25", "2025-06-18"}
 
-func speaks(version string) bool { return slices.Contains(Versions[:], version) }
+func supportsVersion(version string) bool { return slices.Contains(Versions[:], version) }
 
 // Message is one JSON-RPC message. It aliases the body that it was read from.
 type Message struct {
@@ -48,20 +48,20 @@ type RPCError struct {
 }
 
 // Append appends the fault as a JSON-RPC response.
-func (fault *RPCError) Append(dst []byte) []byte {
+func (rpcErr *RPCError) Append(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
-	if fault.id != nil {
-		dst = append(append(dst, `,"id":`...), fault.id...)
+	if rpcErr.id != nil {
+		dst = append(append(dst, `,"id":`...), rpcErr.id...)
 	}
-	dst = wire.AppendInt(dst, `,"error":{"code":`, int64(fault.code))
-	dst = wire.AppendText(dst, `,"message":`, fault.message)
-	if fault.data != "" {
-		dst = append(append(dst, `,"data":`...), fault.data...)
+	dst = wire.AppendInt(dst, `,"error":{"code":`, int64(rpcErr.code))
+	dst = wire.AppendText(dst, `,"message":`, rpcErr.message)
+	if rpcErr.data != "" {
+		dst = append(append(dst, `,"data":`...), rpcErr.data...)
 	}
 	return append(dst, "}}"...)
 }
 
-func (m *Message) fault(code int, message string) *RPCError {
+func (m *Message) rpcError(code int, message string) *RPCError {
 	return &RPCError{code: code, message: message, id: m.id}
 }
 
@@ -70,11 +70,11 @@ func Read(body []byte) (Message, *RPCError) {
 	var m Message
 	value, err := jsonwalk.Parse(body)
 	if err != nil {
-		return Message{}, m.fault(parseError, "Parse error: the body is not valid JSON with unique names.")
+		return Message{}, m.rpcError(parseError, "Parse error: the body is not valid JSON with unique names.")
 	}
 
 	if what := m.read(value); what != "" {
-		return Message{}, m.fault(invalidRequest, "Invalid request: "+what)
+		return Message{}, m.rpcError(invalidRequest, "Invalid request: "+what)
 	}
 	return m, nil
 }
@@ -138,8 +138,9 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 // version that the server does not speak. header is "" when there is none. An initialize may name
 // such a version, when its header and its params agree: the answer says which version to use.
 func (m *Message) checkVersion(header string) *RPCError {
-	if header == "" || speaks(header) || m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
+	if header == "" || supportsVersion(header) ||
+		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
 		return nil
 	}
-	return m.fault(badVersion, "Unsupported protocol version. Supported: "+Versions[0]+", "+Versions[1]+".")
+	return m.rpcError(badVersion, "Unsupported protocol version. Supported: "+Versions[0]+", "+Versions[1]+".")
 }

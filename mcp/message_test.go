@@ -13,12 +13,12 @@ func TestReadReportsWhatIsWrong(t *testing.T) {
 	f := func(body, id, want string) {
 		t.Helper()
 
-		_, fault := mcp.Read([]byte(body))
-		if fault == nil {
+		_, rpcErr := mcp.Read([]byte(body))
+		if rpcErr == nil {
 			t.Errorf("%s is read", body)
 			return
 		}
-		got := string(fault.Append(nil))
+		got := string(rpcErr.Append(nil))
 		if !strings.HasPrefix(got, `{"jsonrpc":"2.0",`+id+`"error":{"code":`) || !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %q %s", body, got, id, want)
 		}
@@ -48,9 +48,9 @@ func TestWhatWantsAnAnswer(t *testing.T) {
 	f := func(body string, want bool) {
 		t.Helper()
 
-		m, fault := mcp.Read([]byte(body))
-		if fault != nil || m.IsRequest() != want {
-			t.Errorf("%s: %v; a request %t, want %t", body, fault, m.IsRequest(), want)
+		m, rpcErr := mcp.Read([]byte(body))
+		if rpcErr != nil || m.IsRequest() != want {
+			t.Errorf("%s: %v; a request %t, want %t", body, rpcErr, m.IsRequest(), want)
 		}
 	}
 	f(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, true)

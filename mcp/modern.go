@@ -43,25 +43,25 @@ type Headers struct {
 // Check decides which protocol version a message is of, and compares the message with the headers
 // of its request (decision 2102). A fault is the client's: HTTP status 400.
 func (e *Endpoint) Check(m *Message, h Headers) *RPCError {
-	if !m.claims(h.Version) {
+	if !m.claimsModern(h.Version) {
 		return m.checkVersion(h.Version)
 	}
 
 	m.modern = true
 	if m.method == "" {
-		return m.fault(invalidRequest, "Invalid request: a client of "+Modern+" sends no responses.")
+		return m.rpcError(invalidRequest, "Invalid request: a client of "+Modern+" sends no responses.")
 	}
 
-	if fault := m.checkMeta(h.Version); fault != nil {
-		return fault
+	if rpcErr := m.checkMeta(h.Version); rpcErr != nil {
+		return rpcErr
 	}
 	return m.checkHeaders(h)
 }
 
-// claims reports whether a message says that it is of Modern or newer. It says so by a version in
-// its _meta, or by a date in the header. An initialize without a version in its _meta always opens
-// an older version (decision 2101).
-func (m *Message) claims(header string) bool {
+// claimsModern reports whether a message says that it is of Modern or newer. It says so by a
+// version in its _meta, or by a date in the header. An initialize without a version in its _meta
+// always opens an older version (decision 2101).
+func (m *Message) claimsModern(header string) bool {
 	if m.meta().Member(metaVersion) != nil {
 		return true
 	}
@@ -81,13 +81,13 @@ func (m *Message) checkMeta(header string) *RPCError {
 	version := m.meta().Member(metaVersion)
 	switch {
 	case version == nil && !m.IsRequest():
-		return m.speaksModern(header)
+		return m.checkModernVersion(header)
 	case version == nil && m.meta().Member(metaCapabilities) == nil:
-		return m.fault(invalidParams, "Invalid params: _meta needs "+metaVersion+" and "+metaCapabilities+".")
+		return m.rpcError(invalidParams, "Invalid params: _meta needs "+metaVersion+" and "+metaCapabilities+".")
 	case version == nil:
-		return m.fault(invalidParams, "Invalid params: _meta needs "+metaVersion+".")
+		return m.rpcError(invalidParams, "Invalid params: _meta needs "+metaVersion+".")
 	case version.Kind() != '"':
-		return m.fault(invalidParams, "Invalid params: "+metaVersion+" must be a string.")
+		return m.rpcError(invalidParams, "Invalid params: "+metaVersion+" must be a string.")
 	}
 
 	said := version.Text()
@@ -99,41 +99,41 @@ func (m *Message) checkMeta(header string) *RPCError {
 			readable(said) + `".`)
 	}
 
-	if fault := m.speaksModern(said); fault != nil {
-		return fault
+	if rpcErr := m.checkModernVersion(said); rpcErr != nil {
+		return rpcErr
 	}
 
 	// The protocol wants a client to say what it can do. Nothing here depends on it.
 	if m.IsRequest() && m.meta().Member(metaCapabilities).Kind() != '{' {
-		return m.fault(invalidParams, "Invalid params: _meta needs "+metaCapabilities+", an object.")
+		return m.rpcError(invalidParams, "Invalid params: _meta needs "+metaCapabilities+", an object.")
 	}
 	return nil
 }
 
-// speaksModern refuses a version that is not Modern and names the versions that the server speaks.
-// To a client that sent an older version in _meta it names Modern alone: the client would send the
-// same again, and older versions need an initialize (decision 2103).
-func (m *Message) speaksModern(version string) *RPCError {
+// checkModernVersion refuses a version that is not Modern and names the versions that the server
+// speaks. To a client that sent an older version in _meta it names Modern alone: the client would
+// send the same again, and older versions need an initialize (decision 2103).
+func (m *Message) checkModernVersion(version string) *RPCError {
 	if version == Modern {
 		return nil
 	}
 
 	supported := supportedVersions()
-	if speaks(version) {
+	if supportsVersion(version) {
 		supported = quotedList([]string{Modern})
 	}
 
-	fault := m.fault(unsupportedVersion, "Unsupported protocol version. Supported: "+Modern+
+	rpcErr := m.rpcError(unsupportedVersion, "Unsupported protocol version. Supported: "+Modern+
 		" by _meta, "+strings.Join(Versions[:], " and ")+" by initialize.")
-	fault.data = `{"supported":` + supported + string(wire.AppendText(nil, `,"requested":`, readable(version))) + "}"
-	return fault
+	rpcErr.data = `{"supported":` + supported + string(wire.AppendText(nil, `,"requested":`, readable(version))) + "}"
+	return rpcErr
 }
 
 // supportedVersions are all versions that the server speaks, as JSON.
 func supportedVersions() string { return quotedList(append([]string{Modern}, Versions[:]...)) }
 
 func (m *Message) mismatch(what string) *RPCError {
-	return m.fault(headerMismatch, "Header mismatch: "+what)
+	return m.rpcError(headerMismatch, "Header mismatch: "+what)
 }
 
 // checkHeaders compares Mcp-Method and Mcp-Name with the message. A proxy may route or limit by
@@ -220,8 +220,8 @@ func (e *Endpoint) answerModern(dst []byte, m *Message) (response []byte, tool i
 	}
 
 	// A client may send initialize with the _meta of Modern: it learns which versions have it.
-	fault := m.fault(methodNotFound, "Method not found. In "+Modern+
+	rpcErr := m.rpcError(methodNotFound, "Method not found. In "+Modern+
 		" this server has server/discover, tools/list and tools/call; initialize and ping are of "+
 		strings.Join(Versions[:], " and ")+".")
-	return fault.Append(dst), NoMethod
+	return rpcErr.Append(dst), NoMethod
 }

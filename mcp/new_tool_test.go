@@ -18,20 +18,20 @@ func countSetsTool() *tool {
 		name:   "catalog_count_sets",
 		title:  "Count sets",
 		about:  "How many sets there are.",
-		fields: []field{required(anInteger("at_least", "Fewer are refused.", wire.Range{Min: 0, Max: 1000}, 0))},
+		fields: []field{required(integerField("at_least", "Fewer are refused.", wire.Range{Min: 0, Max: 1000}, 0))},
 		output: object("sets", schemaInteger),
 		run:    countSets,
 	}
 }
 
-func countSets(in *request, out *reply) refusal {
+func countSets(in *request, out *reply) toolError {
 	n := out.c.Sets.ID.Len()
 	if n < int(in.number("at_least")) {
 		return "There are not so many sets."
 	}
 
-	out.put(`{"sets":`, strconv.Itoa(n), "}")
-	out.say(count{n, "set"})
+	out.json(`{"sets":`, strconv.Itoa(n), "}")
+	out.text(count{n, "set"})
 	return ""
 }
 
@@ -47,9 +47,9 @@ func TestAToolIsOneFile(t *testing.T) {
 
 	post := func(body string) string {
 		t.Helper()
-		m, fault := Read([]byte(body))
-		if fault != nil {
-			t.Fatalf("%s: %s", body, fault.message)
+		m, rpcErr := Read([]byte(body))
+		if rpcErr != nil {
+			t.Fatalf("%s: %s", body, rpcErr.message)
 		}
 		response, n := e.Answer(nil, &m)
 		if n == NoTool {

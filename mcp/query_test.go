@@ -37,7 +37,7 @@ func TestEveryFilterIsAnArgument(t *testing.T) {
 		var p problems
 		a := bind(fields, arguments, "", &p)
 		if p.n > 0 {
-			t.Fatalf("%s: %s", object, p.text)
+			t.Fatalf("%s: %s", object, p.list)
 		}
 		return cardQuery(a)
 	}

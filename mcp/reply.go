@@ -14,159 +14,159 @@ import (
 // structuredContent, and as prose. Methods that begin with put write JSON, and methods that begin
 // with say write prose.
 type reply struct {
-	prose
-	json     []byte
+	textBuilder
+	data     []byte
 	c        *snapshot.Catalog
 	site     *wire.URLs
 	detailed bool
 }
 
 func (out *reply) reset(v *engine.View) {
-	*out = reply{json: out.json[:0], prose: out.prose[:0]}
+	*out = reply{data: out.data[:0], textBuilder: out.textBuilder[:0]}
 	if v != nil {
-		out.show(v)
+		out.setView(v)
 	}
 }
 
-// show sets which View the reply is about.
-func (out *reply) show(v *engine.View) {
+// setView sets which View the reply is about.
+func (out *reply) setView(v *engine.View) {
 	out.c = v.Catalog
 	out.site = v.Site()
 }
 
 // appendTo appends the reply to the beginning of the response to a call.
 func (out *reply) appendTo(dst []byte) []byte {
-	dst = appendText(dst, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
+	dst = appendText(dst, unsafe.String(unsafe.SliceData(out.textBuilder), len(out.textBuilder)))
 	dst = append(dst, `,"structuredContent":`...)
-	dst = append(dst, out.json...)
+	dst = append(dst, out.data...)
 	return append(dst, `,"isError":false}}`...)
 }
 
-// put appends JSON as it is.
-func (out *reply) put(parts ...string) {
+// json appends JSON as it is.
+func (out *reply) json(parts ...string) {
 	for _, p := range parts {
-		out.json = append(out.json, p...)
+		out.data = append(out.data, p...)
 	}
 }
 
 // comma separates the next element of a JSON list from the one before, if there is one.
-func (out *reply) comma() { out.json = wire.AppendComma(out.json) }
+func (out *reply) comma() { out.data = wire.AppendComma(out.data) }
 
 // each calls write for the elements of a list. It writes the comma of JSON and the number of the
 // line of prose before each.
 func (out *reply) each(all []uint32, write func(out *reply, one int)) {
 	for k, one := range all {
 		out.comma()
-		out.say(k+1, ". ")
+		out.text(k+1, ". ")
 		write(out, int(one))
 	}
 }
 
-// putCard appends a card's identity as the beginning of an object: everything but the closing
+// jsonCard appends a card's identity as the beginning of an object: everything but the closing
 // brace.
-func (out *reply) putCard(card int) {
-	out.json = wire.AppendIdentity(out.json, out.c, card, out.site)
+func (out *reply) jsonCard(card int) {
+	out.data = wire.AppendIdentity(out.data, out.c, card, out.site)
 }
 
-// putExtras appends the members that only a detailed card has.
-func (out *reply) putExtras(card int) {
+// jsonExtras appends the members that only a detailed card has.
+func (out *reply) jsonExtras(card int) {
 	if out.detailed {
-		out.putRarity(card)
-		out.putImage(card)
+		out.jsonRarity(card)
+		out.jsonImage(card)
 	}
 }
 
-func (out *reply) putRarity(card int) {
-	out.json = wire.AppendNullable(out.json, `,"rarity":`, out.c.Cards.Rarity.At(card))
+func (out *reply) jsonRarity(card int) {
+	out.data = wire.AppendNullable(out.data, `,"rarity":`, out.c.Cards.Rarity.At(card))
 }
 
-func (out *reply) putImage(card int) {
-	out.json = out.site.AppendImage(out.json, out.c.Cards.Image.At(card))
+func (out *reply) jsonImage(card int) {
+	out.data = out.site.AppendImage(out.data, out.c.Cards.Image.At(card))
 }
 
-// putPrice appends a card's display price.
-func (out *reply) putPrice(card int) {
+// jsonPrice appends a card's display price.
+func (out *reply) jsonPrice(card int) {
 	cents, at := out.c.DisplayPrice(card)
-	out.json = wire.AppendCents(out.json, `,"market_price_cents":`, cents)
-	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, at)
+	out.data = wire.AppendCents(out.data, `,"market_price_cents":`, cents)
+	out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
 }
 
-// putNext ends the object of a page with the cursor of the next one, "" for none.
-func (out *reply) putNext(next string) {
-	out.json = wire.AppendNullable(out.json, `,"next_cursor":`, next)
-	out.put("}")
+// jsonNext ends the object of a page with the cursor of the next one, "" for none.
+func (out *reply) jsonNext(next string) {
+	out.data = wire.AppendNullable(out.data, `,"next_cursor":`, next)
+	out.json("}")
 }
 
-// sayFound begins the text of a page: how many entries it has, and how to go on.
-func (out *reply) sayFound(n int, what, next string) {
-	out.say(count{n, what})
+// textPageHead begins the text of a page: how many entries it has, and how to go on.
+func (out *reply) textPageHead(n int, what, next string) {
+	out.text(count{n, what})
 	if next != "" {
-		out.say(", more with cursor=", next)
+		out.text(", more with cursor=", next)
 	}
 }
 
-// sayAsOf appends what holds for all prices of the text: " (USD, prices of 2026-11-20)".
-func (out *reply) sayAsOf() { out.say(" (USD, prices of ", out.c.Date(), ")") }
+// textAsOf appends what holds for all prices of the text: " (USD, prices of 2026-11-20)".
+func (out *reply) textAsOf() { out.text(" (USD, prices of ", out.c.Date(), ")") }
 
-// sayCard appends the beginning of a card's line: name, set, number and game.
-func (out *reply) sayCard(card int) {
+// textCard appends the beginning of a card's line: name, set, number and game.
+func (out *reply) textCard(card int) {
 	c := out.c
-	out.say(c.Cards.Name.At(card), " |")
+	out.text(c.Cards.Name.At(card), " |")
 	if set := c.Cards.Set[card]; set != snapshot.NoSet {
-		out.say(" ", c.Sets.Name.At(int(set)))
+		out.text(" ", c.Sets.Name.At(int(set)))
 		if out.detailed {
-			out.say(" (", c.Sets.ID.At(int(set)), ")")
+			out.text(" (", c.Sets.ID.At(int(set)), ")")
 		}
 	}
 
 	if number := c.Cards.Number.At(card); number != "" {
-		out.say(" #", number)
+		out.text(" #", number)
 	}
 
-	out.say(" | ", c.Games.Slug.At(int(c.Cards.Game[card])))
+	out.text(" | ", c.Games.Slug.At(int(c.Cards.Game[card])))
 	if rarity := c.Cards.Rarity.At(card); out.detailed && rarity != "" {
-		out.say(" | ", rarity)
+		out.text(" | ", rarity)
 	}
 }
 
-// sayPriced appends what sayCard does, and the card's display price.
-func (out *reply) sayPriced(card int) {
-	out.sayCard(card)
-	out.say(" | ")
-	out.sayPrice(out.c.DisplayPrice(card))
+// textCardPrice appends what textCard does, and the card's display price.
+func (out *reply) textCardPrice(card int) {
+	out.textCard(card)
+	out.text(" | ")
+	out.textPrice(out.c.DisplayPrice(card))
 }
 
-// sayPrice appends a price. When the price is over 36 hours older than the catalog, its own day
+// textPrice appends a price. When the price is over 36 hours older than the catalog, its own day
 // follows, because the date at the head of the text is the catalog's (decision 2106).
-func (out *reply) sayPrice(cents, at int64) {
-	out.say(money(cents))
+func (out *reply) textPrice(cents, at int64) {
+	out.text(money(cents))
 	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
-		out.say(" of ", snapshot.DayOf(at))
+		out.text(" of ", snapshot.DayOf(at))
 	}
 }
 
-// sayID ends a card's line with its id. In the detailed form the time of its price and the address
+// textID ends a card's line with its id. In the detailed form the time of its price and the address
 // of its page come first.
-func (out *reply) sayID(card int) {
+func (out *reply) textID(card int) {
 	if out.detailed {
 		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
-			out.say(" | updated ", instant(at))
+			out.text(" | updated ", instant(at))
 		}
 		if slug := out.c.Cards.Slug.At(card); slug != "" {
-			out.sayPage("/cards/", slug)
+			out.textPage("/cards/", slug)
 		}
 	}
 
-	out.say(" | ", out.c.Cards.ID.At(card), "\n")
+	out.text(" | ", out.c.Cards.ID.At(card), "\n")
 }
 
-func (out *reply) sayPage(kind, slug string) { out.say(" | ", out.site.URL, kind, slug) }
+func (out *reply) textPage(kind, slug string) { out.text(" | ", out.site.URL, kind, slug) }
 
-// sayMeant appends the cards that a reference may mean.
-func (out *reply) sayMeant(card int) {
-	out.say("- ")
-	out.sayCard(card)
-	out.say(" | ", out.c.Cards.ID.At(card), "\n")
+// textSuggestion appends the cards that a reference may mean.
+func (out *reply) textSuggestion(card int) {
+	out.text("- ")
+	out.textCard(card)
+	out.text(" | ", out.c.Cards.ID.At(card), "\n")
 }
 
 // maxNearest is how many cards are named at most when the one that was asked for is not there.
@@ -174,16 +174,16 @@ const maxNearest = 3
 
 // noSuchCard refuses an id, slug or identifier that does not lead to one card. It names the cards
 // that may be meant.
-func noSuchCard(in *request, out *reply, ref string) refusal {
+func noSuchCard(in *request, out *reply, ref string) toolError {
 	if cards := in.View.Index.ForBatch(ref); len(cards) > 1 {
-		out.say(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
+		out.text(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
 		for _, card := range cards {
-			out.sayMeant(int(card))
+			out.textSuggestion(int(card))
 		}
-		return refusal(out.prose)
+		return toolError(out.textBuilder)
 	}
 
-	out.say(`No card has the id, slug or identifier "`, readable(ref), `". `)
+	out.text(`No card has the id, slug or identifier "`, readable(ref), `". `)
 
 	// A wrong slug is still made of words, and search understands misspelt ones. An id has none.
 	var meant []index.Match
@@ -193,28 +193,28 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 		meant = in.View.Index.Matches(nil, q, maxNearest)
 	}
 	if len(meant) == 0 {
-		out.say("Find ids with catalog_search_cards.")
-		return refusal(out.prose)
+		out.text("Find ids with catalog_search_cards.")
+		return toolError(out.textBuilder)
 	}
 
-	out.say("Did you mean:\n")
+	out.text("Did you mean:\n")
 	for _, match := range meant {
-		out.sayMeant(int(match.Card))
+		out.textSuggestion(int(match.Card))
 	}
 
-	out.say("Otherwise find ids with catalog_search_cards.")
-	return refusal(out.prose)
+	out.text("Otherwise find ids with catalog_search_cards.")
+	return toolError(out.textBuilder)
 }
 
-// sayNoSet says that nothing was found because no set has the name that was asked for. It returns
+// textNoSet says that nothing was found because no set has the name that was asked for. It returns
 // false, and says nothing, when a set has that name or none was asked for.
-func sayNoSet(in *request, out *reply, found string) bool {
+func textNoSet(in *request, out *reply, found string) bool {
 	set := in.text("set")
 	if set == "" || len(in.View.Index.SetNames().Resolve(set)) > 0 {
 		return false
 	}
 
-	out.say(found, `: no set is called "`, readable(set), `".`, nearestSets(in, set),
+	out.text(found, `: no set is called "`, readable(set), `".`, nearestSets(in, set),
 		" Find sets with catalog_browse_sets, or leave set out.\n")
 	return true
 }

@@ -25,8 +25,8 @@ func (in *request) reset(e *Endpoint, t *tool, by Caller) {
 	*in = request{Caller: by, endpoint: e, tool: t, cards: in.cards[:0], appraiser: in.appraiser}
 }
 
-// refusal names the problems that were noted. It is "" when there are none.
-func (in *request) refusal() refusal { return in.problems.refusal(in.tool.name) }
+// toolError names the problems that were noted. It is "" when there are none.
+func (in *request) toolError() toolError { return in.problems.toolError(in.tool.name) }
 
 // openCursor opens the cursor argument. When the View that the cursor comes from is still kept, the
 // call goes on in that View (decision 35). openCursor returns the position after which the page
@@ -50,7 +50,7 @@ func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, pars
 	if in.endpoint.Retained != nil {
 		if view := in.endpoint.Retained(page.Snapshot); view != nil {
 			in.View = view
-			out.show(view)
+			out.setView(view)
 		}
 	}
 

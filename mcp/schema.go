@@ -77,6 +77,6 @@ var (
 		"url", nullString,
 	}
 	price = []string{"market_price_cents", nullInteger, "price_updated_at", schemaTime}
-	// extras are the members that only a detailed card has.
-	extras = []string{"rarity?", nullString, "image_url?", nullString}
+	// detailMembers are the members that only a detailed card has.
+	detailMembers = []string{"rarity?", nullString, "image_url?", nullString}
 )

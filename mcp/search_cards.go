@@ -12,19 +12,19 @@ import (
 
 func searchCardsTool() *tool {
 	fields := []field{
-		aText("query", `Card name or part of it, e.g. "charizard ex".`, wire.QueryText),
-		aText("set", `Set id, slug, code or name, e.g. "Obsidian Flames".`, wire.SetText),
-		aText("number", `Card number as printed, e.g. "199/165".`, wire.NumberText),
-		aText("rarity", `Rarity, e.g. "Double Rare".`, wire.RarityText),
+		textField("query", `Card name or part of it, e.g. "charizard ex".`, wire.QueryText),
+		textField("set", `Set id, slug, code or name, e.g. "Obsidian Flames".`, wire.SetText),
+		textField("number", `Card number as printed, e.g. "199/165".`, wire.NumberText),
+		textField("rarity", `Rarity, e.g. "Double Rare".`, wire.RarityText),
 		gameField(),
-		anInteger("min_price_cents", "Lowest price in US cents.", wire.PriceCents, none),
-		anInteger("max_price_cents", "Highest price in US cents.", wire.PriceCents, none),
-		aChoice("sort", "Order of results.", 0, index.SortNames...),
+		integerField("min_price_cents", "Lowest price in US cents.", wire.PriceCents, noDefault),
+		integerField("max_price_cents", "Highest price in US cents.", wire.PriceCents, noDefault),
+		choiceField("sort", "Order of results.", 0, index.SortNames...),
 		limitField(10),
 		cursorField(),
 	}
 
-	found := object(slices.Concat(identity, []string{"currency", schemaUSD}, price, extras)...)
+	found := object(slices.Concat(identity, []string{"currency", schemaUSD}, price, detailMembers)...)
 	var games []string
 	for _, game := range snapshot.Games {
 		games = append(games, game.Name)
@@ -53,7 +53,7 @@ func cardQuery(a args) index.Query {
 	return q
 }
 
-func searchCards(in *request, out *reply) refusal {
+func searchCards(in *request, out *reply) toolError {
 	// One argument must say what is wanted (decision 2107).
 	q := cardQuery(in.args)
 	if !q.HasWords && q.Filter == index.NoFilter && !in.has("sort") {
@@ -69,8 +69,8 @@ func searchCards(in *request, out *reply) refusal {
 	// A cursor is good for the query that it was issued for, and for no other.
 	bound := cursor.Hash("cards", string(q.AppendKey(nil)))
 	after := openCursor(in, out, cursor.ToolCards, bound, index.ParsePosition)
-	if refused := in.refusal(); refused != "" {
-		return refused
+	if toolErr := in.toolError(); toolErr != "" {
+		return toolErr
 	}
 
 	page := in.View.CardsInterpreted(in.cards, q, after, int(in.number("limit")))
@@ -84,22 +84,22 @@ func searchCards(in *request, out *reply) refusal {
 	// An empty page says what to try next.
 	switch {
 	case len(page.Cards) > 0:
-		out.sayFound(len(page.Cards), "card", next)
-		out.sayAsOf()
-		out.say("\n")
+		out.textPageHead(len(page.Cards), "card", next)
+		out.textAsOf()
+		out.text("\n")
 		if q.Sort == index.Relevance {
 			textInterpretation(out, page.Interpretation)
 		}
 	case after != nil:
-		out.say("No more cards.\n")
-	case !sayNoSet(in, out, "No card found"):
-		out.say("No card found. Leave out a filter, or try fewer or other words.\n")
+		out.text("No more cards.\n")
+	case !textNoSet(in, out, "No card found"):
+		out.text("No card found. Leave out a filter, or try fewer or other words.\n")
 	}
 
-	out.put(`{"cards":[`)
+	out.json(`{"cards":[`)
 	out.each(page.Cards, writeFound)
-	out.put("]")
-	out.putNext(next)
+	out.json("]")
+	out.jsonNext(next)
 	return ""
 }
 
@@ -128,18 +128,18 @@ func textInterpretation(out *reply, interpretation []index.Note) {
 	}
 
 	if len(parts) > 0 {
-		out.say("Query: ", strings.Join(parts, "; "), ".\n")
+		out.text("Query: ", strings.Join(parts, "; "), ".\n")
 	}
 }
 
 // writeFound writes a card that was found.
 func writeFound(out *reply, card int) {
-	out.putCard(card)
-	out.put(`,"currency":"USD"`)
-	out.putPrice(card)
-	out.putExtras(card)
-	out.put("}")
+	out.jsonCard(card)
+	out.json(`,"currency":"USD"`)
+	out.jsonPrice(card)
+	out.jsonExtras(card)
+	out.json("}")
 
-	out.sayPriced(card)
-	out.sayID(card)
+	out.textCardPrice(card)
+	out.textID(card)
 }

@@ -11,15 +11,15 @@ type tool struct {
 	name, title, about string
 	fields             []field
 	output             string // JSON Schema of structuredContent
-	run                func(*request, *reply) refusal
+	run                func(*request, *reply) toolError
 	// input replaces the schema of the fields, and literal the whole result. Only fixtures have
 	// them.
 	input, literal string
 }
 
-// refusal is a text that tells an agent why its call has no result, and what to do. It is "" when
+// toolError is a text that tells an agent why its call has no result, and what to do. It is "" when
 // the call has a result.
-type refusal string
+type toolError string
 
 // tools makes the tools, in the order of tools/list. Their schemas name the games that
 // snapshot.Games has at that time.
@@ -75,20 +75,20 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	// Wrong arguments are told in a result, which a model reads. Only its client would see an error
 	// of the protocol.
 	asked.in.args = bind(t.fields, m.params.Member("arguments"), "", &asked.in.problems)
-	refused := asked.in.refusal()
-	if refused == "" {
+	toolErr := asked.in.toolError()
+	if toolErr == "" {
 		asked.out.detailed = asked.in.text("response_format") == "detailed"
-		refused = t.run(&asked.in, &asked.out)
+		toolErr = t.run(&asked.in, &asked.out)
 	}
 
-	if refused != "" {
-		dst = e.AppendRefusal(dst, m, string(refused))
+	if toolErr != "" {
+		dst = e.AppendToolError(dst, m, string(toolErr))
 	} else {
 		dst = asked.out.appendTo(e.beginResult(dst, m))
 	}
 
 	// A call in the pool must not keep a View alive that was swapped out.
-	if cap(asked.out.json) <= maxPooledBuffer && cap(asked.out.prose) <= maxPooledBuffer {
+	if cap(asked.out.data) <= maxPooledBuffer && cap(asked.out.textBuilder) <= maxPooledBuffer {
 		asked.in.reset(nil, nil, Caller{})
 		asked.out.reset(nil)
 		calls.Put(asked)
@@ -97,9 +97,9 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	return dst
 }
 
-// AppendRefusal appends the response to a call that did not run. text tells an agent why, and what
-// to do.
-func (e *Endpoint) AppendRefusal(dst []byte, m *Message, text string) []byte {
+// AppendToolError appends the response to a call that did not run. text tells an agent why, and
+// what to do.
+func (e *Endpoint) AppendToolError(dst []byte, m *Message, text string) []byte {
 	return append(appendText(e.beginResult(dst, m), text), `,"isError":true}}`...)
 }
 

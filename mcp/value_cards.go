@@ -11,17 +11,18 @@ import (
 
 func valueCardsTool() *tool {
 	line := []field{
-		aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
+		textField("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
 			"It tells the card; what else the line says must be of it.", wire.RefText),
-		aText("line", `The line as written: "2x Charizard ex 199/165 NM".`, wire.ValueLine),
-		aText("name", "Card name.", wire.QueryText),
-		aText("set", "Set name, id, slug or code.", wire.SetText),
-		aText("number", "Card number as printed.", wire.NumberText),
+		textField("line", `The line as written: "2x Charizard ex 199/165 NM".`, wire.ValueLine),
+		textField("name", "Card name.", wire.QueryText),
+		textField("set", "Set name, id, slug or code.", wire.SetText),
+		textField("number", "Card number as printed.", wire.NumberText),
 		gameField(),
-		aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`,
+		textField("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`,
 			wire.VariantText),
-		aText("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`, wire.VariantText),
-		anInteger("quantity", "Copies.", wire.Copies, 1),
+		textField("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`,
+			wire.VariantText),
+		integerField("quantity", "Copies.", wire.Copies, 1),
 	}
 
 	counts := object(
@@ -33,10 +34,10 @@ func valueCardsTool() *tool {
 		"id", schemaString, "name", schemaString, "number?", nullString, "game", nullString, "game_name", nullString,
 		"set?", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
 		"url?", nullString,
-	}, price, extras)...)
+	}, price, detailMembers)...)
 	lines := array(object(
 		"line", schemaInteger, "status", oneOf(valuation.StatusNames[:]...), "quantity?", schemaInteger,
-		"card?", object(slices.Concat(identity, extras)...), "variant?", nullString, "condition?", nullString,
+		"card?", object(slices.Concat(identity, detailMembers)...), "variant?", nullString, "condition?", nullString,
 		"unit_price_cents?", nullInteger, "line_total_cents?", nullInteger, "price_updated_at?", nullable(schemaTime),
 		"assumed?", array(object("field", schemaString, "given", schemaString, "used", schemaString)),
 		"fitting?", schemaInteger, "range?", object("from_cents", schemaInteger, "to_cents", schemaInteger),
@@ -54,7 +55,7 @@ func valueCardsTool() *tool {
 			"total and comes back with up to 3 candidates and the fields that settle it: add those, or pick an id, " +
 			"and call again. Where prices have no conditions, a line that names one has the market price and counts " +
 			"into the assumed part of the total.",
-		fields: []field{required(aList("cards", "The cards to value.", wire.ValueLines, line...))},
+		fields: []field{required(listField("cards", "The cards to value.", wire.ValueLines, line...))},
 		output: object(
 			"currency", schemaUSD, "total_cents", schemaInteger, "assumed_cents", schemaInteger,
 			"total_is_partial", schemaBool, "counts", counts, "lines", lines,
@@ -66,12 +67,12 @@ func valueCardsTool() *tool {
 // maxResult bounds a result: the JSON, the text and the escapes of the text.
 const maxResult = 57 << 10
 
-func valueCards(in *request, out *reply) refusal {
+func valueCards(in *request, out *reply) toolError {
 	lines := in.at("cards").lines
 
 	// The schema has the bound of all plans: this one's is known here alone.
 	if limit := in.Limits.Cards; limit > 0 && len(lines) > limit {
-		return refusal("Your plan allows " + strconv.Itoa(limit) + " cards in one call " +
+		return toolError("Your plan allows " + strconv.Itoa(limit) + " cards in one call " +
 			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
 	}
 
@@ -92,11 +93,11 @@ func valueCards(in *request, out *reply) refusal {
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
 	for limit := valuation.MaxCandidates; ; limit-- {
-		out.json = out.json[:0]
-		out.prose = out.prose[:0]
+		out.data = out.data[:0]
+		out.textBuilder = out.textBuilder[:0]
 		list.candidates = limit
 		list.write(out)
-		if len(out.json)+len(out.prose) <= maxResult || limit == 0 {
+		if len(out.data)+len(out.textBuilder) <= maxResult || limit == 0 {
 			return ""
 		}
 	}
@@ -116,47 +117,47 @@ func (list *valuedList) Line(line *valuation.Line) { list.lines = append(list.li
 // write writes the whole result.
 func (list *valuedList) write(out *reply) {
 	totals := &list.totals
-	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(totals.Exact+totals.Assumed), `,"assumed_cents":`,
+	out.json(`{"currency":"USD","total_cents":`, wire.Decimal(totals.Exact+totals.Assumed), `,"assumed_cents":`,
 		wire.Decimal(totals.Assumed), `,"total_is_partial":`,
 		strconv.FormatBool(totals.Counts[valuation.Priced] < totals.Lines),
 		`,"counts":{"lines":`, strconv.Itoa(totals.Lines))
-	out.json = totals.AppendCounts(out.json)
+	out.data = totals.AppendCounts(out.data)
 
 	// The total comes first: it is what was asked for, and a long text may be cut by a client.
-	list.sayTotal(out)
+	list.textTotal(out)
 	if list.candidates < valuation.MaxCandidates {
-		out.say("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
+		out.text("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
 	}
-	out.say("\n")
+	out.text("\n")
 
-	out.put(`},"lines":[`)
+	out.json(`},"lines":[`)
 	for i := range list.lines {
 		out.comma()
-		sayLine(out, &list.lines[i], list.putLine(out, &list.lines[i]))
+		textLine(out, &list.lines[i], list.jsonLine(out, &list.lines[i]))
 	}
-	out.put("]}")
+	out.json("]}")
 }
 
-func (list *valuedList) sayTotal(out *reply) {
+func (list *valuedList) textTotal(out *reply) {
 	totals := &list.totals
 	if totals.Counts[valuation.Priced] > 0 {
-		out.say("Total ", money(totals.Exact+totals.Assumed))
+		out.text("Total ", money(totals.Exact+totals.Assumed))
 	} else {
-		out.say("No total")
+		out.text("No total")
 	}
-	out.say(": ", totals.Counts[valuation.Priced], " of ", count{totals.Lines, "line"}, " priced")
+	out.text(": ", totals.Counts[valuation.Priced], " of ", count{totals.Lines, "line"}, " priced")
 
 	for status := valuation.Unpriced; status < valuation.Statuses; status++ {
 		if n := totals.Counts[status]; n > 0 {
-			out.say(", ", n, " ", valuation.StatusNames[status])
+			out.text(", ", n, " ", valuation.StatusNames[status])
 		}
 	}
 
 	if totals.Assumed > 0 {
-		out.say("; ", money(totals.Assumed), " of it is assumed")
+		out.text("; ", money(totals.Assumed), " of it is assumed")
 	}
 
-	out.sayAsOf()
+	out.textAsOf()
 }
 
 // maxLine is how long the JSON of a concise line without a price may be: it has the candidates that
@@ -164,187 +165,187 @@ func (list *valuedList) sayTotal(out *reply) {
 // a line.
 const maxLine = 727
 
-// putLine writes the JSON of a line and returns the candidates that it has room for. There is no member
-// that says nothing.
-func (list *valuedList) putLine(out *reply, line *valuation.Line) (shown []uint32) {
-	begin := len(out.json)
+// jsonLine writes the JSON of a line and returns the candidates that it has room for. There is no
+// member that says nothing.
+func (list *valuedList) jsonLine(out *reply, line *valuation.Line) (shown []uint32) {
+	begin := len(out.data)
 
 	// The prices of all cards that fit say more than their range.
 	all := !out.detailed && line.Card < 0 && line.MatchCount > 0 && line.MatchCount <= list.candidates
-	shown = list.putLineWith(out, line, !all)
+	shown = list.jsonLineWith(out, line, !all)
 	if all && len(shown) < line.MatchCount {
-		out.json = out.json[:begin]
-		shown = list.putLineWith(out, line, true)
+		out.data = out.data[:begin]
+		shown = list.jsonLineWith(out, line, true)
 	}
 	return shown
 }
 
-// putLineWith is putLine with the range of what fits or without.
-func (list *valuedList) putLineWith(out *reply, line *valuation.Line, ranged bool) (shown []uint32) {
-	begin := len(out.json)
-	out.put(`{"line":`, strconv.Itoa(line.N+1), `,"status":"`, valuation.StatusNames[line.Status], `"`)
+// jsonLineWith is jsonLine with the range of what fits or without.
+func (list *valuedList) jsonLineWith(out *reply, line *valuation.Line, ranged bool) (shown []uint32) {
+	begin := len(out.data)
+	out.json(`{"line":`, strconv.Itoa(line.N+1), `,"status":"`, valuation.StatusNames[line.Status], `"`)
 	if line.Quantity > 1 {
-		out.put(`,"quantity":`, wire.Decimal(line.Quantity))
+		out.json(`,"quantity":`, wire.Decimal(line.Quantity))
 	}
 	if line.Card >= 0 {
-		out.put(`,"card":`)
-		out.putCard(line.Card)
-		out.putExtras(line.Card)
-		out.put("}")
+		out.json(`,"card":`)
+		out.jsonCard(line.Card)
+		out.jsonExtras(line.Card)
+		out.json("}")
 	}
 
 	if line.Lane >= 0 {
-		putValue(out, line)
+		jsonValue(out, line)
 	}
-	putQuestion(out, line, ranged)
+	jsonAmbiguity(out, line, ranged)
 	if line.Remark != "" {
-		out.json = wire.AppendText(out.json, `,"message":`, line.Remark)
+		out.data = wire.AppendText(out.data, `,"message":`, line.Remark)
 	}
 
 	if line.Card < 0 {
 		room := maxResult
 		if !out.detailed {
-			room = maxLine - (len(out.json) - begin)
+			room = maxLine - (len(out.data) - begin)
 		}
-		shown = putCandidates(out, line.Candidates[:min(len(line.Candidates), list.candidates)], room)
+		shown = jsonCandidates(out, line.Candidates[:min(len(line.Candidates), list.candidates)], room)
 	}
-	out.put("}")
+	out.json("}")
 	return shown
 }
 
-// sayLine writes the text of a line. It ends with what a model needs next: the lane and id, or why there
-// is no price.
-func sayLine(out *reply, line *valuation.Line, shown []uint32) {
-	out.say(line.N+1, ". ", valuation.StatusNames[line.Status], " | ")
+// textLine writes the text of a line. It ends with what a model needs next: the lane and id, or why
+// there is no price.
+func textLine(out *reply, line *valuation.Line, shown []uint32) {
+	out.text(line.N+1, ". ", valuation.StatusNames[line.Status], " | ")
 	if line.Lane >= 0 {
-		sayValue(out, line)
+		textValue(out, line)
 	}
 	if line.MatchCount > 1 {
-		sayFitting(out, line, len(shown))
+		textMatches(out, line, len(shown))
 	}
 
 	if line.Card >= 0 {
-		out.sayCard(line.Card)
-		out.say(" | ")
+		out.textCard(line.Card)
+		out.text(" | ")
 	}
 	switch {
 	case line.Lane >= 0:
-		sayLane(out, line)
+		textLane(out, line)
 	case line.Card >= 0:
-		out.say(line.Remark, " | ", out.c.Cards.ID.At(line.Card), "\n")
+		out.text(line.Remark, " | ", out.c.Cards.ID.At(line.Card), "\n")
 	default:
-		out.say(line.Remark, "\n")
+		out.text(line.Remark, "\n")
 	}
 
 	for _, card := range shown {
-		out.say("   - ")
-		out.sayPriced(int(card))
-		out.sayID(int(card))
+		out.text("   - ")
+		out.textCardPrice(int(card))
+		out.textID(int(card))
 	}
 }
 
-// putValue writes what a line with a price costs. What was assumed stands there alone.
-func putValue(out *reply, line *valuation.Line) {
+// jsonValue writes what a line with a price costs. What was assumed stands there alone.
+func jsonValue(out *reply, line *valuation.Line) {
 	if !line.Assumes("variant") {
-		out.json = wire.AppendText(out.json, `,"variant":`, line.Variant)
+		out.data = wire.AppendText(out.data, `,"variant":`, line.Variant)
 	}
 	if !line.Assumes("condition") {
-		out.put(`,"condition":"`, line.Condition, `"`)
+		out.json(`,"condition":"`, line.Condition, `"`)
 	}
-	out.put(`,"unit_price_cents":`, wire.Decimal(line.Cents), `,"line_total_cents":`, wire.Decimal(line.Total))
-	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, line.UpdatedAt)
+	out.json(`,"unit_price_cents":`, wire.Decimal(line.Cents), `,"line_total_cents":`, wire.Decimal(line.Total))
+	out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, line.UpdatedAt)
 	if len(line.Assumed) > 0 {
-		out.json = line.AppendAssumed(append(out.json, `,"assumed":`...))
+		out.data = line.AppendAssumed(append(out.data, `,"assumed":`...))
 	}
 }
 
-// sayValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
-func sayValue(out *reply, line *valuation.Line) {
-	out.say(money(line.Total))
+// textValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
+func textValue(out *reply, line *valuation.Line) {
+	out.text(money(line.Total))
 	if line.Quantity > 1 {
-		out.say(" = ", int(line.Quantity), " × ", money(line.Cents))
+		out.text(" = ", int(line.Quantity), " × ", money(line.Cents))
 	}
 
 	// An old price must not pass for one of today.
 	if !out.detailed && !snapshot.Fresh(line.UpdatedAt, out.c.SnapshotAt) {
-		out.say(" of ", snapshot.DayOf(line.UpdatedAt))
+		out.text(" of ", snapshot.DayOf(line.UpdatedAt))
 	}
-	out.say(" | ")
+	out.text(" | ")
 }
 
-// putQuestion writes what of a line is open: how many cards fit, what they cost, and what would tell
-// them apart.
-func putQuestion(out *reply, line *valuation.Line, ranged bool) {
+// jsonAmbiguity writes what of a line is open: how many cards fit, what they cost, and what would
+// tell them apart.
+func jsonAmbiguity(out *reply, line *valuation.Line, ranged bool) {
 	if line.MatchCount > 1 {
-		out.put(`,"fitting":`, strconv.Itoa(line.MatchCount))
+		out.json(`,"fitting":`, strconv.Itoa(line.MatchCount))
 	}
 	if line.From >= 0 && ranged {
-		out.json = line.AppendRange(append(out.json, `,"range":`...))
+		out.data = line.AppendRange(append(out.data, `,"range":`...))
 	}
 	if ask := line.Needed.First(); ask != "" {
-		out.put(`,"ask":"`, ask, `"`)
+		out.json(`,"ask":"`, ask, `"`)
 	}
 }
 
-// sayFitting says how many cards fit a line and what they cost.
-func sayFitting(out *reply, line *valuation.Line, shown int) {
-	out.say(count{line.MatchCount, "card"}, " fit")
+// textMatches says how many cards fit a line and what they cost.
+func textMatches(out *reply, line *valuation.Line, shown int) {
+	out.text(count{line.MatchCount, "card"}, " fit")
 	if line.From >= 0 {
-		out.say(", ", money(line.From))
+		out.text(", ", money(line.From))
 	}
 	if line.From < line.To {
-		out.say("–", money(line.To))
+		out.text("–", money(line.To))
 	}
 
 	switch {
 	case shown >= line.MatchCount:
 	case shown == 1:
-		out.say(", 1 of them is a candidate")
+		out.text(", 1 of them is a candidate")
 	default:
-		out.say(", ", shown, " of them are candidates")
+		out.text(", ", shown, " of them are candidates")
 	}
-	out.say("; ")
+	out.text("; ")
 }
 
-// sayLane ends the text of a line with a price: which lane, and what of it was assumed.
-func sayLane(out *reply, line *valuation.Line) {
-	out.say(line.Variant, ", ", line.Condition)
+// textLane ends the text of a line with a price: which lane, and what of it was assumed.
+func textLane(out *reply, line *valuation.Line) {
+	out.text(line.Variant, ", ", line.Condition)
 	for _, a := range line.Assumed {
-		out.say(", assumed for ", readable(a.Given))
+		out.text(", assumed for ", readable(a.Given))
 	}
 	if line.Remark != "" {
-		out.say(" | ", line.Remark)
+		out.text(" | ", line.Remark)
 	}
-	out.sayID(line.Card)
+	out.textID(line.Card)
 }
 
-// putCandidates writes the cards that a line may mean, as many as there is room for, and returns these.
-// Each has what tells it from others and no more, but for the detailed form.
-func putCandidates(out *reply, cards []uint32, room int) []uint32 {
+// jsonCandidates writes the cards that a line may mean, as many as there is room for, and returns
+// these. Each has what tells it from others and no more, but for the detailed form.
+func jsonCandidates(out *reply, cards []uint32, room int) []uint32 {
 	const end = len("]}")
-	begin := len(out.json)
-	same := putSame(out, cards)
+	begin := len(out.data)
+	same := jsonShared(out, cards)
 
-	out.put(`,"candidates":[`)
+	out.json(`,"candidates":[`)
 	for i, card := range cards {
-		before := len(out.json)
+		before := len(out.data)
 		out.comma()
-		putCandidate(out, card, same)
-		if i > 0 && len(out.json)-begin+end > room {
-			out.json = out.json[:before]
+		jsonCandidate(out, card, same)
+		if i > 0 && len(out.data)-begin+end > room {
+			out.data = out.data[:before]
 			cards = cards[:i]
 			break
 		}
 	}
-	out.put("]")
+	out.json("]")
 	return cards
 }
 
 // shared says what all candidates of a line have, which stands there once.
 type shared struct{ number, set bool }
 
-// putSame writes what all of several concise candidates have.
-func putSame(out *reply, cards []uint32) (same shared) {
+// jsonShared writes what all of several concise candidates have.
+func jsonShared(out *reply, cards []uint32) (same shared) {
 	if out.detailed || len(cards) < 2 {
 		return same
 	}
@@ -361,42 +362,42 @@ func putSame(out *reply, cards []uint32) (same shared) {
 
 	begin := `,"same":{`
 	if same.number {
-		out.json = wire.AppendText(out.json, begin+`"number":`, number)
+		out.data = wire.AppendText(out.data, begin+`"number":`, number)
 		begin = ","
 	}
 	if same.set {
-		out.json = wire.AppendText(out.json, begin+`"set":`, c.Sets.Name.At(int(of)))
+		out.data = wire.AppendText(out.data, begin+`"set":`, c.Sets.Name.At(int(of)))
 	}
 	if same.number || same.set {
-		out.put("}")
+		out.json("}")
 	}
 	return same
 }
 
-func putCandidate(out *reply, card uint32, same shared) {
+func jsonCandidate(out *reply, card uint32, same shared) {
 	if out.detailed {
-		out.putCard(int(card))
-		out.putPrice(int(card))
-		out.putExtras(int(card))
-		out.put("}")
+		out.jsonCard(int(card))
+		out.jsonPrice(int(card))
+		out.jsonExtras(int(card))
+		out.json("}")
 		return
 	}
 
 	c := out.c
-	out.json = wire.AppendText(out.json, `{"id":`, c.Cards.ID.At(int(card)))
-	out.json = wire.AppendText(out.json, `,"name":`, c.Cards.Name.At(int(card)))
+	out.data = wire.AppendText(out.data, `{"id":`, c.Cards.ID.At(int(card)))
+	out.data = wire.AppendText(out.data, `,"name":`, c.Cards.Name.At(int(card)))
 	if !same.number {
-		out.json = wire.AppendNullable(out.json, `,"number":`, c.Cards.Number.At(int(card)))
+		out.data = wire.AppendNullable(out.data, `,"number":`, c.Cards.Number.At(int(card)))
 	}
 
-	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
+	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
 	if !same.set {
 		set := ""
 		if of := c.Cards.Set[card]; of != snapshot.NoSet {
 			set = c.Sets.Name.At(int(of))
 		}
-		out.json = wire.AppendNullable(out.json, `,"set":`, set)
+		out.data = wire.AppendNullable(out.data, `,"set":`, set)
 	}
-	out.putPrice(int(card))
-	out.put("}")
+	out.jsonPrice(int(card))
+	out.json("}")
 }

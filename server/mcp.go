@@ -198,7 +198,7 @@ func (x *exchange) refuseMCP() *wire.APIError {
 // writeRPCError answers with a tool result that says why the tool did not run, or why its result
 // cannot be given.
 func writeRPCError(x *exchange, f *wire.APIError) {
-	x.reply.Body = x.s.tools.AppendRefusal(x.reply.Body[:0], x.request.Message, sentence(f.Detail))
+	x.reply.Body = x.s.tools.AppendToolError(x.reply.Body[:0], x.request.Message, sentence(f.Detail))
 	x.answerMCP(fasthttp.StatusOK)
 }
 

@@ -103,7 +103,7 @@ func (v *pageRequest) noPage() {
 // writeErrorPage answers an error: a program is told it as a problem, and everybody else by a page.
 func (v *pageRequest) writeErrorPage(f *wire.APIError) {
 	if !v.wroteProblem(f) {
-		v.sendFault(f, v.pages.Fault(v.x.reply.Body[:0], v.view, v.time, f, string(v.x.id)))
+		v.sendFault(f, v.pages.ErrorResponse(v.x.reply.Body[:0], v.view, v.time, f, string(v.x.id)))
 	}
 }
 

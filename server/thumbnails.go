@@ -149,7 +149,7 @@ func (images *Images) shrink(log *slog.Logger, letter, name, file string) ([]byt
 	}
 	defer func() { _ = whole.Close() }() // it was only read
 
-	copied, err := picture.Shrink(whole, sizes[letter])
+	copied, err := picture.Thumbnail(whole, sizes[letter])
 	if err != nil {
 		return nil, err
 	}

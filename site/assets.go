@@ -44,7 +44,7 @@ func readAssets(root string) (map[string]*Asset, error) {
 	}
 
 	// What telephones put on their first page cannot be SVG.
-	touch, err := picture.Icon(touchWidth)
+	touch, err := picture.Icon(touchIconWidth)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func readAssets(root string) (map[string]*Asset, error) {
 	return all, nil
 }
 
-// touchWidth is the width of the sign of the site on a telephone's first page.
-const touchWidth = 192
+// touchIconWidth is the width of the sign of the site on a telephone's first page.
+const touchIconWidth = 192
 
 // newAsset makes an asset below root. A new content is a new name, which no browser has kept.
 func newAsset(root, file, media string, content []byte) *Asset {

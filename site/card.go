@@ -33,7 +33,7 @@ type cardPage struct {
 	printing       string
 	game           uint8
 	set, setLink   string // "" without one
-	photo          imageURLs
+	images         imageURLs
 	display        int              // the lane of the display price (decision 19), negative without one
 	priced         []int            // the lanes that have a price: those that the API's card detail lists, in its order
 	spark          []snapshot.Point // of the display price, some weeks
@@ -49,7 +49,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 		card: query.Card, slug: c.Cards.Slug.At(query.Card), name: c.Cards.Name.At(query.Card),
 		number: c.Cards.Number.At(query.Card), rarity: c.Cards.Rarity.At(query.Card),
 		printing: c.Cards.Printing.At(query.Card), game: c.Cards.Game[query.Card],
-		photo: p.photoOf(v, query.Card), display: int(c.Cards.Display[query.Card]), history: historyOf(v, query),
+		images: p.imagesOf(v, query.Card), display: int(c.Cards.Display[query.Card]), history: historyOf(v, query),
 	}
 	if set := c.Cards.Set[query.Card]; set != snapshot.NoSet {
 		k.set = c.Sets.Name.At(int(set))
@@ -78,7 +78,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	}
 
 	k.describe(p, v, now, query.Card)
-	return show(dst, &k)
+	return appendPage(dst, &k)
 }
 
 // lastSeen is the newest observation of a card, of a lane that is negative without one.
@@ -106,9 +106,9 @@ func hasUngraded(c *snapshot.Catalog, lanes []int) bool {
 	})
 }
 
-// oneEach reports whether each variant has one price, of a condition that nobody named: then the variant
-// says all.
-func oneEach(c *snapshot.Catalog, lanes []int) bool {
+// onePricePerVariant reports whether each variant has one price, of a condition that nobody named:
+// then the variant says all.
+func onePricePerVariant(c *snapshot.Catalog, lanes []int) bool {
 	for i, lane := range lanes {
 		same := i > 0 && c.Lanes.Variant[lane] == c.Lanes.Variant[lanes[i-1]]
 		if same || snapshot.Condition(c.Lanes.Condition[lane]) != snapshot.Ungraded {
@@ -118,8 +118,8 @@ func oneEach(c *snapshot.Catalog, lanes []int) bool {
 	return true
 }
 
-// anyBase reports whether an earlier price of any lane is known.
-func anyBase(bases []int64, lanes []int) bool {
+// hasBase reports whether an earlier price of any lane is known.
+func hasBase(bases []int64, lanes []int) bool {
 	return slices.ContainsFunc(lanes, func(lane int) bool { return bases[lane] >= 0 })
 }
 
@@ -149,7 +149,7 @@ type history struct {
 	asked    string // the variant that was asked for, "" when that one has none
 	days     int
 	points   []snapshot.Point // the observations in these days
-	drawn    bool             // some range has two of them, so that there is something to choose
+	drawable bool             // some range has two of them, so that there is something to choose
 }
 
 // choice is a variant whose history can be shown, with its display lane.
@@ -185,7 +185,7 @@ func historyOf(v *engine.View, query CardQuery) (h history) {
 	h.days = rangeOf(v.Catalog, h.chosen.lane, query.Days)
 	h.points = pointsOf(v.Catalog, h.chosen.lane, h.days)
 	last := Ranges[len(Ranges)-1]
-	h.drawn = slices.ContainsFunc(h.variants, func(one choice) bool {
+	h.drawable = slices.ContainsFunc(h.variants, func(one choice) bool {
 		return len(h.points) > 1 || len(pointsOf(v.Catalog, one.lane, last)) > 1
 	})
 	return h
@@ -237,13 +237,13 @@ func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card in
 	}
 
 	// Link previews want an absolute address of the image; the photo's begins at the root of this host.
-	k.pageLayout = pages.frame(v, now, joined(heading, k.set), description)
+	k.pageLayout = pages.newLayout(v, now, joined(heading, k.set), description)
 	k.canonical = canonical(v, "/cards/"+k.slug)
 	k.kind = "product"
 	k.script = "chart.js"
 	k.image = pages.base + "/previews/" + k.slug + ".png"
-	if k.photo.whole != "" {
-		k.image = pages.base + k.photo.whole[len(pages.root):]
+	if k.images.original != "" {
+		k.image = pages.base + k.images.original[len(pages.root):]
 	}
 
 	// Marshal escapes what could end a script element, and of texts alone it does not fail.

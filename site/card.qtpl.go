@@ -63,14 +63,14 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		k.streamnoPrice(qw422016, c)
 	}
 	qw422016.N().S(`<div class="photo"> `)
-	if k.photo.whole != "" {
+	if k.images.original != "" {
 		qw422016.N().S(`<img src="`)
-		qw422016.E().S(k.photo.whole)
+		qw422016.E().S(k.images.original)
 		qw422016.N().S(`" alt="`)
 		qw422016.E().S(k.name)
 		qw422016.N().S(`" width="315" height="440"> `)
 	} else {
-		streamface(qw422016, faceOf(c, k.card), "No picture of "+k.name+" is here; this stands in for it")
+		streamface(qw422016, placeholderOf(c, k.card), "No picture of "+k.name+" is here; this stands in for it")
 	}
 	qw422016.N().S(`</div> `)
 	if len(k.priced) > 0 {
@@ -81,7 +81,7 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<section id="history" aria-labelledby="history-title"> <h2 id="history-title">Price history: `)
 		qw422016.E().S(laneName(c, k.chosen.lane))
 		qw422016.N().S(`</h2> `)
-		if k.drawn {
+		if k.drawable {
 			k.streamchoices(qw422016)
 		}
 		if len(k.points) > 1 {
@@ -262,13 +262,13 @@ func (k *cardPage) sparkLine() string {
 //  laneTable is grouped by variant, so that it never is wider than a phone. A variant with one price is one row, and changes that nobody knows have no column.
 
 func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int) {
-	alone := oneEach(c, lanes)
+	alone := onePricePerVariant(c, lanes)
 	heading := "Condition"
 	if alone {
 		heading = "Variant"
 	}
-	week := anyBase(c.Lanes.Price7DaysAgo, lanes)
-	month := anyBase(c.Lanes.Base30, lanes)
+	week := hasBase(c.Lanes.Price7DaysAgo, lanes)
+	month := hasBase(c.Lanes.Base30, lanes)
 
 	qw422016.N().S(`<section class="prices"> <h2>Prices by `)
 	if alone {

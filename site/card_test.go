@@ -160,8 +160,9 @@ func TestRangeOfChart(t *testing.T) {
 	}
 }
 
-// TestWeekOfFramedCard wants the change of a week on a framed card, and no word of a week without one.
-func TestWeekOfFramedCard(t *testing.T) {
+// TestWeekOfEmbeddedCard wants the change of a week on a framed card, and no word of a week without
+// one.
+func TestWeekOfEmbeddedCard(t *testing.T) {
 	f := func(before snapshot.Day, want bool) {
 		t.Helper()
 		w, _ := oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) {

@@ -69,8 +69,8 @@ type pen struct {
 // observation that stands alone and for the last one.
 type drawing struct{ line, gaps, area, dots string }
 
-// drawn draws a history.
-func drawn(points []snapshot.Point, from snapshot.Day, base, top int64) drawing {
+// drawSeries draws a history.
+func drawSeries(points []snapshot.Point, from snapshot.Day, base, top int64) drawing {
 	var pen pen
 
 	for i, point := range points {
@@ -101,7 +101,7 @@ func sparkOf(points []snapshot.Point, last snapshot.Day) drawing {
 		low--
 		high++
 	}
-	return drawn(points, snapshot.WindowStart(last, sparkDays), low, high)
+	return drawSeries(points, snapshot.WindowStart(last, sparkDays), low, high)
 }
 
 // appendSeries appends a history as a script reads it: its observations, each as the days and the cents since the one
@@ -189,9 +189,9 @@ func appendPair(dst []byte, x, y int) []byte {
 	return strconv.AppendInt(dst, int64(y), 10) // a minus sign separates by itself
 }
 
-// tabled are the observations that the table of a chart lists, newest first: each one up to 30 days, else the last one
-// of each week, because a year of rows is more than anybody reads.
-func tabled(points []snapshot.Point, days int) []snapshot.Point {
+// tableRows are the observations that the table of a chart lists, newest first: each one up to 30
+// days, else the last one of each week, because a year of rows is more than anybody reads.
+func tableRows(points []snapshot.Point, days int) []snapshot.Point {
 	var rows []snapshot.Point
 	for _, point := range slices.Backward(points) {
 		if n := len(rows); days <= 30 || n == 0 || point.Day/7 != rows[n-1].Day/7 {

@@ -40,7 +40,7 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	from := snapshot.WindowStart(last, k.days)
 	width := k.days - 1
 	base, step, steps := axis(sum.Min, sum.Max)
-	drawn := drawn(k.points, from, base, base+int64(steps)*step)
+	drawn := drawSeries(k.points, from, base, base+int64(steps)*step)
 
 	qw422016.N().S(`<dl class="sums"> <div><dt>Low</dt><dd>`)
 	qw422016.E().S(dollars(low.Cents))
@@ -145,7 +145,7 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`Every observation`)
 	}
 	qw422016.N().S(`, newest first</caption> <thead><tr><th scope="col">Day<th scope="col">Price</thead> <tbody> `)
-	for _, p := range tabled(k.points, k.days) {
+	for _, p := range tableRows(k.points, k.days) {
 		qw422016.N().S(`<tr><td>`)
 		qw422016.E().Z(wire.AppendDay(nil, p.Day))
 		qw422016.N().S(`<td>`)

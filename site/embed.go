@@ -24,8 +24,9 @@ func (p *Pages) Embed(dst []byte, v *engine.View, card int) []byte {
 func (p *Pages) Preview(v *engine.View, card int) ([]byte, error) {
 	c := v.Catalog
 	preview := picture.Preview{
-		Face: faceOf(c, card), Title: c.Cards.Name.At(card), About: aboutCard(c, card, true), Price: "No current price",
-		When: momentOf(c.SnapshotAt).Text,
+		Placeholder: placeholderOf(c, card), Title: c.Cards.Name.At(card), About: aboutCard(c, card, true),
+		Price: "No current price",
+		When:  momentOf(c.SnapshotAt).Text,
 	}
 	if lane := int(c.Cards.Display[card]); lane >= 0 {
 		preview.Price = dollars(c.Lanes.Cents[lane])

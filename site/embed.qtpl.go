@@ -20,7 +20,7 @@ var (
 func (e *embedCard) streamdocument(qw422016 *qt422016.Writer) {
 	c := e.view.Catalog
 	name := c.Cards.Name.At(e.card)
-	photo := e.photoOf(e.view, e.card)
+	photo := e.imagesOf(e.view, e.card)
 	link := canonical(e.view, "/cards/"+c.Cards.Slug.At(e.card))
 	lane := int(c.Cards.Display[e.card])
 
@@ -39,7 +39,7 @@ func (e *embedCard) streamdocument(qw422016 *qt422016.Writer) {
 		qw422016.E().S(photo.large)
 		qw422016.N().S(`" alt="" width="126" height="176"> `)
 	} else {
-		streamface(qw422016, faceOf(c, e.card), "")
+		streamface(qw422016, placeholderOf(c, e.card), "")
 	}
 	qw422016.N().S(`<div> <h1><a href="`)
 	qw422016.E().S(link)

@@ -22,7 +22,7 @@ var (
 	_ = qt422016.AcquireByteBuffer
 )
 
-func streamface(qw422016 *qt422016.Writer, f picture.Face, label string) {
+func streamface(qw422016 *qt422016.Writer, f picture.Placeholder, label string) {
 	qw422016.N().S(`<svg class="face" viewBox="0 0 126 176"`)
 	if label == "" {
 		qw422016.N().S(` aria-hidden="true"`)
@@ -58,13 +58,13 @@ func streamface(qw422016 *qt422016.Writer, f picture.Face, label string) {
 	qw422016.N().S(`</text> </svg> `)
 }
 
-func writeface(qq422016 qtio422016.Writer, f picture.Face, label string) {
+func writeface(qq422016 qtio422016.Writer, f picture.Placeholder, label string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
 	streamface(qw422016, f, label)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func face(f picture.Face, label string) string {
+func face(f picture.Placeholder, label string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writeface(qb422016, f, label)
 	qs422016 := string(qb422016.B)

@@ -16,7 +16,7 @@ const maxCounted = 1000
 // filters are what a search can be narrowed down by, each value with how many cards have it.
 type filters struct {
 	sets, rarities, variants []facet
-	cut                      bool // there are more cards than were counted
+	truncated                bool // there are more cards than were counted
 }
 
 // facet is a value of a filter.
@@ -34,7 +34,7 @@ func (p *Pages) countFilters(
 	v *engine.View, searchQuery *SearchQuery, query index.Query, found []uint32, cut bool,
 ) filters {
 	c := v.Catalog
-	f := filters{cut: cut}
+	f := filters{truncated: cut}
 
 	// Only where a filter is set, another search is needed.
 	without := func(set bool, leave func(*index.Query)) []uint32 {
@@ -44,7 +44,7 @@ func (p *Pages) countFilters(
 		wider := query
 		leave(&wider)
 		page := v.Cards(nil, wider, nil, maxCounted)
-		f.cut = f.cut || page.More
+		f.truncated = f.truncated || page.More
 		return page.Cards
 	}
 

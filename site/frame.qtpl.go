@@ -304,7 +304,7 @@ func (f *pageLayout) cards(cards []uint32, list bool, show int) string {
 
 func (f *pageLayout) streambinder(qw422016 *qt422016.Writer, cards []uint32, show int) {
 	qw422016.N().S(`<div class="binder"> `)
-	for leaf := range slices.Chunk(cards, perLeaf) {
+	for leaf := range slices.Chunk(cards, perBinderPage) {
 		qw422016.N().S(`<ul class="pockets"> `)
 		for _, card := range leaf {
 			f.streampocket(qw422016, int(card), show)
@@ -330,13 +330,13 @@ func (f *pageLayout) binder(cards []uint32, show int) string {
 
 func (f *pageLayout) streampocket(qw422016 *qt422016.Writer, card, show int) {
 	c := f.view.Catalog
-	photo := f.photoOf(f.view, card)
+	photo := f.imagesOf(f.view, card)
 	cents := c.DisplayCents(card)
 
 	qw422016.N().S(`<li> <a href="`)
 	qw422016.E().S(f.cardLink(c.Cards.Slug.At(card)))
 	qw422016.N().S(`"> <div class="pic"> `)
-	streamface(qw422016, faceOf(c, card), "")
+	streamface(qw422016, placeholderOf(c, card), "")
 	if photo.large != "" {
 		qw422016.N().S(`<img src="`)
 		qw422016.E().S(photo.large)
@@ -394,7 +394,7 @@ func (f *pageLayout) cardList(cards []uint32, show int) string {
 
 func (f *pageLayout) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
 	c := f.view.Catalog
-	photo := f.photoOf(f.view, card)
+	photo := f.imagesOf(f.view, card)
 	cents := c.DisplayCents(card)
 
 	qw422016.N().S(`<li> `)
@@ -443,7 +443,7 @@ func streamthumb(qw422016 *qt422016.Writer, c *snapshot.Catalog, card int, src s
 		qw422016.E().S(src)
 		qw422016.N().S(`" alt="" width="40" height="56" loading="lazy"> `)
 	} else {
-		f := faceOf(c, card)
+		f := placeholderOf(c, card)
 
 		qw422016.N().S(`<svg class="thumb" viewBox="0 0 126 176" aria-hidden="true"> <rect width="126" height="176" rx="9" fill="`)
 		qw422016.E().S(f.Hue.Edge)

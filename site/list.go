@@ -10,14 +10,14 @@ import (
 // List is a list on its way in, written to as it comes. As much of it is kept as may be valued, and all of it
 // is counted. Of one that is too long only its beginning is kept.
 type List struct {
-	text  []byte // without the CR of line ends, which browsers add and which do not count
-	bytes int    // in all
-	long  bool   // it is too long to be kept
+	text    []byte // without the CR of line ends, which browsers add and which do not count
+	bytes   int    // in all
+	tooLong bool   // it is too long to be kept
 
 	lines, records int  // that say something: of a list, and of an export, whose cells may have several lines
 	line, record   bool // the last one of each says something
 	quoted         bool // the last record is within a quoted cell
-	before         byte // the byte before this one
+	prevByte       byte // the byte before this one
 }
 
 // headBytes is what is kept of a list that is too long: its header and first row, which tell an export.
@@ -33,7 +33,7 @@ func (l *List) Write(p []byte) (int, error) {
 		case '\r', ' ', '\t', 0:
 		case '"':
 			// A cell is quoted from its beginning, and a quote within is written twice.
-			l.quoted = !l.quoted && strings.IndexByte(",;\t\n\"\x00", l.before) >= 0
+			l.quoted = !l.quoted && strings.IndexByte(",;\t\n\"\x00", l.prevByte) >= 0
 			l.line = true
 		case ',', ';':
 			l.line = true
@@ -43,24 +43,24 @@ func (l *List) Write(p []byte) (int, error) {
 		}
 
 		l.add(b)
-		l.before = b
+		l.prevByte = b
 	}
 	return len(p), nil
 }
 
 // add keeps a byte, while the list may be valued.
 func (l *List) add(b byte) {
-	if l.long {
+	if l.tooLong {
 		return
 	}
-	if b == '\n' && l.before == '\r' {
+	if b == '\n' && l.prevByte == '\r' {
 		l.text = l.text[:len(l.text)-1]
 	}
 	l.text = append(l.text, b)
 
 	// A CR at the end may yet be that of a line end.
 	if len(l.text) > ValueText+1 || len(l.text) > ValueText && b != '\r' {
-		l.long = true
+		l.tooLong = true
 		l.text = slices.Clone(l.text[:headBytes])
 	}
 }
@@ -79,11 +79,11 @@ func (l *List) endLine() {
 }
 
 // Empty reports whether the list says nothing.
-func (l *List) Empty() bool { return !l.long && strings.TrimSpace(l.Text()) == "" }
+func (l *List) Empty() bool { return !l.tooLong && strings.TrimSpace(l.Text()) == "" }
 
 // Text is the list as it is shown and valued; "" of one that is too long to be kept.
 func (l *List) Text() string {
-	if l.long {
+	if l.tooLong {
 		return ""
 	}
 	return cleaned(string(l.text))

@@ -11,13 +11,13 @@ import (
 
 // Sizes of lists.
 const (
-	homeMovers  = 6
-	homeSets    = 9
-	moversShown = 50
-	perLeaf     = 9 // pockets of a page of a binder
-	perSearch   = 4 * perLeaf
-	perSet      = 12 * perLeaf
-	perSets     = 300
+	homeMovers    = 6
+	homeSets      = 9
+	moversShown   = 50
+	perBinderPage = 9 // pockets of a page of a binder
+	perSearch     = 4 * perBinderPage
+	perSet        = 12 * perBinderPage
+	perSets       = 300
 	// MaxPage bounds the pages of a search. A page is cut from the beginning of the results, and
 	// nobody reads on for longer than it takes to type another word.
 	MaxPage = 8
@@ -76,8 +76,8 @@ func movers(v *engine.View, down bool, game string, limit int) []uint32 {
 	return v.Index.Movers(nil, down, filter, limit)
 }
 
-// noMoves says why a page of moves has none.
-const noMoves = "No such price changes are known. Changes appear once prices are a week old."
+// noMoversText says why a page of moves has none.
+const noMoversText = "No such price changes are known. Changes appear once prices are a week old."
 
 type homePage struct {
 	pageLayout
@@ -88,18 +88,18 @@ type homePage struct {
 // Home appends the home page: search, movers, newest sets.
 func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
 	page := homePage{
-		pageLayout: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
+		pageLayout: p.newLayout(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
 		up:         movers(v, false, "", homeMovers),
 		down:       movers(v, true, "", homeMovers),
 	}
 
 	if len(page.up) == 0 && len(page.down) == 0 {
-		page.dearest = dearest(v, "", perLeaf)
+		page.dearest = dearest(v, "", perBinderPage)
 	}
 	page.sets = newestSets(v.Catalog, homeSets)
 	page.canonical = canonical(v, "/")
 	page.hero = true
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }
 
 // dearest are the cards of a game, or of all, that cost most.
@@ -136,14 +136,14 @@ type moversPage struct {
 func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) []byte {
 	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
 	page := moversPage{
-		pageLayout: p.frame(v, now, query.heading()+" in 7 days", about), asked: query,
+		pageLayout: p.newLayout(v, now, query.heading()+" in 7 days", about), asked: query,
 		cards: movers(v, query.Down, query.Game, moversShown),
 	}
 	if len(page.cards) == 0 {
 		page.dearest = dearest(v, query.Game, perSearch)
 	}
 	page.canonical = canonical(v, query.path()) // without the root, which is part of the public address
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }
 
 func (q MoversQuery) heading() string {
@@ -155,5 +155,5 @@ func (q MoversQuery) heading() string {
 
 // path is where the movers are, below the root.
 func (q MoversQuery) path() string {
-	return address("/movers", 1, param{"direction", chosen(q.Down, "down")}, param{"game", q.Game})
+	return pageAddress("/movers", 1, param{"direction", valueIf(q.Down, "down")}, param{"game", q.Game})
 }

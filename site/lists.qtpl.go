@@ -33,7 +33,7 @@ func (h *homePage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<section> <h2>Most valuable cards</h2> `)
 		h.pageLayout.streamcards(qw422016, h.dearest, false, 0)
 		qw422016.N().S(`<p class="none">`)
-		qw422016.E().S(noMoves)
+		qw422016.E().S(noMoversText)
 		qw422016.N().S(`</p> </section> `)
 	} else {
 		qw422016.N().S(`<div class="halves"> <section> <h2>Up this week</h2> `)
@@ -94,7 +94,7 @@ func (m *moversPage) streamcontent(qw422016 *qt422016.Writer) {
 		m.streamcardList(qw422016, m.cards, withChange)
 	} else {
 		qw422016.N().S(`<p class="none">`)
-		qw422016.E().S(noMoves)
+		qw422016.E().S(noMoversText)
 		qw422016.N().S(`</p> <h2>Most valuable cards</h2> `)
 		m.pageLayout.streamcards(qw422016, m.dearest, false, 0)
 	}

@@ -34,9 +34,9 @@ type Pages struct {
 	root   string            // its path: what links within the site begin with
 	assets map[string]*Asset // by the names of their files
 
-	version func(file string) string
-	groups  []group // of the reference
-	names   suggestIndex
+	version      func(file string) string
+	groups       []group // of the reference
+	suggestIndex suggestIndex
 }
 
 // New prepares the assets.
@@ -88,7 +88,7 @@ type pageLayout struct {
 }
 
 // pageLayout makes the frame of a page; v may be nil.
-func (p *Pages) frame(v *engine.View, now time.Time, title, description string) pageLayout {
+func (p *Pages) newLayout(v *engine.View, now time.Time, title, description string) pageLayout {
 	frame := pageLayout{Pages: p, view: v, title: title, description: description, kind: "website"}
 
 	// Pages about errors are there before any catalog is.
@@ -108,8 +108,8 @@ type page interface {
 	streamcontent(w *quicktemplate.Writer)
 }
 
-// show appends a page. Templates are compiled, so that nothing of a page can fail.
-func show(dst []byte, page page) []byte {
+// appendPage appends a page. Templates are compiled, so that nothing of a page can fail.
+func appendPage(dst []byte, page page) []byte {
 	return render(dst, func(w *quicktemplate.Writer) { streamdocument(w, page) })
 }
 
@@ -146,14 +146,15 @@ func (p *Pages) setLink(slug string) string  { return p.root + "/sets/" + slug }
 
 // setsLink is where a page of the list of sets is, of one game or of "" for all.
 func (p *Pages) setsLink(game string, page int) string {
-	return address(p.root+"/sets", page, param{"game", game})
+	return pageAddress(p.root+"/sets", page, param{"game", game})
 }
 
 // param is a query parameter; "" leaves it out.
 type param struct{ name, value string }
 
-// address is a path with query parameters; the first page of a list has no parameter of its own.
-func address(path string, page int, params ...param) string {
+// pageAddress is a path with query parameters; the first page of a list has no parameter of its
+// own.
+func pageAddress(path string, page int, params ...param) string {
 	query := url.Values{}
 	for _, param := range params {
 		if param.value != "" {

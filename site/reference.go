@@ -238,15 +238,15 @@ func samplesOf(v *engine.View) (s samples) {
 			continue
 		}
 
-		worth := 1
+		value := 1
 		if lane := int(c.Cards.Display[card]); lane >= 0 {
-			worth = 2
+			value = 2
 			if c.Lanes.Price7DaysAgo[lane] > 0 && len(pointsOf(c, lane, sparkDays)) > 1 {
-				worth = 3
+				value = 3
 			}
 		}
-		if worth > best {
-			best = worth
+		if value > best {
+			best = value
 			s.card = c.Cards.Slug.At(card)
 			s.set = c.Sets.Slug.At(int(set))
 		}
@@ -302,7 +302,7 @@ func (s *samples) target(op *operation) string {
 			query = append(query, param{p.Name, value})
 		}
 	}
-	return address(path, 1, query...)
+	return pageAddress(path, 1, query...)
 }
 
 // open reports whether an operation takes no key.
@@ -329,9 +329,9 @@ type referencePage struct {
 // nil.
 func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every operation of the API, a guide for clients, and forms to try them."
-	page := referencePage{pageLayout: p.frame(v, now, "API reference", about), samples: samplesOf(v)}
+	page := referencePage{pageLayout: p.newLayout(v, now, "API reference", about), samples: samplesOf(v)}
 	page.canonical = p.base + "/docs"
 	page.script = "reference.js"
 	page.old = false // it says nothing about prices
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }

@@ -53,7 +53,7 @@ func (q *SearchQuery) query() index.Query {
 }
 
 func (p *Pages) searchLink(query SearchQuery) string {
-	return address(p.root+"/search", query.Page, param{"q", query.Words}, param{"game", query.Game},
+	return pageAddress(p.root+"/search", query.Page, param{"q", query.Words}, param{"game", query.Game},
 		param{"set", query.Set},
 		param{"rarity", query.Rarity}, param{"variant", query.Variant}, param{"min", boundText(query.Min)},
 		param{"max", boundText(query.Max)}, param{"sort", query.Sort}, param{"view", viewName(query.List)})
@@ -87,8 +87,8 @@ type searchPage struct {
 	remarks    []string
 }
 
-// setsNamed is how many sets a search shows before its cards.
-const setsNamed = 3
+// maxSetsShown is how many sets a search shows before its cards.
+const maxSetsShown = 3
 
 // Search appends a page of search results: the cards that the API's search has, in its order. Sets that the
 // words name come before them.
@@ -103,10 +103,10 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 		heading = "Results for “" + asked.Words + "”"
 	}
 
-	page := searchPage{pageLayout: p.frame(v, now, heading, "Search results."), asked: asked}
+	page := searchPage{pageLayout: p.newLayout(v, now, heading, "Search results."), asked: asked}
 	query := asked.query()
 	if asked.Words != "" {
-		page.sets, _ = v.Index.Sets(nil, index.SetFilter{Game: asked.Game, Query: asked.Words}, 0, setsNamed)
+		page.sets, _ = v.Index.Sets(nil, index.SetFilter{Game: asked.Game, Query: asked.Words}, 0, maxSetsShown)
 	}
 
 	// Pages are cut from the beginning of the results, so that they need no cursor; what is counted is found in the
@@ -123,7 +123,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQu
 	page.remarks = queryRemarks(found.Interpretation)
 	page.hidden = true
 	page.query = asked.Words
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }
 
 // queryRemarks says in words what was done to a query: what no card has, and what was read
@@ -147,25 +147,25 @@ func (p *Pages) didYouMean(v *engine.View, words string) string {
 	if len(words) < minSuggestLen || len(words) > maxSuggestLen {
 		return ""
 	}
-	return p.names.of(v).Nearest(words)
+	return p.suggestIndex.of(v).Nearest(words)
 }
 
 // suggestIndex are the names of what is served, for slips. They are made when the first slip asks
 // for them: to read all names for each would cost a visitor's every letter more than any search.
 type suggestIndex struct {
-	mu       sync.Mutex
-	snapshot string
-	known    *cardvocab.Suggester
+	mu        sync.Mutex
+	snapshot  string
+	suggester *cardvocab.Suggester
 }
 
 func (n *suggestIndex) of(v *engine.View) *cardvocab.Suggester {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known == nil || n.snapshot != v.ID {
+	if n.suggester == nil || n.snapshot != v.ID {
 		c := v.Catalog
 		n.snapshot = v.ID
 
-		n.known = cardvocab.NewSuggester(func(yield func(string) bool) {
+		n.suggester = cardvocab.NewSuggester(func(yield func(string) bool) {
 			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
 				for name := range all.All() {
 					// The catalog goes when the next one comes, and the names with it.
@@ -176,7 +176,7 @@ func (n *suggestIndex) of(v *engine.View) *cardvocab.Suggester {
 			}
 		})
 	}
-	return n.known
+	return n.suggester
 }
 
 // The bounds of the words that a name is looked for to: of fewer letters, no slip is one.
@@ -210,21 +210,21 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 	query := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
 	found := v.Cards(nil, query, nil, maxCounted)
 	suggested := suggested{
-		Pages: p, view: v, words: words, total: len(found.Cards), more: found.More, cards: varied(v, found.Cards),
+		Pages: p, view: v, words: words, total: len(found.Cards), more: found.More, cards: diversify(v, found.Cards),
 	}
-	suggested.sets, _ = v.Index.Sets(nil, index.SetFilter{Query: words}, 0, setsNamed)
+	suggested.sets, _ = v.Index.Sets(nil, index.SetFilter{Query: words}, 0, maxSetsShown)
 	if len(suggested.cards) == 0 && len(suggested.sets) == 0 {
 		suggested.didYouMean = p.didYouMean(v, words)
 	}
 	return render(dst, func(w *quicktemplate.Writer) { suggested.streamoptions(w) })
 }
 
-// maxOfAName is how many cards of one name the search box suggests, while there are others: "char"
+// maxPerName is how many cards of one name the search box suggests, while there are others: "char"
 // means Charizard as well as Charmander.
-const maxOfAName = 2
+const maxPerName = 2
 
-// varied chooses the cards to suggest among those found, in their order.
-func varied(v *engine.View, found []uint32) []uint32 {
+// diversify chooses the cards to suggest among those found, in their order.
+func diversify(v *engine.View, found []uint32) []uint32 {
 	chosen := make([]uint32, 0, suggestions)
 	var left []uint32
 	named := map[string]int{}
@@ -234,7 +234,7 @@ func varied(v *engine.View, found []uint32) []uint32 {
 		switch {
 		case len(chosen) == suggestions:
 			return chosen
-		case named[name] < maxOfAName:
+		case named[name] < maxPerName:
 			named[name]++
 			chosen = append(chosen, card)
 		case len(left) < suggestions:

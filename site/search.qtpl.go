@@ -54,7 +54,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 	}
 	if len(s.cards) > 0 {
 		qw422016.N().S(`<p class="about found">`)
-		if s.filter.cut {
+		if s.filter.truncated {
 			qw422016.N().S(`More than `)
 		}
 		qw422016.E().S(plural(s.total, "card", "cards"))
@@ -135,7 +135,7 @@ func (s *searchPage) streamnarrow(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`">Clear</a> `)
 	}
 	qw422016.N().S(`</form> `)
-	if s.filter.cut {
+	if s.filter.truncated {
 		qw422016.N().S(`<p class="when">Counted in the first `)
 		qw422016.E().S(grouped(maxCounted))
 		qw422016.N().S(` cards.</p> `)
@@ -234,7 +234,7 @@ func (s *suggested) streamoptions(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`" role="option" tabindex="-1" href="`)
 		qw422016.E().S(s.cardLink(c.Cards.Slug.At(card)))
 		qw422016.N().S(`"> `)
-		streamthumb(qw422016, c, card, s.photoOf(s.view, card).small)
+		streamthumb(qw422016, c, card, s.imagesOf(s.view, card).small)
 		qw422016.N().S(`<span>`)
 		qw422016.E().S(c.Cards.Name.At(card))
 		qw422016.N().S(`</span> <small>`)

@@ -26,15 +26,15 @@ type setPage struct {
 	about string
 	cards []uint32
 	more  bool // after this page
-	worth setValue
+	value setValue
 }
 
 // setValue is what the cards of a set are worth together: one of each, at its display price.
 type setValue struct {
-	cents   int64
-	priced  int
-	dearest []uint32
-	parts   []rarityShare // of the value by rarity, the most valuable first
+	cents    int64
+	priced   int
+	dearest  []uint32
+	rarities []rarityShare // of the value by rarity, the most valuable first
 }
 
 // rarityShare is what the cards of a rarity are worth.
@@ -49,8 +49,8 @@ const (
 	partsShown   = 5 // the last of which is all others
 )
 
-// worthOf adds up a set.
-func worthOf(v *engine.View, set int) (sum setValue) {
+// setValueOf adds up a set.
+func setValueOf(v *engine.View, set int) (sum setValue) {
 	c := v.Catalog
 	priced := v.Index.Top(nil, set, int(c.Sets.Cards[set]))
 	for _, n := range priced {
@@ -59,25 +59,25 @@ func worthOf(v *engine.View, set int) (sum setValue) {
 		sum.cents += cents
 
 		rarity := cmp.Or(c.Cards.Rarity.At(card), "No rarity")
-		at := slices.IndexFunc(sum.parts, func(part rarityShare) bool { return part.name == rarity })
+		at := slices.IndexFunc(sum.rarities, func(part rarityShare) bool { return part.name == rarity })
 		if at < 0 {
-			at = len(sum.parts)
-			sum.parts = append(sum.parts, rarityShare{name: rarity})
+			at = len(sum.rarities)
+			sum.rarities = append(sum.rarities, rarityShare{name: rarity})
 		}
-		sum.parts[at].cents += cents
-		sum.parts[at].cards++
+		sum.rarities[at].cents += cents
+		sum.rarities[at].cards++
 	}
 
 	sum.priced = len(priced)
 	sum.dearest = priced[:min(len(priced), dearestShown)]
-	slices.SortStableFunc(sum.parts, func(a, b rarityShare) int { return cmp.Compare(b.cents, a.cents) })
-	if len(sum.parts) > partsShown {
+	slices.SortStableFunc(sum.rarities, func(a, b rarityShare) int { return cmp.Compare(b.cents, a.cents) })
+	if len(sum.rarities) > partsShown {
 		rest := rarityShare{name: "All others"}
-		for _, part := range sum.parts[partsShown-1:] {
+		for _, part := range sum.rarities[partsShown-1:] {
 			rest.cents += part.cents
 			rest.cards += part.cards
 		}
-		sum.parts = append(sum.parts[:partsShown-1], rest)
+		sum.rarities = append(sum.rarities[:partsShown-1], rest)
 	}
 	return sum
 }
@@ -89,7 +89,7 @@ const barWidth = 1000
 func (w *setValue) places() []int {
 	places := []int{0}
 	sum := int64(0)
-	for _, part := range w.parts {
+	for _, part := range w.rarities {
 		sum += part.cents
 		places = append(places, int(float64(sum)/float64(max(w.cents, 1))*barWidth))
 	}
@@ -122,14 +122,14 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery
 		asked: setQuery, slug: c.Sets.Slug.At(setQuery.Set),
 		about: joined(c.Sets.Series.At(setQuery.Set), released(c, setQuery.Set, "Released "),
 			countedCards(c, setQuery.Set)),
-		cards: pageOf(found.Cards, setQuery.Page, perSet), more: found.More, worth: worthOf(v, setQuery.Set),
+		cards: pageOf(found.Cards, setQuery.Page, perSet), more: found.More, value: setValueOf(v, setQuery.Set),
 	}
 
 	name := c.Sets.Name.At(setQuery.Set)
 	game := c.Games.Name.At(int(c.Sets.Game[setQuery.Set]))
-	page.pageLayout = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
+	page.pageLayout = p.newLayout(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
 	page.canonical = canonical(v, "/sets/"+page.slug)
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }
 
 // link is where the page of the set is, with something of it changed.
@@ -137,15 +137,15 @@ func (s *setPage) link(change func(query *SetQuery)) string {
 	setQuery := s.asked
 	setQuery.Page = 1
 	change(&setQuery)
-	sort := param{"sort", chosen(setQuery.ByPrice, "price")}
-	return address(s.setLink(s.slug), setQuery.Page, sort, param{"view", viewName(setQuery.List)})
+	sort := param{"sort", valueIf(setQuery.ByPrice, "price")}
+	return pageAddress(s.setLink(s.slug), setQuery.Page, sort, param{"view", viewName(setQuery.List)})
 }
 
 // viewName is the parameter of a list, "" of pockets.
-func viewName(list bool) string { return chosen(list, "list") }
+func viewName(list bool) string { return valueIf(list, "list") }
 
-// chosen is a value if something is so, else "".
-func chosen(so bool, value string) string {
+// valueIf is a value if something is so, else "".
+func valueIf(so bool, value string) string {
 	if so {
 		return value
 	}
@@ -161,10 +161,10 @@ type SetsQuery struct {
 
 type setsPage struct {
 	pageLayout
-	asked   SetsQuery
-	years   []year
-	awaited []uint32 // without a card yet
-	more    bool     // after this page
+	asked    SetsQuery
+	years    []year
+	upcoming []uint32 // without a card yet
+	more     bool     // after this page
 }
 
 // year are the sets of a year, in their order; the name is "" where the order is another.
@@ -189,12 +189,12 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery)
 	sets, next := v.Index.Sets(nil, filter, 0, query.Page*perSets)
 
 	page := setsPage{
-		pageLayout: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: query, more: next >= 0,
+		pageLayout: p.newLayout(v, now, heading, "Sets of trading cards, newest first."), asked: query, more: next >= 0,
 	}
-	page.years, page.awaited = byYear(c, pageOf(sets, query.Page, perSets))
-	page.canonical = canonical(v, address("/sets", 1, param{"game", query.Game}))
+	page.years, page.upcoming = byYear(c, pageOf(sets, query.Page, perSets))
+	page.canonical = canonical(v, pageAddress("/sets", 1, param{"game", query.Game}))
 	page.hidden = query.Words != ""
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }
 
 // byYear groups sets by the year of their release; those that are still awaited stand apart.
@@ -224,5 +224,5 @@ func (s *setsPage) link(change func(query *SetsQuery)) string {
 	setsQuery := s.asked
 	setsQuery.Page = 1
 	change(&setsQuery)
-	return address(s.root+"/sets", setsQuery.Page, param{"q", setsQuery.Words}, param{"game", setsQuery.Game})
+	return pageAddress(s.root+"/sets", setsQuery.Page, param{"q", setsQuery.Words}, param{"game", setsQuery.Game})
 }

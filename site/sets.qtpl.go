@@ -31,7 +31,7 @@ func (s *setPage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</h1> <p class="about">`)
 	qw422016.E().S(s.about)
 	qw422016.N().S(`</p> `)
-	if s.worth.priced > 0 {
+	if s.value.priced > 0 {
 		s.streamsummary(qw422016)
 	}
 	qw422016.N().S(`<div class="choices"> <nav aria-label="Order"><ul class="tabs"> `)
@@ -67,7 +67,7 @@ func (s *setPage) content() string {
 
 func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 	c := s.view.Catalog
-	w := &s.worth
+	w := &s.value
 	places := w.places()
 	cards := int64(c.Sets.Cards[s.asked.Set])
 
@@ -82,7 +82,7 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</small></dd></div> </dl> <svg class="bar-of-value" viewBox="0 0 `)
 	qw422016.N().D(barWidth)
 	qw422016.N().S(` 20" preserveAspectRatio="none" aria-hidden="true"> `)
-	for i := range w.parts {
+	for i := range w.rarities {
 		qw422016.N().S(`<rect class="p`)
 		qw422016.N().D(i)
 		qw422016.N().S(`" x="`)
@@ -92,7 +92,7 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`" height="20"/> `)
 	}
 	qw422016.N().S(`</svg> <ul class="parts"> `)
-	for i, p := range w.parts {
+	for i, p := range w.rarities {
 		qw422016.N().S(`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="p`)
 		qw422016.N().D(i)
 		qw422016.N().S(`" width="10" height="10" rx="2"/></svg> `)
@@ -159,12 +159,12 @@ func (s *setsPage) streamcontent(qw422016 *qt422016.Writer) {
 		s.streamsetList(qw422016, year.sets)
 		qw422016.N().S(`</section> `)
 	}
-	if len(s.awaited) > 0 {
+	if len(s.upcoming) > 0 {
 		qw422016.N().S(`<section> <h2>No cards yet</h2> `)
-		s.streamsetList(qw422016, s.awaited)
+		s.streamsetList(qw422016, s.upcoming)
 		qw422016.N().S(`</section> `)
 	}
-	if len(s.years) == 0 && len(s.awaited) == 0 {
+	if len(s.years) == 0 && len(s.upcoming) == 0 {
 		qw422016.N().S(`<p class="none">There are no such sets.</p> `)
 	}
 	streampager(qw422016, q.Page, s.more, func(page int) string { return s.link(func(q *SetsQuery) { q.Page = page }) })

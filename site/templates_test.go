@@ -190,7 +190,7 @@ func TestPaths(t *testing.T) {
 		{Day: 41, Cents: 200},
 	}
 
-	got := drawn(points, 10, 0, 200)
+	got := drawSeries(points, 10, 0, 200)
 	line := got.line
 	area := got.area
 	dots := got.dots

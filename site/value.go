@@ -104,7 +104,7 @@ type valuePage struct {
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
 	page := &valuePage{
-		pageLayout: p.frame(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
+		pageLayout: p.newLayout(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
 		picks:      asked.Picks,
 	}
 	if !asked.Empty() {
@@ -119,19 +119,19 @@ func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *val
 func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) []byte {
 	page := p.valuePage(v, now, &asked)
 	page.why = why
-	return show(dst, page)
+	return appendPage(dst, page)
 }
 
 // Value appends the page that values a list. Nothing of the list is kept.
 func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) []byte {
 	page := p.valuePage(v, now, &asked)
-	page.lines, page.totals = valued(v, &asked)
-	return show(dst, page)
+	page.lines, page.totals = valueLines(v, &asked)
+	return appendPage(dst, page)
 }
 
-// valued values each line of a list that says anything. A list with the header of an export is read by its columns, as
-// the API reads one; a header of another kind says nothing.
-func valued(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
+// valueLines values each line of a list that says anything. A list with the header of an export is
+// read by its columns, as the API reads one; a header of another kind says nothing.
+func valueLines(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
 	list := asked.Text()
 	items, _, err := valuation.ReadExport(list, ValueLines)
 	if err == nil {
@@ -219,7 +219,7 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 		"assumed", "card_id", "text",
 	}}
 
-	lines, _ := valued(v, &asked)
+	lines, _ := valueLines(v, &asked)
 	for i := range lines {
 		line := &lines[i]
 		row := make([]string, len(rows[0]))
@@ -250,8 +250,8 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 	return out.B, err
 }
 
-// assumed says which assumptions a price rests on, as a sentence.
-func assumed(r *valuation.Result) string {
+// assumptionText says which assumptions a price rests on, as a sentence.
+func assumptionText(r *valuation.Result) string {
 	var all []string
 	for _, one := range r.Assumed {
 		used := title(one.Used)

@@ -157,7 +157,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 		}
 		if len(line.Assumed) > 0 {
 			qw422016.N().S(`<span class="assumed">`)
-			qw422016.E().S(assumed(&line.Result))
+			qw422016.E().S(assumptionText(&line.Result))
 			qw422016.N().S(`</span> `)
 		}
 		if line.Remark != "" {

@@ -73,8 +73,8 @@ var allDocumented = []documented{
 	{at: schemas + "ValuationItem/properties/quantity", name: "Copies", bound: wire.Copies},
 }
 
-// unranged are bounds of the document that no Range stands for, and why.
-var unranged = map[string]string{
+// withoutRange are bounds of the document that no Range stands for, and why.
+var withoutRange = map[string]string{
 	parameters + "Sort/schema":   "a default of a choice",
 	parameters + "Period/schema": "accepted and not used",
 }
@@ -111,7 +111,7 @@ func TestBoundsAreTheDocuments(t *testing.T) {
 		delete(found, d.at)
 	}
 
-	for at := range unranged {
+	for at := range withoutRange {
 		if found[at] == nil {
 			t.Errorf("%s is excepted and bounds nothing", at)
 		}
@@ -122,7 +122,7 @@ func TestBoundsAreTheDocuments(t *testing.T) {
 		t.Errorf("%s: no Range stands for %v", at, found[at])
 	}
 
-	tail := dig(document, schemas+"ProductId")["pattern"]
+	tail := resolve(document, schemas+"ProductId")["pattern"]
 	if want := fmt.Sprintf("^prd_[a-z0-9_]{%d,%d}$", wire.ProductTail.Min, wire.ProductTail.Max); tail != want {
 		t.Errorf("the pattern of product ids is %s, want %s", tail, want)
 	}
@@ -188,7 +188,7 @@ func sent(document object, at string, item object, found map[string]object) {
 func bounded(document object, at string, o object, found map[string]object) {
 	if ref, ok := o["$ref"].(string); ok {
 		pointer := strings.TrimPrefix(ref, "#")
-		bounded(document, pointer, dig(document, pointer), found)
+		bounded(document, pointer, resolve(document, pointer), found)
 		return
 	}
 
@@ -214,8 +214,8 @@ func bounded(document object, at string, o object, found map[string]object) {
 	}
 }
 
-// dig finds a pointer without escapes in a document.
-func dig(o object, pointer string) object {
+// resolve finds a pointer without escapes in a document.
+func resolve(o object, pointer string) object {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		o, _ = o[name].(object)
 	}

@@ -43,15 +43,15 @@ func (s *URLs) appendURL(dst []byte, kind, slug string) []byte {
 	return append(dst, '"')
 }
 
-// Shows reports whether a card with an image file, "" for none, has an image to show.
-func (s *URLs) Shows(file string) bool {
+// ShowsImage reports whether a card with an image file, "" for none, has an image to show.
+func (s *URLs) ShowsImage(file string) bool {
 	return s.Images != "" && file != "" && (s.HasImage == nil || s.HasImage(file))
 }
 
 // AppendImage appends the image_url member of a card with an image file, "" for none.
 func (s *URLs) AppendImage(dst []byte, file string) []byte {
 	dst = append(dst, `,"image_url":`...)
-	if !s.Shows(file) {
+	if !s.ShowsImage(file) {
 		return append(dst, "null"...)
 	}
 	dst = AppendString(dst, s.Images)

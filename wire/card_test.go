@@ -286,7 +286,7 @@ func TestUsage(t *testing.T) {
 	equal(t, "usage", want, got)
 }
 
-func TestFaults(t *testing.T) {
+func TestAPIErrors(t *testing.T) {
 	for _, retry := range []int{0, 17} {
 		for code, m := range wire.Live {
 			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",

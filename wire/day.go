@@ -28,8 +28,8 @@ func AppendDay(dst []byte, day snapshot.Day) []byte {
 
 	year -= era
 
-	low := &pairs[year%100]
-	m := &pairs[month]
-	dd := &pairs[linear&0xffff/2141+1]
+	low := &twoDigits[year%100]
+	m := &twoDigits[month]
+	dd := &twoDigits[linear&0xffff/2141+1]
 	return append(dst, byte('0'+year/1000), byte('0'+year/100%10), low[0], low[1], '-', m[0], m[1], '-', dd[0], dd[1])
 }

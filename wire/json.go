@@ -90,8 +90,8 @@ func AppendCents(dst []byte, name string, cents int64) []byte {
 	return appendAmount(dst, cents)
 }
 
-// pairs are the numbers 00 to 99 as text.
-var pairs = func() (all [100][2]byte) {
+// twoDigits are the numbers 00 to 99 as text.
+var twoDigits = func() (all [100][2]byte) {
 	for i := range all {
 		all[i] = [2]byte{byte('0' + i/10), byte('0' + i%10)}
 	}
@@ -105,17 +105,17 @@ func appendAmount(dst []byte, cents int64) []byte {
 	case v < 10:
 		return append(dst, byte('0'+v))
 	case v < 100:
-		return append(dst, pairs[v][:]...)
+		return append(dst, twoDigits[v][:]...)
 	case v < 1000:
-		low := &pairs[v%100]
+		low := &twoDigits[v%100]
 		return append(dst, byte('0'+v/100), low[0], low[1])
 	case v < 10_000:
-		high := &pairs[v/100]
-		low := &pairs[v%100]
+		high := &twoDigits[v/100]
+		low := &twoDigits[v%100]
 		return append(dst, high[0], high[1], low[0], low[1])
 	case v < 100_000:
-		high := &pairs[v/100%100]
-		low := &pairs[v%100]
+		high := &twoDigits[v/100%100]
+		low := &twoDigits[v%100]
 		return append(dst, byte('0'+v/10_000), high[0], high[1], low[0], low[1])
 	}
 
@@ -150,9 +150,9 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 
 	rest := uint32(ms - day.Start())
 	// Numbers below 100 are spelt by a table: a page has hundreds of instants.
-	h := &pairs[rest/3_600_000]
-	m := &pairs[rest/60_000%60]
-	sec := &pairs[rest/1000%60]
+	h := &twoDigits[rest/3_600_000]
+	m := &twoDigits[rest/60_000%60]
+	sec := &twoDigits[rest/1000%60]
 	dst = append(dst, 'T', h[0], h[1], ':', m[0], m[1], ':', sec[0], sec[1])
 	return dst, int64(rest % 1000)
 }

@@ -233,8 +233,8 @@ func TestDays(t *testing.T) {
 	f(last)
 }
 
-// TestPlain puts every byte at every place of texts of several lengths.
-func TestPlain(t *testing.T) {
+// TestSafePrefixLen puts every byte at every place of texts of several lengths.
+func TestSafePrefixLen(t *testing.T) {
 	for n := range 28 {
 		text := []byte(strings.Repeat("a~ !#[]\x7f0Z", 3)[:n])
 		if got := wire.SafePrefixLen(string(text)); got != n {

@@ -197,10 +197,10 @@ func faults() []fault {
 	return slices.Concat(diskFaults(false), diskFaults(true), clockFaults(), otherFaults())
 }
 
-// TestFaults lets each fault come upon the real program, over HTTP, and go. No call is charged wrongly,
-// the process lives, and a new client is answered within 30 s. make test does every other one of the
-// short form. NINEPOCKET_TORTURE makes them last longer, and has all of them.
-func TestFaults(t *testing.T) {
+// TestAPIErrors lets each fault come upon the real program, over HTTP, and go. No call is charged
+// wrongly, the process lives, and a new client is answered within 30 s. make test does every other
+// one of the short form. NINEPOCKET_TORTURE makes them last longer, and has all of them.
+func TestAPIErrors(t *testing.T) {
 	t.Parallel()
 
 	table := faults()

@@ -38,7 +38,7 @@ const (
 var (
 	ErrMalformed = errors.New("cursor is not one that this service issued")
 	ErrExpired   = errors.New("cursor has expired")
-	ErrOther     = errors.New("cursor was issued for other parameters or to another organization")
+	ErrMismatch  = errors.New("cursor was issued for other parameters or to another organization")
 )
 
 // Op is the operation that a cursor belongs to.
@@ -160,14 +160,14 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 
 	body := raw[:len(raw)-macLen]
 	mac := raw[len(raw)-macLen:]
-	if !s.signed(body, mac) {
+	if !s.validMAC(body, mac) {
 		return Page{}, ErrMalformed
 	}
 	if int64(binary.BigEndian.Uint64(body[3:])) <= now.UnixMilli() {
 		return Page{}, ErrExpired
 	}
 	if Op(body[2]) != op || binary.BigEndian.Uint64(body[19:]) != bound {
-		return Page{}, ErrOther
+		return Page{}, ErrMismatch
 	}
 
 	return Page{
@@ -176,7 +176,7 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 	}, nil
 }
 
-func (s *Signer) signed(body, mac []byte) bool {
+func (s *Signer) validMAC(body, mac []byte) bool {
 	keys := *s.keys.Load()
 	for i := range keys {
 		if ours := &keys[i]; ours.id == body[1] {

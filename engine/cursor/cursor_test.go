@@ -136,13 +136,13 @@ func TestBinding(t *testing.T) {
 	s := signer(t, key(1))
 	token := string(s.Append(nil, sample, 42, now))
 	for _, op := range []cursor.Op{cursor.Sets, cursor.Products, 0} {
-		if _, err := s.Open(token, op, 42, now); !errors.Is(err, cursor.ErrOther) {
+		if _, err := s.Open(token, op, 42, now); !errors.Is(err, cursor.ErrMismatch) {
 			t.Errorf("for operation %d: %v", op, err)
 		}
 	}
 
 	for _, bound := range []uint64{0, 41, 43, 1 << 63} {
-		if _, err := s.Open(token, cursor.Cards, bound, now); !errors.Is(err, cursor.ErrOther) {
+		if _, err := s.Open(token, cursor.Cards, bound, now); !errors.Is(err, cursor.ErrMismatch) {
 			t.Errorf("for parameters %d: %v", bound, err)
 		}
 	}
@@ -226,7 +226,7 @@ func FuzzOpen(f *testing.F) {
 				t.Fatalf("%q is taken, and spelt %q", token, again)
 			}
 		} else if !errors.Is(err, cursor.ErrMalformed) && !errors.Is(err, cursor.ErrExpired) &&
-			!errors.Is(err, cursor.ErrOther) {
+			!errors.Is(err, cursor.ErrMismatch) {
 			t.Fatalf("%q: %v", token, err)
 		}
 	})

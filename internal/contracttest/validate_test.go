@@ -206,7 +206,7 @@ func pick(t *testing.T, name string) Response {
 	return Response{}
 }
 
-func TestFaults(t *testing.T) {
+func TestAPIErrors(t *testing.T) {
 	f := func(name string, change func(r *Response), want string) {
 		t.Helper()
 		r := pick(t, name)

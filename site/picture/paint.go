@@ -28,11 +28,11 @@ const (
 
 // Preview is what a link preview says of a card.
 type Preview struct {
-	Face  Face
-	Title string
-	About string
-	Price string
-	When  string
+	Placeholder Placeholder
+	Title       string
+	About       string
+	Price       string
+	When        string
 }
 
 // fonts are those of link previews.
@@ -62,7 +62,7 @@ func (p *Preview) PNG() ([]byte, error) {
 	painter := painter{image.NewRGBA(image.Rect(0, 0, previewWidth, previewHeight)), fonts}
 	draw.Draw(painter.RGBA, painter.Bounds(), image.NewUniform(inkOf("#f6f6f3")), image.Point{}, draw.Src)
 	const left = 60
-	painter.face(&p.Face, left, (previewHeight-previewScale*Height)/2)
+	painter.placeholder(&p.Placeholder, left, (previewHeight-previewScale*Height)/2)
 
 	const beside = left + previewScale*Width + 60
 	const room = previewWidth - beside - left
@@ -70,7 +70,7 @@ func (p *Preview) PNG() ([]byte, error) {
 	err = errors.Join(
 		painter.lines(p.Title, beside, 150, 62, room, true, Ink),
 		painter.lines(p.About, beside, 300, 34, room, false, grey),
-		painter.lines(p.Price, beside, 470, 96, room, true, p.Face.Hue.Edge),
+		painter.lines(p.Price, beside, 470, 96, room, true, p.Placeholder.Hue.Edge),
 		painter.lines(p.When, beside, 530, 30, room, false, grey),
 	)
 	if err != nil {
@@ -107,15 +107,15 @@ func (p *painter) lines(text string, x, y int, size float64, width int, bold boo
 	}
 
 	drawer := font.Drawer{Dst: p.RGBA, Src: image.NewUniform(inkOf(hex)), Face: face}
-	for row, line := range broken(text, 2, func(s string) bool { return drawer.MeasureString(s).Ceil() <= width }) {
+	for row, line := range breakLines(text, 2, func(s string) bool { return drawer.MeasureString(s).Ceil() <= width }) {
 		drawer.Dot = fixed.P(x, y+int(float64(row)*size*1.15))
 		drawer.DrawString(line)
 	}
 	return face.Close()
 }
 
-// face paints the face of a card, as the template of pages draws it.
-func (p *painter) face(f *Face, x, y int) {
+// placeholder paints the face of a card, as the template of pages draws it.
+func (p *painter) placeholder(f *Placeholder, x, y int) {
 	scale := func(n int) int { return n * previewScale }
 	rectangle := func(left, top, width, height int, ink color.Color) {
 		at := image.Rect(x+scale(left), y+scale(top), x+scale(left+width), y+scale(top+height))
@@ -126,7 +126,7 @@ func (p *painter) face(f *Face, x, y int) {
 	rectangle(0, 0, Width, Height, edge)
 	rectangle(5, 5, Width-10, Height-10, inkOf(f.Hue.Panel))
 	rectangle(12, 66, Width-24, 72, color.NRGBA{edge.R, edge.G, edge.B, 38})
-	for _, left := range f.Mark.places() {
+	for _, left := range f.Mark.centres() {
 		p.shape(f.Mark.Shape, x+scale(left), y+scale(markY), edge)
 	}
 

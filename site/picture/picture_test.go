@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestFace wants names in lines that fit, and marks of rarities as people know them.
-func TestFace(t *testing.T) {
+// TestPlaceholder wants names in lines that fit, and marks of rarities as people know them.
+func TestPlaceholder(t *testing.T) {
 	for name, want := range map[string][]string{
 		"Charizard":                             {"Charizard", "", ""},
 		"Pikachu & Zekrom-GX":                   {"Pikachu &", "Zekrom-GX", ""},
@@ -20,7 +20,7 @@ func TestFace(t *testing.T) {
 		strings.Repeat("x", 40):                 {"xxxxxxxxxxxx…", "", ""},
 		"":                                      {"", "", ""},
 	} {
-		f := NewFace(name, "OP01-101_p1", "Rare Holo", "", 7)
+		f := NewPlaceholder(name, "OP01-101_p1", "Rare Holo", "", 7)
 		if !slices.Equal(f.Lines[:], want) || f.Number != "OP01-101_p1" || f.Hue != hues[1] {
 			t.Errorf("%q is %q, %+v", name, f.Lines, f)
 		}
@@ -51,7 +51,7 @@ func FuzzBroken(f *testing.F) {
 	f.Add("Pikachu with the Extraordinarily Wide Grey Felt!!!")
 	f.Add("a\xff\u2003b … \u00a0")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, line := range wrapped(text) {
+		for _, line := range wrapName(text) {
 			if utf8.RuneCountInString(line) > lineLength {
 				t.Errorf("%q has the line %q", text, line)
 			}
@@ -62,8 +62,9 @@ func FuzzBroken(f *testing.F) {
 // TestPreview paints a card, with what no font has in its name, too.
 func TestPreview(t *testing.T) {
 	p := Preview{
-		Face:  NewFace("リザードン Charizard ☆ \x00", "4/102", "Ultra Rare", "BS", 0),
-		Title: "リザードン Charizard ☆ " + strings.Repeat("long ", 60), About: "4/102", Price: "$1,234.50", When: "today",
+		Placeholder: NewPlaceholder("リザードン Charizard ☆ \x00", "4/102", "Ultra Rare", "BS", 0),
+		Title:       "リザードン Charizard ☆ " + strings.Repeat("long ", 60), About: "4/102", Price: "$1,234.50",
+		When: "today",
 	}
 	text, err := p.PNG()
 	if err != nil {
@@ -75,13 +76,13 @@ func TestPreview(t *testing.T) {
 		t.Fatalf("%v, %v", painted.Bounds(), err)
 	}
 	edge := color.RGBAModel.Convert(painted.At(62, previewHeight/2))
-	if edge != inkOf(p.Face.Hue.Edge) {
+	if edge != inkOf(p.Placeholder.Hue.Edge) {
 		t.Errorf("the edge of the card is %v", edge)
 	}
 }
 
-// TestShrink keeps the shape of a picture, makes none larger, and paints white where nothing is.
-func TestShrink(t *testing.T) {
+// TestThumbnail keeps the shape of a picture, makes none larger, and paints white where nothing is.
+func TestThumbnail(t *testing.T) {
 	for _, c := range []struct{ width, height, wantWidth, wantHeight int }{
 		{600, 840, 96, 134}, {60, 84, 60, 84}, {1000, 2, 96, 1},
 	} {
@@ -89,7 +90,7 @@ func TestShrink(t *testing.T) {
 		if err := png.Encode(&file, image.NewNRGBA(image.Rect(0, 0, c.width, c.height))); err != nil {
 			t.Fatal(err)
 		}
-		small, err := Shrink(bytes.NewReader(file.Bytes()), Small)
+		small, err := Thumbnail(bytes.NewReader(file.Bytes()), Small)
 		if err != nil {
 			t.Fatal(err)
 		}

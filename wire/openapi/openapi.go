@@ -58,12 +58,12 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 	}
 
 	r := rendering{
-		preview: preview, dropped: map[string]bool{}, left: map[string]jsonwalk.Value{},
-		instead: map[jsontext.Pointer]jsonwalk.Value{},
+		preview: preview, dropped: map[string]bool{}, soleChoices: map[string]jsonwalk.Value{},
+		replacements: map[jsontext.Pointer]jsonwalk.Value{},
 	}
 	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
 	for at, with := range map[jsontext.Pointer]any{"/servers": servers, gameCodes: codes, gameEditions: editions} {
-		r.instead[at], err = json.Marshal(with, json.Deterministic(true))
+		r.replacements[at], err = json.Marshal(with, json.Deterministic(true))
 		if err != nil {
 			return nil, fmt.Errorf("cannot write %q at %s of the OpenAPI document: %w", with, at, err)
 		}
@@ -83,7 +83,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		for name, component := range written.Member("components").Member("schemas").Members() {
 			choice := r.value(component, "")
 			if component.Member("oneOf") != nil && choice != nil && choice.Member("$ref") != nil {
-				r.left["#/components/schemas/"+name.Text()] = choice
+				r.soleChoices["#/components/schemas/"+name.Text()] = choice
 			}
 		}
 	}
@@ -99,15 +99,15 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 
 // A rendering copies the document value by value and leaves out what the server does not serve.
 type rendering struct {
-	preview bool
-	dropped map[string]bool                     // references to components of the preview contract
-	left    map[string]jsonwalk.Value           // what stands for a reference to a choice of one
-	instead map[jsontext.Pointer]jsonwalk.Value // values to render in place of those that are written
+	preview      bool
+	dropped      map[string]bool                     // references to components of the preview contract
+	soleChoices  map[string]jsonwalk.Value           // what stands for a reference to a choice of one
+	replacements map[jsontext.Pointer]jsonwalk.Value // values to render in place of those that are written
 }
 
 // value renders the value at a JSON pointer; nil when it is left out.
 func (r *rendering) value(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
-	if instead := r.instead[at]; instead != nil {
+	if instead := r.replacements[at]; instead != nil {
 		value = instead
 	}
 
@@ -154,10 +154,10 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 		return nil
 	}
 
-	if left := r.left[ref]; left != nil {
+	if left := r.soleChoices[ref]; left != nil {
 		return left
 	}
-	if r.left["#"+string(at)] != nil {
+	if r.soleChoices["#"+string(at)] != nil {
 		return nil
 	}
 
@@ -185,7 +185,7 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 		}
 		out = append(append(append(append(out, m.name...), ':'), rendered...), ',')
 	}
-	out = closed(out, '}')
+	out = closeList(out, '}')
 
 	// A choice that is left with one alternative is that alternative.
 	if len(all) == 1 && all[0].name.Is("oneOf") {
@@ -203,10 +203,10 @@ func (r *rendering) array(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Va
 			out = append(append(out, rendered...), ',')
 		}
 	}
-	return closed(out, ']')
+	return closeList(out, ']')
 }
 
-// closed ends a list each element of which has a comma behind it.
-func closed(list jsonwalk.Value, bracket byte) jsonwalk.Value {
+// closeList ends a list each element of which has a comma behind it.
+func closeList(list jsonwalk.Value, bracket byte) jsonwalk.Value {
 	return append(bytes.TrimSuffix(list, []byte{','}), bracket)
 }

@@ -58,12 +58,12 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 	}
 
 	errorPage := errorPage{
-		pageLayout: p.frame(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
+		pageLayout: p.newLayout(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
 		code:       code, status: meaning.Status, surfaces: surfaces, errorHelp: explanations[wire.Code(code)],
 	}
 	errorPage.canonical = p.base + "/errors/" + code
 	errorPage.old = false // it says nothing about prices
-	return show(dst, &errorPage), true
+	return appendPage(dst, &errorPage), true
 }
 
 type errorsPage struct {
@@ -74,7 +74,7 @@ type errorsPage struct {
 // Errors appends the list of all codes. v may be nil.
 func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 	about := "Every error code of the API, with what it means and what to do."
-	page := errorsPage{pageLayout: p.frame(v, now, "Error codes", about)}
+	page := errorsPage{pageLayout: p.newLayout(v, now, "Error codes", about)}
 	page.canonical = p.base + "/errors"
 
 	// By status, because that is what a developer sees first.
@@ -83,14 +83,14 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 		second, _, _ := meaningOf(b)
 		return cmp.Or(cmp.Compare(first.Status, second.Status), cmp.Compare(a, b))
 	})
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }
 
 // messagePage is a page that is not there, or not now: its title is the heading, its description the text.
 type messagePage struct{ pageLayout }
 
-// faultPages are what the page says of a fault: heading and text.
-var faultPages = map[wire.Code][2]string{
+// errorResponses are what the page says of a fault: heading and text.
+var errorResponses = map[wire.Code][2]string{
 	wire.NotFound: {
 		"Page not found",
 		"There is nothing at this address. A card may have left the catalog; the search finds what is there now.",
@@ -106,16 +106,17 @@ var faultPages = map[wire.Code][2]string{
 	},
 }
 
-// Fault appends the error page for a code of faultPages; id is the request's. v may be nil.
-func (p *Pages) Fault(dst []byte, v *engine.View, now time.Time, fault *wire.APIError, id string) []byte {
-	says := faultPages[fault.Code]
-	words := strings.NewReplacer("{wait}", plural(fault.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
+// ErrorResponse appends the error page for a code of errorResponses; id is the request's. v may be
+// nil.
+func (p *Pages) ErrorResponse(dst []byte, v *engine.View, now time.Time, apiErr *wire.APIError, id string) []byte {
+	says := errorResponses[apiErr.Code]
+	words := strings.NewReplacer("{wait}", plural(apiErr.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
 
 	// Only what is missing says as of when.
-	if fault.Code != wire.NotFound {
+	if apiErr.Code != wire.NotFound {
 		v = nil
 	}
-	page := messagePage{p.frame(v, now, says[0], words.Replace(says[1]))}
+	page := messagePage{p.newLayout(v, now, says[0], words.Replace(says[1]))}
 	page.hidden = true
-	return show(dst, &page)
+	return appendPage(dst, &page)
 }

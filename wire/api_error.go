@@ -33,8 +33,8 @@ type Meaning struct {
 	Title  string
 }
 
-// shared are the codes that mean the same on both surfaces.
-func shared(more map[Code]Meaning) map[Code]Meaning {
+// withSharedCodes are the codes that mean the same on both surfaces.
+func withSharedCodes(more map[Code]Meaning) map[Code]Meaning {
 	more[InvalidRequest] = Meaning{400, "Invalid request"}
 	more[NotFound] = Meaning{404, "Not found"}
 	more[MethodNotAllowed] = Meaning{405, "Method not allowed"}
@@ -51,7 +51,7 @@ func shared(more map[Code]Meaning) map[Code]Meaning {
 
 // Live and Preview are the tables of codes of the two surfaces.
 var (
-	Live = shared(map[Code]Meaning{
+	Live = withSharedCodes(map[Code]Meaning{
 		Unauthorized: {401, "Unauthorized"},
 		SandboxKey:   {403, "Sandbox key used"},
 		PlanLimit:    {403, "Plan limit"},
@@ -60,7 +60,7 @@ var (
 		OriginNotAllowed: {403, "Origin not allowed"},
 		NotAcceptable:    {406, "Not acceptable"},
 	})
-	Preview = shared(map[Code]Meaning{
+	Preview = withSharedCodes(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},
 		InsufficientScope:   {403, "Key lacks the scope"},
 		IdempotencyConflict: {409, "Idempotency conflict"},

@@ -8,8 +8,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// faceOf is the face of a card.
-func faceOf(c *snapshot.Catalog, card int) picture.Face {
+// placeholderOf is the face of a card.
+func placeholderOf(c *snapshot.Catalog, card int) picture.Placeholder {
 	code := ""
 	if set := c.Cards.Set[card]; set != snapshot.NoSet {
 		code = c.Sets.Code.At(int(set))
@@ -19,27 +19,27 @@ func faceOf(c *snapshot.Catalog, card int) picture.Face {
 			code = c.Sets.Release[set].Time().Format("2006")
 		}
 	}
-	return picture.NewFace(c.Cards.Name.At(card), c.Cards.Number.At(card), c.Cards.Rarity.At(card), code,
+	return picture.NewPlaceholder(c.Cards.Name.At(card), c.Cards.Number.At(card), c.Cards.Rarity.At(card), code,
 		int(c.Cards.Game[card]))
 }
 
 // imageURLs is the picture of a card: where it is and its small copies, "" for none.
 type imageURLs struct {
-	whole, small, large string
+	original, small, large string
 }
 
-// photoOf finds the picture of a card. Without small copies, the whole picture stands for them.
-func (p *Pages) photoOf(v *engine.View, card int) imageURLs {
+// imagesOf finds the picture of a card. Without small copies, the whole picture stands for them.
+func (p *Pages) imagesOf(v *engine.View, card int) imageURLs {
 	file := v.Catalog.Cards.Image.At(card)
-	if !v.Site().Shows(file) {
+	if !v.Site().ShowsImage(file) {
 		return imageURLs{}
 	}
 
 	whole := p.root + "/images/" + url.PathEscape(file)
 	version := p.version(file)
 	if version == "" {
-		return imageURLs{whole: whole, small: whole, large: whole}
+		return imageURLs{original: whole, small: whole, large: whole}
 	}
 	copied := "-" + version + "-" + url.PathEscape(file)
-	return imageURLs{whole: whole, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
+	return imageURLs{original: whole, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
 }

@@ -25,8 +25,8 @@ const (
 	codeLength   = 6
 )
 
-// Face is a card drawn from facts: what stands where there is no picture of it.
-type Face struct {
+// Placeholder is a card drawn from facts: what stands where there is no picture of it.
+type Placeholder struct {
 	Lines  [lineCount]string // of the name; "" below its end
 	Number string
 	Code   string // of the set
@@ -34,20 +34,20 @@ type Face struct {
 	Hue    Hue    // of the game
 }
 
-// NewFace makes the face of a card; game is the number of its game.
-func NewFace(name, number, rarity, code string, game int) Face {
+// NewPlaceholder makes the face of a card; game is the number of its game.
+func NewPlaceholder(name, number, rarity, code string, game int) Placeholder {
 	mark := markOf(rarity)
 	if rarity == "" {
-		mark = initial(name)
+		mark = initialMark(name)
 	}
-	return Face{
-		Lines: wrapped(name), Number: cut(number, numberLength), Code: cut(code, codeLength), Mark: mark,
+	return Placeholder{
+		Lines: wrapName(name), Number: truncate(number, numberLength), Code: truncate(code, codeLength), Mark: mark,
 		Hue: hues[game%len(hues)],
 	}
 }
 
-// initial is the mark of a card whose rarity is not known: the first letter of its name.
-func initial(name string) Mark {
+// initialMark is the mark of a card whose rarity is not known: the first letter of its name.
+func initialMark(name string) Mark {
 	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 	if first == utf8.RuneError {
 		return Mark{}
@@ -71,18 +71,19 @@ var hues = [...]Hue{
 // Ink is the colour of a face's texts.
 const Ink = "#1b1d21"
 
-// wrapped breaks a name into lines; what does not fit ends in an ellipsis.
-func wrapped(name string) (lines [lineCount]string) {
+// wrapName breaks a name into lines; what does not fit ends in an ellipsis.
+func wrapName(name string) (lines [lineCount]string) {
 	fits := func(s string) bool { return utf8.RuneCountInString(s) <= lineLength }
-	copy(lines[:], broken(name, lineCount, fits))
+	copy(lines[:], breakLines(name, lineCount, fits))
 	return lines
 }
 
-// broken breaks a text into at most so many lines that fit; what does not fit ends in an ellipsis.
-func broken(text string, maxLines int, fits func(string) bool) (lines []string) {
+// breakLines breaks a text into at most so many lines that fit; what does not fit ends in an
+// ellipsis.
+func breakLines(text string, maxLines int, fits func(string) bool) (lines []string) {
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i++ {
-		head, tail, ok := divided(words[i], fits)
+		head, tail, ok := splitWord(words[i], fits)
 		if ok {
 			words = slices.Replace(words, i, i+1, head, tail)
 		}
@@ -107,8 +108,8 @@ func broken(text string, maxLines int, fits func(string) bool) (lines []string) 
 	return lines
 }
 
-// divided divides a word that does not fit, behind a dot or a hyphen: Monkey.D.Luffy.
-func divided(word string, fits func(string) bool) (head, tail string, ok bool) {
+// splitWord divides a word that does not fit, behind a dot or a hyphen: Monkey.D.Luffy.
+func splitWord(word string, fits func(string) bool) (head, tail string, ok bool) {
 	if fits(word) {
 		return word, "", false
 	}
@@ -120,8 +121,8 @@ func divided(word string, fits func(string) bool) (head, tail string, ok bool) {
 	return word, "", false
 }
 
-// cut is a text of at most so many characters.
-func cut(s string, limit int) string {
+// truncate is a text of at most so many characters.
+func truncate(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
@@ -148,13 +149,13 @@ const (
 
 // shapeCorners are the corners of each shape around its middle, clockwise from the top.
 var shapeCorners = [...][][2]float32{
-	Circle:  regular(24, 13, 13),
-	Diamond: regular(4, 16, 16),
-	Star:    regular(10, 16, 6.8),
+	Circle:  regularPolygon(24, 13, 13),
+	Diamond: regularPolygon(4, 16, 16),
+	Star:    regularPolygon(10, 16, 6.8),
 }
 
-// regular is a figure whose corners lie on one circle, or by turns on two.
-func regular(n int, even, odd float64) (corners [][2]float32) {
+// regularPolygon is a figure whose corners lie on one circle, or by turns on two.
+func regularPolygon(n int, even, odd float64) (corners [][2]float32) {
 	for i := range n {
 		radius := even
 		if i%2 == 1 {
@@ -175,8 +176,8 @@ const (
 	markY = 101
 )
 
-// places are where the shapes of a mark have their middles, from the left.
-func (m Mark) places() (xs []int) {
+// centres are where the shapes of a mark have their middles, from the left.
+func (m Mark) centres() (xs []int) {
 	for i := range m.Count {
 		xs = append(xs, markX+markShift*i-markShift*(m.Count-1)/2)
 	}
@@ -194,7 +195,7 @@ var markPaths = func() (all [len(shapeCorners)][maxWords + 1]string) {
 	for shape, corners := range shapeCorners {
 		for count := range maxWords + 1 {
 			var path []byte
-			for _, x := range (Mark{Count: count}).places() {
+			for _, x := range (Mark{Count: count}).centres() {
 				path = appendPath(path, corners, x)
 			}
 			all[shape][count] = string(path)
@@ -219,8 +220,8 @@ func appendPath(path []byte, corners [][2]float32, x int) []byte {
 	return path
 }
 
-// kinds are words of rarities with their marks; the first one that a rarity has counts.
-var kinds = []struct {
+// rarityMarks are words of rarities with their marks; the first one that a rarity has counts.
+var rarityMarks = []struct {
 	word string
 	mark Mark
 }{
@@ -242,7 +243,7 @@ const maxLetters = 5
 // markOf is the mark of a rarity, none for "".
 func markOf(rarity string) Mark {
 	folded := strings.ToLower(rarity)
-	for _, kind := range kinds {
+	for _, kind := range rarityMarks {
 		if strings.Contains(folded, kind.word) {
 			return kind.mark
 		}

@@ -31,8 +31,9 @@ const maxPixels = 24 << 20
 
 var errTooLarge = errors.New("it has too many pixels")
 
-// Shrink makes a small copy of a picture, as JPEG. A picture that is no wider than the copy keeps its size.
-func Shrink(file io.ReadSeeker, size Size) ([]byte, error) {
+// Thumbnail makes a small copy of a picture, as JPEG. A picture that is no wider than the copy
+// keeps its size.
+func Thumbnail(file io.ReadSeeker, size Size) ([]byte, error) {
 	about, _, err := image.DecodeConfig(file)
 	if err == nil && (about.Width < 1 || about.Height < 1 || about.Width > maxPixels/about.Height) {
 		err = errTooLarge
@@ -44,21 +45,21 @@ func Shrink(file io.ReadSeeker, size Size) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read a picture: %w", err)
 	}
 
-	whole, _, err := image.Decode(file)
+	original, _, err := image.Decode(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a picture: %w", err)
 	}
 
 	// What is transparent is white on paper.
-	from := whole.Bounds()
+	from := original.Bounds()
 	width := min(int(size), from.Dx())
 	height := max(from.Dy()*width/from.Dx(), 1)
-	copied := image.NewRGBA(image.Rect(0, 0, width, height))
-	draw.Draw(copied, copied.Bounds(), image.White, image.Point{}, draw.Src)
-	draw.CatmullRom.Scale(copied, copied.Bounds(), whole, from, draw.Over, nil)
+	thumbnail := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(thumbnail, thumbnail.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.CatmullRom.Scale(thumbnail, thumbnail.Bounds(), original, from, draw.Over, nil)
 
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, copied, &jpeg.Options{Quality: quality[size]}); err != nil {
+	if err := jpeg.Encode(&out, thumbnail, &jpeg.Options{Quality: quality[size]}); err != nil {
 		return nil, fmt.Errorf("cannot write a picture: %w", err)
 	}
 	return out.Bytes(), nil

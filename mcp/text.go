@@ -11,8 +11,8 @@ import (
 	"ninepocket/wire"
 )
 
-// prose is a text for a model. Its methods append to it.
-type prose []byte
+// textBuilder is a text for a model. Its methods append to it.
+type textBuilder []byte
 
 // What say spells beside texts, numbers and days.
 type (
@@ -26,10 +26,10 @@ type (
 	change  struct{ base, now int64 }   // "+$3.00 (+33.33%)", without a percentage from nothing
 )
 
-// say appends texts, and what else is named above as a model reads it. It calls itself nowhere: then
-// the compiler sees that no part outlives the call, and none needs memory of its own.
-func (text *prose) say(parts ...any) {
-	dst := *text
+// text appends texts, and what else is named above as a model reads it. It calls itself nowhere:
+// then the compiler sees that no part outlives the call, and none needs memory of its own.
+func (builder *textBuilder) text(parts ...any) {
+	dst := *builder
 
 	// A part of another type is a mistake of a tool, and says nothing.
 	for _, part := range parts {
@@ -66,7 +66,7 @@ func (text *prose) say(parts ...any) {
 		}
 	}
 
-	*text = dst
+	*builder = dst
 }
 
 func appendMoney(dst []byte, cents int64) []byte {
