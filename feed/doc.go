@@ -9,5 +9,5 @@
 //	partial        what a pull that did not end has fetched so far; the next one goes on with it
 //
 // Only a tree that is whole moves current. Its day is packed before that, so that no tree is ever
-// built on whose day was not kept.
+// built on whose day was not archived.
 package feed

@@ -173,16 +173,16 @@ func parseStamp(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("it holds %.60q, which is no time", text)
 }
 
-// reply is what all files of the feed have in common.
-type reply struct {
+// response is what all files of the feed have in common.
+type response struct {
 	Success *bool             `json:"success"`
 	Results []json.RawMessage `json:"results"`
 }
 
-// wholeReply wants a body to be one of the feed's replies: an error page, or a file that is cut, is
+// checkResponse wants a body to be one of the feed's replies: an error page, or a file that is cut, is
 // none.
-func wholeReply(body []byte) error {
-	var r reply
+func checkResponse(body []byte) error {
+	var r response
 	if err := json.Unmarshal(body, &r); err != nil {
 		return fmt.Errorf("answered what is not JSON: %w", err)
 	}

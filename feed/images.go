@@ -70,7 +70,7 @@ func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []pictu
 	for i := range missing[:min(len(missing), picturesPerPull)] {
 		pic := &missing[i]
 		p.progress("fetching pictures", i, len(missing))
-		body, err := from.get(ctx, pic.URL, wholePicture)
+		body, err := from.get(ctx, pic.URL, checkImage)
 		if err == nil {
 			if err := p.write(filepath.Join(p.Images, pic.name()), body); err != nil {
 				return err
@@ -109,8 +109,8 @@ func (pic *picture) ending() string {
 	return strings.ToLower(path.Ext(at.Path))
 }
 
-// wholePicture wants a body to begin as pictures do.
-func wholePicture(body []byte) error {
+// checkImage wants a body to begin as pictures do.
+func checkImage(body []byte) error {
 	for _, magic := range []string{"\xff\xd8\xff", "\x89PNG", "RIFF", "GIF8"} {
 		if strings.HasPrefix(string(body), magic) {
 			return nil

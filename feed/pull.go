@@ -47,9 +47,9 @@ type Options struct {
 
 	Client *http.Client     // nil for one of our own
 	Now    func() time.Time // for a Retry-After that is a date
-	// Progress is told how far the pull is, nil for nobody.
+	// Progress receives the progress of the pull; may be nil.
 	Progress func(phase string, done, total int64)
-	// OnWarning is told what an operator should know of a pull that goes on, nil for nobody.
+	// OnWarning receives what an operator should know of a pull that goes on; may be nil.
 	OnWarning func(text string)
 }
 
@@ -59,13 +59,13 @@ type Result struct {
 	Updated  time.Time `json:"updated"`    // when the feed was built, as it says
 	Day      string    `json:"day"`        // the day of its prices
 	Tree     string    `json:"tree"`       // the tree that is current
-	DayFile  string    `json:"day_file"`   // where the day's prices are kept
+	DayFile  string    `json:"day_file"`   // where the day's prices are archived
 	Groups   int       `json:"groups"`     // that the feed lists
 	Missing  []Missing `json:"missing"`    // that could not be fetched
 	Requests int       `json:"requests"`   // that were made, retries among them
 	Retries  int       `json:"retries"`    // of them
 	Resumed  int       `json:"resumed"`    // files that an earlier pull had fetched
-	Removed  []string  `json:"removed"`    // days that are no longer kept
+	Removed  []string  `json:"removed"`    // days that are no longer archived
 	Images   int       `json:"images"`     // pictures that were fetched
 	NoImages int       `json:"images_due"` // pictures that are still missing
 }
@@ -82,7 +82,7 @@ type Missing struct {
 	UsedPrevious bool `json:"kept,omitempty"`
 }
 
-// The errors of a pull that a caller tells apart.
+// The errors of a pull that a caller distinguishes.
 var (
 	// ErrBusy is that of a directory that another pull works on.
 	ErrBusy = errors.New("another pull works on it")
@@ -225,7 +225,7 @@ func (p *pull) once(ctx context.Context) error {
 		return p.archiveDay(p.result.Tree, now)
 	}
 
-	if err := p.begin(stamp, now); err != nil {
+	if err := p.startPartial(stamp, now); err != nil {
 		return err
 	}
 	pulled, err := p.files(ctx, stamp)

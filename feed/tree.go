@@ -15,7 +15,7 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// treeFile is what a tree says of itself, beside last-updated.txt.
+// treeFile is what a tree says of itself, next to last-updated.txt.
 const treeFile = "pull.json"
 
 // tree is the content of a tree's file of that name. The zero tree is none.
@@ -47,9 +47,9 @@ func lock(dir string) (*disk.Lock, error) {
 	return file, err
 }
 
-// begin makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the
+// startPartial makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the
 // same stamp stays, also when that pull ended with groups missing.
-func (p *pull) begin(stamp string, now tree) error {
+func (p *pull) startPartial(stamp string, now tree) error {
 	there, err := os.ReadFile(filepath.Join(p.partial(), lastUpdated))
 	if err == nil && string(there) == stamp {
 		return nil
@@ -222,7 +222,7 @@ func (p *pull) group(ctx context.Context, g *group) (lost []Missing, err error) 
 		if err == nil {
 			continue
 		}
-		if stop := unanswered(ctx, err); stop != nil {
+		if stop := fatalError(ctx, err); stop != nil {
 			return nil, stop
 		}
 
@@ -244,9 +244,9 @@ func resolved(link string) string {
 	return link
 }
 
-// unanswered is the error of what is no fault of a file: the pull was ended, the feed wants to be
+// fatalError is the error of what is no error of a file: the pull was ended, the feed wants to be
 // left alone, or this machine cannot keep what it fetches.
-func unanswered(ctx context.Context, err error) error {
+func fatalError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -269,7 +269,7 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 		return nil
 	}
 
-	body, err := p.get(ctx, p.url()+"/"+filepath.ToSlash(name), wholeReply)
+	body, err := p.get(ctx, p.url()+"/"+filepath.ToSlash(name), checkResponse)
 	if err != nil {
 		// The folder is made for what may be linked into it.
 		_ = disk.MkdirAll(p.disk, filepath.Dir(to), 0o755)
@@ -278,7 +278,7 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 	return p.write(to, body)
 }
 
-// finish makes what was pulled the current tree: its day is kept, then one rename moves current.
+// finish makes what was pulled the current tree: its day is archived, then one rename moves current.
 func (p *pull) finish(pulled tree, updated time.Time) error {
 	text, err := json.MarshalIndent(pulled, "", "  ")
 	if err != nil {
@@ -297,7 +297,7 @@ func (p *pull) finish(pulled tree, updated time.Time) error {
 	if err := disk.MkdirAll(p.disk, p.trees(), 0o755); err != nil {
 		return err
 	}
-	name := p.freeName(updated.Format("2006-01-02T150405Z"))
+	name := p.unusedName(updated.Format("2006-01-02T150405Z"))
 	if err := p.disk.Rename(p.partial(), filepath.Join(p.trees(), name)); err != nil {
 		return err
 	}
@@ -332,8 +332,8 @@ func (p *pull) syncFolders(root string) error {
 	})
 }
 
-// freeName is a name in trees that nothing has: a tree may be completed after it was current.
-func (p *pull) freeName(name string) string {
+// unusedName is a name in trees that nothing has: a tree may be completed after it was current.
+func (p *pull) unusedName(name string) string {
 	free := name
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(filepath.Join(p.trees(), free)); err != nil {

@@ -13,9 +13,9 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// openArchived opens the kept day files of the days that the base lacks. One that is damaged holds
+// openArchived opens the archived day files of the days that the base lacks. One that is damaged holds
 // up no other day.
-func (b *builder) openArchived(sources []opened) (archived []opened) {
+func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 	if len(b.o.ArchivedDays) == 0 {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (b *builder) openArchived(sources []opened) (archived []opened) {
 	has := b.daysOfBase()
 	for _, day := range slices.Sorted(maps.Keys(b.o.ArchivedDays)) {
 		// The tree has its own newest day, and what is older than the history would be dropped again.
-		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
+		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == dayComplete {
 			continue
 		}
 
@@ -41,19 +41,19 @@ func (b *builder) openArchived(sources []opened) (archived []opened) {
 			err = checkFileDay(opened[0], day)
 		}
 		if err != nil {
-			b.leaveDayOut(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
+			b.rejectDay(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
 			continue
 		}
 		archived = append(archived, opened...)
-		if has[day] == lacking {
+		if has[day] == dayAbsent {
 			b.report.Filled = append(b.report.Filled, day.String())
 		}
 	}
 	return archived
 }
 
-// checkFileDay wants a kept day file to be of the day that it is named after.
-func checkFileDay(in opened, day snapshot.Day) error {
+// checkFileDay wants a archived day file to have the day that it is named after.
+func checkFileDay(in openInput, day snapshot.Day) error {
 	dated, is := in.Source.(source.NewestDayer)
 	if !is {
 		return errors.New("it is no day file")
@@ -64,8 +64,8 @@ func checkFileDay(in opened, day snapshot.Day) error {
 	return nil
 }
 
-// leaveDayOut leaves out a kept day, or a file of one, and says so.
-func (b *builder) leaveDayOut(refused RefusedDay) {
+// rejectDay leaves an archived day, or one of its files, out of the build and reports it.
+func (b *builder) rejectDay(refused RefusedDay) {
 	r := &b.report
 	r.Refused = append(r.Refused, refused)
 	if refused.File == "" {
@@ -75,9 +75,9 @@ func (b *builder) leaveDayOut(refused RefusedDay) {
 
 // What a base has of a day.
 const (
-	lacking = iota // nothing, or nothing of a game
-	partly         // not all groups
-	whole
+	dayAbsent  = iota // nothing, or nothing of a game
+	dayPartial        // not all groups
+	dayComplete
 )
 
 // daysOfBase says what the base has of each day of the daily feed.
@@ -103,38 +103,38 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 
 	for i, seen := range days {
 		if seen {
-			has[first+snapshot.Day(i)] = whole
+			has[first+snapshot.Day(i)] = dayComplete
 		}
 	}
 	for i, day := range base.Gaps.Day {
 		if base.Gaps.Group.At(i) == "" {
-			has[day] = lacking
-		} else if has[day] == whole {
-			has[day] = partly
+			has[day] = dayAbsent
+		} else if has[day] == dayComplete {
+			has[day] = dayPartial
 		}
 	}
 	return has
 }
 
-// archiveCheck holds a kept day's prices against those of the base.
+// archiveCheck holds a archived day's prices against those of the base.
 type archiveCheck struct {
 	source.Discard
 	base      *snapshot.Catalog
 	items     map[string]int32 // of the base, by reference and by product
 	namespace string
 
-	points  []snapshot.Point
-	rows    int
-	changes []guard.Change
-	files   map[int32][]string // by set: where its prices stand
-	apart   snapshot.Day       // days between the day and what its prices are compared with, at most
+	points      []snapshot.Point
+	rows        int
+	changes     []guard.Change
+	files       map[int32][]string // by set: where its prices stand
+	maxDistance snapshot.Day       // days between the day and what its prices are compared with, at most
 }
 
-// checkArchived says what of a kept day is not to be believed: all of it, or some files, each with
-// the reason. A kept day may be one that was refused when it was new: the guards judge it as they
+// checkArchived says what of a archived day is not to be believed: all of it, or some files, each with
+// the reason. A archived day may be one that was refused when it was new: the guards judge it as they
 // did then, for those of a publication see current prices alone. Without a base all is believed
 // that can be read.
-func (b *builder) checkArchived(ctx context.Context, in opened, items map[string]int32) (
+func (b *builder) checkArchived(ctx context.Context, in openInput, items map[string]int32) (
 	why string, files map[string]string, err error,
 ) {
 	k := &archiveCheck{base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[int32][]string{}}
@@ -145,7 +145,7 @@ func (b *builder) checkArchived(ctx context.Context, in opened, items map[string
 		return "", nil, errors.New("it has no price")
 	}
 
-	why, wrong := b.o.Guards.Past(k.changes, float64(k.apart))
+	why, wrong := b.o.Guards.Past(k.changes, float64(k.maxDistance))
 	files = map[string]string{}
 	// The pass over the prices knows files, and no sets.
 	for set, why := range wrong {
@@ -177,13 +177,13 @@ func (k *archiveCheck) Price(price source.Price) {
 		// A price of the day that the base has already says nothing.
 		if was != snapshot.NoCents && (day != price.Day || was != price.Cents) {
 			k.compare(item, price, was)
-			k.apart = max(k.apart, max(price.Day-day, day-price.Day))
+			k.maxDistance = max(k.maxDistance, max(price.Day-day, day-price.Day))
 		}
 		return
 	}
 }
 
-// compare notes a price of an item beside an earlier or later one.
+// compare records a price of an item with an earlier or later one.
 func (k *archiveCheck) compare(item int32, price source.Price, was int64) {
 	set := snapshot.NoSet
 	if int(item) < k.base.Cards.ID.Len() {
@@ -203,7 +203,7 @@ func (k *archiveCheck) before(lane int, day snapshot.Day) (cents int64, of snaps
 	}
 	byDay := func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 	at, found := slices.BinarySearchFunc(k.points, day, byDay)
-	// A day before the first price that is known is held against that one.
+	// A day before the first price that is known is compared with that one.
 	if !found && at > 0 {
 		at--
 	}
@@ -231,15 +231,15 @@ func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
 	return items
 }
 
-// acceptArchived leaves out the kept days, and the files of them, that no day of the base can be
+// acceptArchived leaves out the archived days, and the files of them, that no day of the base can be
 // followed by or follow.
-func (b *builder) acceptArchived(ctx context.Context, archived []opened) ([]opened, error) {
+func (b *builder) acceptArchived(ctx context.Context, archived []openInput) ([]openInput, error) {
 	if len(archived) == 0 {
 		return nil, nil
 	}
 
 	items := b.itemsOfRefs(archived[0].Feed().Namespace)
-	var out []opened
+	var out []openInput
 	for _, in := range archived {
 		day, _ := in.Source.(source.NewestDayer).Newest() //nolint:errcheck // openArchived opened these alone
 		left := RefusedDay{Day: day.String(), Input: in.Input}
@@ -253,7 +253,7 @@ func (b *builder) acceptArchived(ctx context.Context, archived []opened) ([]open
 		}
 		if why != "" {
 			left.Why = why
-			b.leaveDayOut(left)
+			b.rejectDay(left)
 			continue
 		}
 
@@ -265,9 +265,9 @@ func (b *builder) acceptArchived(ctx context.Context, archived []opened) ([]open
 		for _, file := range slices.Sorted(maps.Keys(files)) {
 			left.File = file
 			left.Why = files[file]
-			b.leaveDayOut(left)
+			b.rejectDay(left)
 		}
-		again[0].refused = files
+		again[0].rejectedFiles = files
 		out = append(out, again...)
 	}
 	return out, nil

@@ -57,7 +57,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeGaps()
 	a.writePrior()
 	a.writeAliases()
-	a.c.Movers = moversOf(a.c)
+	a.c.Movers = findMovers(a.c)
 	a.c.Registry = b.registry.rows(b.merged)
 	a.fillReport()
 	return a.c
@@ -81,7 +81,7 @@ func (a *assembly) writeGames() {
 // name and id.
 func (a *assembly) writeSets() {
 	sets := a.b.merged.sets
-	order := numbers(len(sets))
+	order := upTo(len(sets))
 	slices.SortFunc(order, func(x, y int32) int {
 		set := &sets[x]
 		other := &sets[y]
@@ -119,8 +119,8 @@ func (a *assembly) writeSets() {
 	}
 }
 
-// numbers are 0 to n-1.
-func numbers(n int) []int32 {
+// upTo are 0 to n-1.
+func upTo(n int) []int32 {
 	list := make([]int32, n)
 	for i := range list {
 		list[i] = int32(i)
@@ -136,7 +136,7 @@ func (s *set) otherNames() []string {
 	return slices.Compact(others)
 }
 
-// orderCards numbers the cards: by display price, dearest first and unpriced last, then in catalog
+// orderCards numbers the cards: by display price, the most expensive first and unpriced last, then in catalog
 // order, which is set, natural number and id (decision 22).
 func (a *assembly) orderCards() {
 	cards := a.b.merged.cards
@@ -148,7 +148,7 @@ func (a *assembly) orderCards() {
 		return a.setAt[c.set]
 	}
 
-	order := numbers(len(cards))
+	order := upTo(len(cards))
 	slices.SortFunc(order, func(x, y int32) int {
 		card := &cards[x]
 		other := &cards[y]
@@ -177,7 +177,7 @@ func (a *assembly) orderCards() {
 	})
 	a.cards = order
 	// Sealed products are few and only looked up: their order is that of their ids.
-	a.sealed = numbers(len(a.b.merged.sealed))
+	a.sealed = upTo(len(a.b.merged.sealed))
 	slices.SortFunc(a.sealed, func(x, y int32) int {
 		return cmp.Compare(a.b.merged.sealed[x].tail, a.b.merged.sealed[y].tail)
 	})
@@ -193,7 +193,7 @@ func (a *assembly) writeCards() {
 		cards.Number.Append(from.number)
 		cards.Rarity.Append(from.rarity)
 		cards.Printing.Append(from.printing)
-		cards.Image.Append(a.b.pictures.of(from))
+		cards.Image.Append(a.b.pictures.fileFor(from))
 		cards.Game = append(cards.Game, a.game[from.game])
 		set := snapshot.NoSet
 		release := snapshot.NoDay

@@ -29,10 +29,10 @@ func ParseInput(s string) (Input, error) {
 	return Input{Kind: kind, Path: path}, nil
 }
 
-// String spells an input as it was given.
+// String returns an input as it was given.
 func (in Input) String() string { return in.Kind + ":" + in.Path }
 
-// MarshalText spells an input as it was given.
+// MarshalText returns an input as it was given.
 func (in Input) MarshalText() ([]byte, error) { return []byte(in.String()), nil }
 
 // Options say what to build from.
@@ -48,7 +48,7 @@ type Options struct {
 	//   - The registry also knows what the base knew.
 	//   - An item that left the catalog and came back, or whose prices began before the catalog had
 	//     it, starts its history again.
-	//   - So does a lane whose first feed went silent for as long as history is kept while a later
+	//   - So does a lane whose first feed went silent for as long as history lasts while a later
 	//     feed went on.
 	//   - An item keeps the slug it had although a newcomer now wants the same one.
 	//
@@ -65,7 +65,7 @@ type Options struct {
 	// day lies before that of a source's newest prices and is one that the base lacks, or lacks
 	// groups of.
 	ArchivedDays map[snapshot.Day]Input
-	// Guards are the operator's limits of what a day can be, which kept days are held to; nil for the
+	// Guards are the operator's limits of what a day can be; archived days are judged by them too; nil for the
 	// defaults.
 	Guards guard.Limits
 
@@ -80,7 +80,7 @@ type Options struct {
 	IncludeUnmatched bool
 	// Unpack is source.Options.Unpack.
 	Unpack []string
-	// Progress is told how far the build is: a phase for people, and how much of it is done. A total of 0 is not
+	// Progress receives the progress of the build: a phase for people, and how much of it is done. A total of 0 is not
 	// known. Nil for nobody.
 	Progress func(phase string, done, total int64)
 }
@@ -110,27 +110,27 @@ type builder struct {
 	open    func(kind, path string, options source.Options) (source.Source, error)
 	mapping *mapping
 
-	pictures   pictures
-	quarantine clean.Quarantine
-	report     Report
-	pool       clean.Pool
-	leftOut    map[string]bool // full references that a source has and this catalog leaves out
+	pictures     pictures
+	quarantine   clean.Quarantine
+	report       Report
+	pool         clean.Pool
+	excludedRefs map[string]bool // full references that a source has and this catalog leaves out
 
 	feeds    []feed
 	registry *registry
 	// baseGames are the numbers of the base's games.
-	baseGames []uint8
-	merged    *merged
-	variants  variants
-	lanes     *laneTable
-	history   history.Layers
-	newest    days
-	dated     []dated // by input with prices, as report.Prices
+	baseGames   []uint8
+	merged      *merged
+	variants    variants
+	lanes       *laneTable
+	history     history.Layers
+	newest      newestDays
+	priceCounts []dayCounts // by input with prices, as report.Prices
 
-	lacking func(sealed *sealed, lacks string) // is told what leaves the catalog; nil for nobody
-	apart   func(apartSet)                     // is told which sets no earlier source has; nil for nobody
-	missing map[gapKey]gap
-	priced  map[gapKey]bool // groups that have a price row of a day
+	onRemoved   func(sealed *sealed, lacks string) // receives what leaves the catalog; may be nil
+	onUnmatched func(unmatchedSet)                 // receives the sets that no earlier source has; may be nil
+	missing     map[gapKey]gap
+	priced      map[gapKey]bool // groups that have a price row of a day
 
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
@@ -157,7 +157,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	}
 
 	b := &builder{
-		o: o, open: open, mapping: mapping, pictures: pictures, leftOut: map[string]bool{},
+		o: o, open: open, mapping: mapping, pictures: pictures, excludedRefs: map[string]bool{},
 		until: snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
 		variants: variants{known: map[string]uint16{}},
 		// Empty lists are [] for scripts, and never null.
@@ -171,8 +171,8 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 
 	if !o.SnapshotAt.IsZero() {
 		b.until = o.SnapshotAt.UnixMilli()
-		// Rows that are too old for this instant need not be kept at all.
-		b.history.See(snapshot.DayOf(b.until))
+		// Rows that are too old for this instant need not be stored.
+		b.history.Observe(snapshot.DayOf(b.until))
 		if o.Base.SnapshotAt > b.until {
 			return nil, fmt.Errorf("cannot build a catalog of %s: the base describes the later %s",
 				timeText(b.until), timeText(o.Base.SnapshotAt))
@@ -189,11 +189,11 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	return b, nil
 }
 
-// opened is an input and its source.
-type opened struct {
+// openInput is an input and its source.
+type openInput struct {
 	Input
 	source.Source
-	refused map[string]string // files of prices that are not to be believed, with the reason
+	rejectedFiles map[string]string // files of prices that the guards refused, with the reason
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -220,7 +220,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 
-	b.merged.giveSlugs(b.registry)
+	b.merged.applySlugs(b.registry)
 	if err := b.listFeeds(sources, prices); err != nil {
 		return nil, err
 	}
@@ -245,8 +245,8 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	catalog := b.assemble(at)
 	b.report.QuarantineCut = b.quarantine.Cut
 	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged)...)
-	for i := range b.dated {
-		b.report.Prices[i].TooOld = b.dated[i].before(catalog.Date() - snapshot.HistoryDays + 1)
+	for i := range b.priceCounts {
+		b.report.Prices[i].TooOld = b.priceCounts[i].before(catalog.Date() - snapshot.HistoryDays + 1)
 	}
 
 	return &Result{
@@ -257,12 +257,12 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 
 // openAll opens inputs with what the operator says of their feeds, by kind or, where it differs, by
 // namespace.
-func (b *builder) openAll(inputs []Input) ([]opened, error) {
-	var list []opened
+func (b *builder) openAll(inputs []Input) ([]openInput, error) {
+	var list []openInput
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			options, ok := b.mapping.feeds[feed]
-			b.mapping.metFeeds[feed] = true
+			b.mapping.usedFeeds[feed] = true
 			options.CollectedAt = b.o.CollectedAt
 			options.Unpack = b.o.Unpack
 			return options, ok
@@ -284,7 +284,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 			}
 		}
 
-		list = append(list, opened{Input: in, Source: src})
+		list = append(list, openInput{Input: in, Source: src})
 	}
 
 	return list, nil
@@ -292,8 +292,8 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 
 // readCatalogs reads and merges the catalogs of the sources, or carries the base's over when none
 // has one.
-func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
-	if !slices.ContainsFunc(sources, func(opened opened) bool { return opened.Feed().HasCatalog }) {
+func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
+	if !slices.ContainsFunc(sources, func(opened openInput) bool { return opened.Feed().HasCatalog }) {
 		if b.o.Base.SnapshotAt == snapshot.NoTime {
 			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
 		}
@@ -311,12 +311,12 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
 		gatherer := &catalogSink{
 			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]bool{},
-			products: map[string]bool{}, others: map[uint64]bool{}, lost: map[string]bool{},
+			products: map[string]bool{}, foreignIDs: map[uint64]bool{}, missingSets: map[string]bool{},
 		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
 			return fmt.Errorf("cannot read the catalog of %q: %w", opened.Input, err)
 		}
-		gatherer.carryLost()
+		gatherer.carryMissing()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -325,7 +325,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		if skipper, ok := opened.Source.(source.Skipper); ok {
 			for _, ref := range skipper.Skipped() {
 				report.CodeCardsLeftOut++
-				b.leftOut[fullRef(feed.Namespace, ref)] = true
+				b.excludedRefs[fullRef(feed.Namespace, ref)] = true
 			}
 		}
 
@@ -344,7 +344,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 }
 
 // readPrices reads the prices of one input.
-func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) error {
+func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) error {
 	from := in.Feed()
 	feed := b.feedOf(from.Namespace)
 	report := PriceReport{Input: in.Input, Feed: from.Namespace}
@@ -355,8 +355,9 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	}
 	pricer := &priceSink{
 		sink: sink{b: b}, index: b.indexRefs(from.Namespace, b.merged), feed: feed, report: &report,
-		refused: in.refused, strict: isSource && from.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
-		dated: dated{byDay: map[snapshot.Day]*datedDay{}},
+		rejectedFiles: in.rejectedFiles, strict: isSource && from.HasCatalog,
+		first: math.MaxInt32, last: snapshot.NoDay,
+		dayCounts: dayCounts{byDay: map[snapshot.Day]*dayCount{}},
 	}
 
 	if err := in.Prices(ctx, pricer); err != nil {
@@ -369,11 +370,11 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	}
 
 	b.report.Prices = append(b.report.Prices, report)
-	b.dated = append(b.dated, pricer.dated)
+	b.priceCounts = append(b.priceCounts, pricer.dayCounts)
 	return ctx.Err()
 }
 
-// snapshotAt is the instant that the catalog describes: as told, else the newest collected_at of
+// snapshotAt is the instant that the catalog describes: as given, else the newest collected_at of
 // all rows and of the base's (decision 18); a catalog without any price is of the time of its
 // newest entry.
 func (b *builder) snapshotAt() (int64, error) {
@@ -410,5 +411,5 @@ func (b *builder) progress(phase string, done, total int64) {
 	}
 }
 
-// timeText spells an instant in milliseconds for a report.
+// timeText formats an instant in milliseconds for a report.
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }

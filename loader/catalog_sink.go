@@ -28,13 +28,13 @@ type catalogSink struct {
 	report *SourceReport
 	// out is the source's catalog, clean and without duplicates, in the order of the input. The items'
 	// only reference is the source's own.
-	out      merged
-	setOf    map[string]int32 // ref → index in out.sets
-	seen     map[string]bool  // refs of cards and sealed products
-	products map[string]bool  // identifiers in the source's own namespace, which stand for one item each
-	others   map[uint64]bool  // hashes of identifiers in other namespaces
-	lost     map[string]bool  // refs of sets whose products the source lacks
-	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
+	out         merged
+	setOf       map[string]int32 // ref → index in out.sets
+	seen        map[string]bool  // refs of cards and sealed products
+	products    map[string]bool  // identifiers in the source's own namespace, which stand for one item each
+	foreignIDs  map[uint64]bool  // hashes of identifiers in other namespaces
+	missingSets map[string]bool  // refs of sets whose products the source lacks
+	setRefs     []string         // of out.cards, resolved at the end: a source may give cards before sets
 }
 
 func (g *catalogSink) cleaner(at source.Location, ref string) clean.Record {
@@ -96,7 +96,7 @@ func (g *catalogSink) Card(given source.Card) {
 
 	if strings.HasPrefix(it.name, codeCard) {
 		g.report.CodeCardsLeftOut++
-		g.b.leftOut[it.refs[0]] = true
+		g.b.excludedRefs[it.refs[0]] = true
 		return
 	}
 
@@ -129,8 +129,8 @@ func (g *catalogSink) Sealed(given source.Sealed) {
 	}
 
 	it.group = g.group(given.SetRef)
-	out := sealed{it, sealedFacts{given.PackageType, given.UnitKind, given.Edition, given.Units}}
-	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
+	out := sealed{it, sealedAttrs{given.PackageType, given.UnitKind, given.Edition, given.Units}}
+	if reason, value := out.invalid(&snapshot.Games[it.game]); reason != "" {
 		g.b.quarantine.Refuse(given.At, reason, given.Ref, value)
 		return
 	}
@@ -152,7 +152,7 @@ func (g *catalogSink) item(
 	}
 
 	if g.seen[ref] {
-		cleaner.Refuse(g.twice(), name)
+		cleaner.Refuse(g.duplicateReason(), name)
 		return item{}, false
 	}
 
@@ -191,22 +191,22 @@ func (g *catalogSink) item(
 	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = true
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace {
-			g.shared(ref, id)
+			g.countShared(ref, id)
 		}
 	}
 
 	return it, true
 }
 
-// shared counts an identifier that an earlier item of the source has. It is no mistake as such:
+// countShared counts an identifier that an earlier item of the source has. It is no mistake as such:
 // lookups of a partner's id return every candidate, and artists and barcodes are of many cards.
-// Both items are kept, so nothing is quarantined. Hashes are compared: a million items have several
+// Both items stay, so nothing is quarantined. Hashes are compared: a million items have several
 // times as many identifiers, and one too many in 2⁶⁴ does no harm.
-func (g *catalogSink) shared(ref string, id source.Identifier) {
+func (g *catalogSink) countShared(ref string, id source.Identifier) {
 	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
 	switch {
-	case !g.others[hash]:
-		g.others[hash] = true
+	case !g.foreignIDs[hash]:
+		g.foreignIDs[hash] = true
 	case id.Namespace == g.feed.Partner:
 		g.report.PartnersShared++
 	default:
@@ -217,9 +217,9 @@ func (g *catalogSink) shared(ref string, id source.Identifier) {
 	}
 }
 
-// twice is why a second record of a reference is refused: where a reference is a product id, it
+// duplicateReason is why a second record of a reference is refused: where a reference is a product id, it
 // stands for two cards.
-func (g *catalogSink) twice() string {
+func (g *catalogSink) duplicateReason() string {
 	if g.feed.ProductRefs {
 		return source.ReasonProductOnTwoCards
 	}
@@ -242,9 +242,9 @@ func (g *catalogSink) finish() *merged {
 }
 
 // Missing notes a set whose products the source lacks.
-func (g *catalogSink) Missing(missing source.Missing) {
+func (g *catalogSink) Missing(missing source.MissingFile) {
 	if !missing.Prices {
-		g.lost[missing.SetRef] = true
+		g.missingSets[missing.SetRef] = true
 	}
 }
 
@@ -256,18 +256,18 @@ func (g *catalogSink) group(setRef string) string {
 	return g.b.pool.Of(fullRef(g.feed.Namespace, setRef))
 }
 
-// carryLost takes from the base what was in the groups whose products the source lacks: they are
+// carryMissing takes from the base what was in the groups whose products the source lacks: they are
 // still there, for all that is known. Of sealed products the base does not know the group, so that
 // all of the game's that no other group has stay.
-func (g *catalogSink) carryLost() {
+func (g *catalogSink) carryMissing() {
 	base := g.b.o.Base
-	if len(g.lost) == 0 {
+	if len(g.missingSets) == 0 {
 		return
 	}
 
 	refs := g.b.refsOfBase()
 	games := map[uint8]string{}
-	for ref := range g.lost {
+	for ref := range g.missingSets {
 		if set, known := g.setOf[ref]; known {
 			games[g.out.sets[set].game] = ref
 		}
@@ -277,9 +277,9 @@ func (g *catalogSink) carryLost() {
 		if base.Cards.Set[i] == snapshot.NoSet {
 			continue
 		}
-		ref := g.lostSet(refs[base.Sets.ID.At(int(base.Cards.Set[i]))])
+		ref := g.missingSet(refs[base.Sets.ID.At(int(base.Cards.Set[i]))])
 		c := g.b.carryCard(i, refs)
-		if ref == "" || !g.carries(&c.item, ref) {
+		if ref == "" || !g.canCarry(&c.item, ref) {
 			continue
 		}
 		c.set = g.setOf[ref]
@@ -290,41 +290,41 @@ func (g *catalogSink) carryLost() {
 
 	for i := range base.Sealed.Tail.Len() {
 		sealed := g.b.carrySealed(i, refs)
-		if ref, lost := games[sealed.game]; lost && g.carries(&sealed.item, ref) {
+		if ref, lost := games[sealed.game]; lost && g.canCarry(&sealed.item, ref) {
 			g.out.sealed = append(g.out.sealed, sealed)
 			g.report.Carried++
 		}
 	}
 }
 
-// lostSet is the source's reference of a set of the base whose products it lacks, "" for others.
-func (g *catalogSink) lostSet(refs []string) string {
+// missingSet is the source's reference of a set of the base whose products it lacks, "" for others.
+func (g *catalogSink) missingSet(refs []string) string {
 	for _, full := range refs {
 		namespace, ref := splitRef(full)
-		if _, listed := g.setOf[ref]; listed && namespace == g.feed.Namespace && g.lost[ref] {
+		if _, listed := g.setOf[ref]; listed && namespace == g.feed.Namespace && g.missingSets[ref] {
 			return ref
 		}
 	}
 	return ""
 }
 
-// carries makes an item of the base one of the source's, unless the source has it elsewhere or never
+// canCarry makes an item of the base one of the source's, unless the source has it elsewhere or never
 // had it.
-func (g *catalogSink) carries(it *item, setRef string) bool {
+func (g *catalogSink) canCarry(it *item, setRef string) bool {
 	prefix := fullRef(g.feed.Namespace, "")
 	at := slices.IndexFunc(it.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
 	if at < 0 || g.seen[it.refs[at][len(prefix):]] {
 		return false
 	}
 
-	// Other sources tell their own references again, and joining them adds these.
+	// Other sources give their own references again, and joining them adds these.
 	it.refs = []string{it.refs[at]}
 	it.group = g.group(setRef)
 	g.seen[it.refs[0][len(prefix):]] = true
 	return true
 }
 
-// sink is what both passes over an input share: they note what the source refused, tell how far it
+// sink is what both passes over an input share: they record what the source refused, report how far it
 // is, and pass over what belongs to the other pass.
 type sink struct {
 	source.Discard

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTooOldPricesAreCounted wants the prices of days that a snapshot does not keep to be told, of
-// both kinds of input and in whichever order the days come; the first day that is kept is not among
+// both kinds of input and in whichever order the days come; the first day of the history is not among
 // them.
 func TestTooOldPricesAreCounted(t *testing.T) {
 	const oldest = today - snapshot.HistoryDays + 1

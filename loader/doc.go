@@ -9,12 +9,12 @@
 // [snapshot.Catalog].
 //
 // An item is a card or a sealed product. A lane is an item in one variant and condition, as one
-// feed tells it; a row is one day of a lane. A full reference is a namespace, a zero byte and the
+// feed gives it; a row is one day of a lane. A full reference is a namespace, a zero byte and the
 // source's own key: identity derives from it alone, never from a name (decision 25).
 //
 // The catalog is a function of the inputs and the base, never of map order or of the order of files
 // inside an input. What a base adds to a build, and where the result may differ from a build over
-// all days at once, is told at [Options.Base].
+// all days at once, stands at [Options.Base].
 //
 // # Caveats
 //

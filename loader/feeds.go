@@ -9,7 +9,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxFeeds is how many feeds the lanes' feed column can tell apart.
+// maxFeeds is how many feeds the lanes' feed column can distinguish.
 const maxFeeds = 255
 
 // noFeed is the row of a feed that the catalog has nothing of.
@@ -24,7 +24,7 @@ type feed struct {
 // listFeeds lists the feeds in order of authority: the sources as given, then the feeds of the base
 // in its order, then the others as given. Of a lane that several feeds price, the first stands and
 // the others are not used.
-func (b *builder) listFeeds(sources, prices []opened) error {
+func (b *builder) listFeeds(sources, prices []openInput) error {
 	for _, opened := range sources {
 		if opened.Feed().HasCatalog {
 			b.addFeed(opened.Feed(), true)
@@ -48,7 +48,7 @@ func (b *builder) listFeeds(sources, prices []opened) error {
 		return errors.New("cannot build a catalog: there are more than 255 feeds")
 	}
 
-	b.newest = make(days, len(b.feeds))
+	b.newest = make(newestDays, len(b.feeds))
 	for i := range b.newest {
 		b.newest[i] = slices.Repeat([]snapshot.Day{snapshot.NoDay}, len(snapshot.Games))
 	}
@@ -90,7 +90,7 @@ func (b *builder) carryLanes() {
 
 	names := make([]uint16, base.Variants.Len())
 	for i := range names {
-		names[i], _ = b.variants.of(base.Variants.At(i))
+		names[i], _ = b.variants.number(base.Variants.At(i))
 	}
 
 	// Variants and items have other numbers here than in the base.
@@ -102,7 +102,7 @@ func (b *builder) carryLanes() {
 		for lane := from; lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
 			// Also lanes of items that left say what the newest day of their feed was.
-			b.newest.see(feed, game, base.Lanes.LastSeen[lane])
+			b.newest.observe(feed, game, base.Lanes.LastSeen[lane])
 			if itemOf[i] >= 0 {
 				b.carryLane(lane, itemOf[i], names[base.Lanes.Variant[lane]], feed)
 			}
@@ -112,7 +112,7 @@ func (b *builder) carryLanes() {
 
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	lanes := &b.o.Base.Lanes
-	lane := b.lanes.of(lanePlace{item, variant, lanes.Condition[baseLane], feed})
+	lane := b.lanes.getOrAdd(laneKey{item, variant, lanes.Condition[baseLane], feed})
 	b.lanes.all[lane].base = int32(baseLane)
 	b.lanes.observe(lane, row{
 		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
@@ -122,7 +122,7 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 }
 
 // itemsOfBase finds the base's items in the new catalog by their ids, -1 for those that left. An
-// item that became sealed, or a card, has other lanes and starts anew.
+// item that became sealed, or a card, has other lanes and starts again.
 func (b *builder) itemsOfBase() []int32 {
 	now := make(map[string]int32, b.merged.numItems())
 	for i := range b.merged.numItems() {

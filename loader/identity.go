@@ -22,7 +22,7 @@ const (
 	sealedPrefix = "prd_"
 )
 
-// tailEncoding spells 10 bytes as 16 characters of a-z and 2-7.
+// tailEncoding encodes 10 bytes as 16 characters of a-z and 2-7.
 var tailEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // fullRef joins a namespace and a source's own key. Neither can hold a zero byte.
@@ -43,7 +43,7 @@ func tailOf(full string) string {
 }
 
 // registry remembers what earlier builds issued. Items (cards and sealed products) and sets are
-// told apart by the prefix of the id.
+// distinguished by the prefix of the id.
 type registry struct {
 	items, sets map[string]string // full reference → tail
 	former      map[string]string // former slug of a card → its id
@@ -95,7 +95,7 @@ func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/")
 // assignIDs gives every claim its tail. A claim are all references that lead to one item or set,
 // the owner's first. known is what earlier builds gave (full reference → tail); it is not changed.
 // The owner's registered id comes first, then that of another reference, then a derived one, so
-// that an id once published stays while any reference to it does. When a joined pair comes apart,
+// that an id once published stays while any reference to it does. When a joined pair separates,
 // the id stays with the claim it derives from; the other gets its own.
 func (r *registry) assignIDs(claims [][]string, known map[string]string) ([]string, error) {
 	if err := r.collisions(claims, known); err != nil {
@@ -172,7 +172,7 @@ func (r *registry) collisions(claims [][]string, known map[string]string) error 
 // pair is one row of a registry table.
 type pair struct{ key, id string }
 
-// column sorts pairs and spells them as two columns, each pair once.
+// column sorts pairs and writes them as two columns, each pair once.
 func column(pairs []pair) (keys, ids snapshot.Strings) {
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
 	for _, pair := range slices.Compact(pairs) {
@@ -184,7 +184,7 @@ func column(pairs []pair) (keys, ids snapshot.Strings) {
 
 // rows is the registry of the new catalog: everything the base had, and what the items of this
 // build are called. A reference of the base that now leads elsewhere (its item was joined with
-// another) is entered anew, and the former slugs of its old id lead where it leads.
+// another) is entered again, and the former slugs of its old id lead where it leads.
 func (r *registry) rows(m *merged) snapshot.IDHistory {
 	// Reference and prefix → id.
 	refs := map[pair]string{}
@@ -245,10 +245,10 @@ func prefixOf(id string) string {
 	return prefix
 }
 
-// giveSlugs gives every set and card its slug. What an item of the base was called until now and is
+// applySlugs gives every set and card its slug. What an item of the base was called until now and is
 // not any more is a former slug from here on: nobody else gets it, but the item itself may get it
 // back.
-func (m *merged) giveSlugs(registry *registry) {
+func (m *merged) applySlugs(registry *registry) {
 	sets := slugsByID(&registry.base.Sets.ID, &registry.base.Sets.Slug)
 	cards := slugsByID(&registry.base.Cards.ID, &registry.base.Cards.Slug)
 	wants := make([]slug.Request, len(m.sets))

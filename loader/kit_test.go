@@ -27,7 +27,7 @@ type fake struct {
 	series  []source.Series
 	skipped []string
 	refused []source.Quarantine
-	missing []source.Missing
+	missing []source.MissingFile
 	fail    error
 }
 
@@ -223,13 +223,13 @@ func lanesOf(c *snapshot.Catalog, item int) map[string]laneView {
 			}
 		}
 
-		out[laneKey(c.Variants.At(int(l.Variant[lane])), snapshot.Condition(l.Condition[lane]))] = v
+		out[laneName(c.Variants.At(int(l.Variant[lane])), snapshot.Condition(l.Condition[lane]))] = v
 	}
 
 	return out
 }
 
-func laneKey(variant string, c snapshot.Condition) string {
+func laneName(variant string, c snapshot.Condition) string {
 	return strings.TrimSpace(fmt.Sprint(variant, " ", c.Code()))
 }
 
@@ -292,7 +292,7 @@ func sections(t testing.TB, r *Result) map[string]string {
 	return sums
 }
 
-// column reads a column of strings.
+// stringsOf reads a column of strings.
 func stringsOf(s *snapshot.Strings) []string {
 	out := make([]string, s.Len())
 	for i := range out {

@@ -26,8 +26,8 @@ type row struct {
 	layer           uint8
 }
 
-// lanePlace is where a lane belongs, which tells lanes apart.
-type lanePlace struct {
+// laneKey is the identity of a lane.
+type laneKey struct {
 	item            int32
 	variant         uint16
 	condition, feed uint8
@@ -36,7 +36,7 @@ type lanePlace struct {
 // laneState is what is known of a lane: its newest row, the same lane in the base, -1 for none, and
 // the next lane of its item, likewise.
 type laneState struct {
-	lanePlace
+	laneKey
 	row
 	base, next int32
 }
@@ -48,12 +48,12 @@ type laneTable struct {
 	all  []laneState
 }
 
-// of returns an item's lane, a new one when it has none such.
-func (t *laneTable) of(place lanePlace) int32 {
+// getOrAdd returns an item's lane, a new one when it has none such.
+func (t *laneTable) getOrAdd(place laneKey) int32 {
 	link := &t.head[place.item]
 	for *link >= 0 {
 		l := &t.all[*link]
-		if l.lanePlace == place {
+		if l.laneKey == place {
 			return *link
 		}
 		link = &l.next
@@ -63,7 +63,7 @@ func (t *laneTable) of(place lanePlace) int32 {
 	n := int32(len(t.all))
 	*link = n
 	none := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, collected: snapshot.NoTime}
-	t.all = append(t.all, laneState{lanePlace: place, row: none, base: -1, next: -1})
+	t.all = append(t.all, laneState{laneKey: place, row: none, base: -1, next: -1})
 	return n
 }
 
@@ -83,15 +83,15 @@ func (t *laneTable) observe(n int32, row row) {
 	l.row = row
 }
 
-// days are the newest days of every feed, by game.
-type days [][]snapshot.Day
+// newestDays are the newest days of every feed, by game.
+type newestDays [][]snapshot.Day
 
-func (d days) see(feed, game uint8, day snapshot.Day) {
+func (d newestDays) observe(feed, game uint8, day snapshot.Day) {
 	d[feed][game] = max(d[feed][game], day)
 }
 
 // current is the lane's price on its feed's newest day, NoCents when it has none (decision 18).
-func (t *laneTable) current(n int32, d days, game uint8) int64 {
+func (t *laneTable) current(n int32, d newestDays, game uint8) int64 {
 	// A lane that its feed no longer names has no price today.
 	l := &t.all[n]
 	if l.day != d[l.feed][game] {
@@ -114,8 +114,8 @@ type variants struct {
 	known map[string]uint16
 }
 
-// of returns a variant's number; false when there are more variants than the format holds.
-func (v *variants) of(name string) (uint16, bool) {
+// number returns a variant's number; false when there are more variants than the format holds.
+func (v *variants) number(name string) (uint16, bool) {
 	if n, ok := v.known[name]; ok {
 		return n, true
 	}
@@ -123,7 +123,7 @@ func (v *variants) of(name string) (uint16, bool) {
 		return 0, false
 	}
 
-	// The name was cut out of a line that is not to be kept.
+	// The name was cut out of a line that must not stay in memory.
 	name = strings.Clone(name)
 	n := uint16(len(v.names))
 	v.names = append(v.names, name)

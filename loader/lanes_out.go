@@ -28,7 +28,7 @@ func (a *assembly) chooseLanes() {
 			usedVariant[t.all[lane].variant] = true
 		}
 
-		// The lanes of all items share one array; the third index keeps them apart.
+		// The lanes of all items share one array; the third index separates them.
 		a.lanes[item] = chosen[from:len(chosen):len(chosen)]
 	}
 
@@ -203,7 +203,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	// Layers of history lie over each other, weakest first, and the result is encoded once.
 	a.r.Overlay(&a.w, lane, from.base)
 	a.points = a.w.AppendPoints(a.points[:0])
-	a.seeDays(lane)
+	a.observeDays(lane)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)
 	h.Of.Append(len(h.Points))
 	lanes.Variant = append(lanes.Variant, a.variant[from.variant])
@@ -218,7 +218,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	lanes.LastSeen = append(lanes.LastSeen, from.day)
 }
 
-// text fills in what the report says of the whole catalog.
+// fillReport fills in what the report says of the whole catalog.
 func (a *assembly) fillReport() {
 	catalog := a.c
 	r := &a.b.report

@@ -46,16 +46,16 @@ var aliasesHeader = []string{"kind", "namespace", "ref", "target_namespace", "ta
 
 // mapping is what an operator knows and no feed says (--mapping DIR).
 type mapping struct {
-	sealed  map[string]sealedFacts
+	sealed  map[string]sealedAttrs
 	aliases map[string]map[string][]string // kind → full reference → the references of the same thing, both ways
 	feeds   map[string]source.Options      // feed kind or namespace → how to read it
 	search  map[string]searchAlias         // folded phrase → what it stands for
 	// ownSearch are the phrases of the file that is being read.
 	ownSearch map[string]bool
 
-	// Rows that met something in the build; others are told.
-	metSealed map[string]bool
-	metFeeds  map[string]bool
+	// Rows that had an effect in the build; others are reported.
+	usedSealed map[string]bool
+	usedFeeds  map[string]bool
 }
 
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
@@ -66,10 +66,10 @@ func loadMapping(dir string) (*mapping, error) {
 		return nil, fmt.Errorf("cannot read the shipped search aliases: %w", err)
 	}
 	mapping := &mapping{
-		sealed:  map[string]sealedFacts{},
+		sealed:  map[string]sealedAttrs{},
 		aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}},
 		feeds:   map[string]source.Options{}, search: maps.Clone(shipped), ownSearch: map[string]bool{},
-		metSealed: map[string]bool{}, metFeeds: map[string]bool{},
+		usedSealed: map[string]bool{}, usedFeeds: map[string]bool{},
 	}
 	if dir == "" {
 		return mapping, nil
@@ -150,7 +150,7 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 }
 
 func (m *mapping) sealedRow(r []string) error {
-	facts := sealedFacts{packageType: r[2], unitKind: r[4], edition: r[5]}
+	facts := sealedAttrs{packageType: r[2], unitKind: r[4], edition: r[5]}
 	if r[3] != "" {
 		n, err := strconv.Atoi(r[3])
 		if err != nil || n < 1 || n > source.MaxUnits {
@@ -160,7 +160,7 @@ func (m *mapping) sealedRow(r []string) error {
 	}
 
 	// The game is not known here, so that any game's edition may be right.
-	if _, value := facts.impossible(nil); value != "" {
+	if _, value := facts.invalid(nil); value != "" {
 		return fmt.Errorf("has %q, which is none of the specification's values", value)
 	}
 	if r[0] == "" || r[1] == "" {
@@ -177,14 +177,14 @@ func (m *mapping) sealedRow(r []string) error {
 }
 
 // sealedOf returns what the mapping says of any of a product's references, the owner's first.
-func (m *mapping) sealedOf(refs []string) sealedFacts {
+func (m *mapping) sealedOf(refs []string) sealedAttrs {
 	for _, ref := range refs {
 		if facts, ok := m.sealed[ref]; ok {
-			m.metSealed[ref] = true
+			m.usedSealed[ref] = true
 			return facts
 		}
 	}
-	return sealedFacts{}
+	return sealedAttrs{}
 }
 
 func (m *mapping) aliasRow(r []string) error {
@@ -216,7 +216,7 @@ func (m *mapping) aliasRow(r []string) error {
 // asCollected is the value of as_of for a feed whose prices were observed when it was collected.
 const asCollected = "as collected"
 
-// unmatched tells of rows that met nothing in the build. A row may be of a source that another build
+// unmatched reports the rows that had no effect in the build. A row may be of a source that another build
 // has, so that it is no error.
 func (m *mapping) unmatched(items *merged) (remarks []string) {
 	add := func(file, what string, of []string) {
@@ -234,12 +234,12 @@ func (m *mapping) unmatched(items *merged) (remarks []string) {
 
 	var sealed, feeds, aliases []string
 	for ref := range m.sealed {
-		if !m.metSealed[ref] {
+		if !m.usedSealed[ref] {
 			sealed = append(sealed, readable(ref))
 		}
 	}
 	for feed := range m.feeds {
-		if !m.metFeeds[feed] {
+		if !m.usedFeeds[feed] {
 			feeds = append(feeds, feed)
 		}
 	}
@@ -253,7 +253,7 @@ func (m *mapping) unmatched(items *merged) (remarks []string) {
 	})
 	for _, of := range m.aliases {
 		for ref, same := range of {
-			// An alias is told once, from the side that sorts first.
+			// An alias is reported once, from the side that sorts first.
 			for _, other := range same {
 				if ref < other && !known[ref] && !known[other] {
 					aliases = append(aliases, readable(ref)+" = "+readable(other))
@@ -302,7 +302,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 		var err error
 		switch at := table.AsOf.(type) {
 		case nil:
-		// TOML has times of its own beside text.
+		// TOML has times of its own in addition to text.
 		case time.Time:
 			options.AsOf = at.UTC()
 		case string:

@@ -70,7 +70,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 		}
 	}
 
-	// Keys of new rows are kept: they are looked up again below, and cost more than their room.
+	// Keys of new rows are stored: they are looked up again below, and cost more than their room.
 	keys := make([][]string, len(p.to))
 	fresh := map[string]int32{}
 	for i := range p.to {
@@ -155,9 +155,9 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 
 		case owned[c.game]:
 			// Its prices are no mistakes: they are counted as left out.
-			report.CardsApart++
+			report.CardsUnmatched++
 			if !g.b.o.IncludeUnmatched {
-				g.b.leftOut[c.refs[0]] = true
+				g.b.excludedRefs[c.refs[0]] = true
 				continue
 			}
 		}
@@ -260,7 +260,7 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 
 		// Like a card that no earlier source has.
 		if owned[sealed.game] && !g.b.o.IncludeUnmatched {
-			g.b.leftOut[sealed.refs[0]] = true
+			g.b.excludedRefs[sealed.refs[0]] = true
 			continue
 		}
 
@@ -272,7 +272,7 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 // enrich takes from another source's record of the same product what this one lacks.
 func (s *sealed) enrich(from *sealed) {
 	s.refs = append(s.refs, from.refs[0])
-	s.sealedFacts = s.sealedFacts.or(from.sealedFacts)
+	s.sealedAttrs = s.sealedAttrs.withDefaults(from.sealedAttrs)
 	s.item.enrich(&from.item)
 }
 
@@ -312,22 +312,22 @@ func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []
 			g.setByRef[s.refs[0]] = p.to[i]
 			g.m.sets = append(g.m.sets, *s)
 		default:
-			report.SetsApart++
+			report.SetsUnmatched++
 		}
 	}
 
 	return p.to
 }
 
-// reportUnmatched tells whoever asks which sets join none of a game that an earlier source has.
+// reportUnmatched passes on the sets that join none of a game that an earlier source has.
 func (g *merger) reportUnmatched(p *pairing[set], records *merged, owned []bool) {
-	if g.b.apart == nil {
+	if g.b.onUnmatched == nil {
 		return
 	}
 	cards := contents(records.cards, func(set int32) bool { return p.to[set] < 0 })
 	for i := range records.sets {
 		if s := &records.sets[i]; p.to[i] < 0 && owned[s.game] {
-			g.b.apart(apartSet{s, cards[int32(i)]})
+			g.b.onUnmatched(unmatchedSet{s, cards[int32(i)]})
 		}
 	}
 }
@@ -384,8 +384,8 @@ func (g *merger) joinByContent(p *pairing[set], records *merged) {
 		}
 	}
 
-	bestOfNew := map[int32]rival{}
-	bestOfOld := map[int32]rival{}
+	bestOfNew := map[int32]bestMatch{}
+	bestOfOld := map[int32]bestMatch{}
 	for pair, n := range shared {
 		bestOfNew[pair[0]] = bestOfNew[pair[0]].against(pair[1], n)
 		bestOfOld[pair[1]] = bestOfOld[pair[1]].against(pair[0], n)
@@ -403,17 +403,17 @@ func (g *merger) joinByContent(p *pairing[set], records *merged) {
 	}
 }
 
-// rival is the set that shares the most cards with another one.
-type rival struct {
+// bestMatch is the set that shares the most cards with another one.
+type bestMatch struct {
 	set  int32
 	n    int
 	tied bool
 }
 
-func (r rival) against(set int32, n int) rival {
+func (r bestMatch) against(set int32, n int) bestMatch {
 	switch {
 	case n > r.n:
-		return rival{set: set, n: n}
+		return bestMatch{set: set, n: n}
 	case n == r.n:
 		r.tied = true
 	}

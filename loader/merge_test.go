@@ -69,8 +69,8 @@ func TestSourcesJoin(t *testing.T) {
 	}
 
 	s := r.Report.Sources[1]
-	if s.SetsJoined != 3 || s.SetsApart != 1 || s.CardsJoined != 2 || s.CardsEnriched != 2 || s.CardsApart != 5 ||
-		s.CardsAdded != 0 {
+	if s.SetsJoined != 3 || s.SetsUnmatched != 1 || s.CardsJoined != 2 || s.CardsEnriched != 2 ||
+		s.CardsUnmatched != 5 || s.CardsAdded != 0 {
 		t.Errorf("the report says %+v", s)
 	}
 
@@ -98,7 +98,7 @@ func TestIncludeUnmatched(t *testing.T) {
 	if n := r.Catalog.Cards.ID.Len(); n != 13 {
 		t.Errorf("the catalog has %d cards, want 13", n)
 	}
-	if s := r.Report.Sources[1]; s.CardsApart != 5 || s.CardsAdded != 5 {
+	if s := r.Report.Sources[1]; s.CardsUnmatched != 5 || s.CardsAdded != 5 {
 		t.Errorf("the report says %+v", s)
 	}
 }
@@ -159,7 +159,7 @@ func TestSecondGame(t *testing.T) {
 	}
 
 	r := mustBuild(t, twoSources("", false), inputs)
-	if s := r.Report.Sources[1]; s.CardsAdded != 7 || s.CardsApart != 0 || s.CardsJoined != 0 ||
+	if s := r.Report.Sources[1]; s.CardsAdded != 7 || s.CardsUnmatched != 0 || s.CardsJoined != 0 ||
 		r.Catalog.Cards.ID.Len() != 15 {
 		t.Errorf("the report says %+v", s)
 	}

@@ -25,7 +25,7 @@ type gapKey struct {
 type gap struct {
 	name      string
 	empty     bool  // the file is there and has no row
-	collected int64 // when what lacks them was collected, NoTime where the base told of it
+	collected int64 // when what lacks them was collected, NoTime where the base reported it
 }
 
 // feedGame is a game of a feed.
@@ -95,8 +95,8 @@ func (a *assembly) carriesPrice(lane int32, it *item) bool {
 	return lacks && l.day == last && l.day+carryDays >= a.b.newest[l.feed][it.game]
 }
 
-// seeDays notes of which days a daily feed has prices.
-func (a *assembly) seeDays(lane int32) {
+// observeDays notes of which days a daily feed has prices.
+func (a *assembly) observeDays(lane int32) {
 	l := &a.b.lanes.all[lane]
 	// Other feeds have no tree a day: a day without one of them is no gap.
 	if a.b.feeds[l.feed].namespace != source.KindTCGCSV {
@@ -130,7 +130,7 @@ func (a *assembly) writeGaps() {
 	}
 
 	for key := range b.missing {
-		// Of a day that is missing as a whole, its groups are not told one by one.
+		// Of a day that is missing as a whole, its groups are not listed one by one.
 		seen := a.seen[feedGame{key.feed, key.game}]
 		at := int(key.day - a.w.From)
 		if at >= 0 && at < len(seen) &&

@@ -10,13 +10,13 @@ import (
 // TestLostDays wants a day to be missing as a whole, for each game of it, when its feed tells of groups
 // and has no price of any: also when another feed has prices of that day, and not when one row is left.
 func TestLostDays(t *testing.T) {
-	missing := source.Missing{
+	missing := source.MissingFile{
 		Game: "pokemon", SetRef: "s", Day: today, Prices: true, Empty: true, CollectedAt: today.Start() + archiveHour,
 	}
 	days := func(base *snapshot.Catalog, other bool, rows ...source.Price) (snapshot.Day, []snapshot.Day, []string) {
 		t.Helper()
 		shop := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").price(rows...)
-		shop.missing = []source.Missing{missing}
+		shop.missing = []source.MissingFile{missing}
 		o := Options{Sources: []Input{{"native", "shop"}}, Base: base}
 		inputs := map[string]*fake{"shop": shop}
 		if other {

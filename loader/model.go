@@ -66,7 +66,7 @@ type card struct {
 // sealed is a sealed product of the catalog being built.
 type sealed struct {
 	item
-	sealedFacts
+	sealedAttrs
 }
 
 // merged is the catalog being built: items are numbered cards first, then sealed products, in the
@@ -145,7 +145,7 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 
 // identify gives every set, card and sealed product its id.
 func (m *merged) identify(registry *registry) error {
-	// Sets are told apart from items by a registry of their own.
+	// Sets have a registry of their own, apart from items.
 	issue := func(n int, known map[string]string, of func(i int) (refs []string, tail *string)) error {
 		claims := make([][]string, n)
 		for i := range claims {
@@ -228,7 +228,7 @@ func (b *builder) carrySealed(i int, refs map[string][]string) sealed {
 			game: b.baseGames[base.Sealed.Game[i]], identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
 			updatedAt: base.Sealed.UpdatedAt[i],
 		},
-		sealedFacts: sealedFacts{
+		sealedAttrs: sealedAttrs{
 			packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),
 			edition: base.Sealed.Edition.At(i), units: int(base.Sealed.Units[i]),
 		},
@@ -254,7 +254,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 
 // ownerFirst puts the reference that an id derives from before the others.
 func ownerFirst(refs []string, id string) []string {
-	// The registry sorts references by their text: who owns the id cannot be told by the order.
+	// The registry sorts references by their text: the order does not say who owns the id.
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
 			refs[0], refs[i] = refs[i], refs[0] // air: a swap

@@ -9,12 +9,12 @@ import (
 	"ninepocket/snapshot"
 )
 
-// wholeSet is how many cards a set has at least that people open packs of; smaller ones are promos
+// minExpansion is how many cards a set has at least that people open packs of; smaller ones are promos
 // and decks.
-const wholeSet = 60
+const minExpansion = 60
 
-// expansionFit is what a card of such a set is ahead of all others, whatever these cost.
-const expansionFit = 64
+// expansionBonus is what a card of such a set is ahead of all others, whatever these cost.
+const expansionBonus = 64
 
 // writePrior writes how likely each card is to be meant among cards that answer words equally:
 // cards of expansions before promos, decks and prizes; then what costs more, in steps of twice the
@@ -28,7 +28,7 @@ func (a *assembly) writePrior() {
 			catalog.Prior[card] = uint32(bits.Len64(uint64(cents)))
 		}
 		if set := catalog.Cards.Set[card]; set != snapshot.NoSet && isExpansion(catalog, int(set)) {
-			catalog.Prior[card] += expansionFit
+			catalog.Prior[card] += expansionBonus
 		}
 	}
 }
@@ -42,13 +42,13 @@ func isExpansion(catalog *snapshot.Catalog, set int) bool {
 			return false
 		}
 	}
-	return catalog.Sets.Cards[set] >= wholeSet
+	return catalog.Sets.Cards[set] >= minExpansion
 }
 
-// moversOf finds the cards whose display price differs from that of 7 days before (decision 21):
+// findMovers finds the cards whose display price differs from that of 7 days before (decision 21):
 // both ends exist, and the earlier one is above zero, because a change from nothing has no
 // percentage. Biggest first: by percent, compared as exact fractions, then cents, then id.
-func moversOf(catalog *snapshot.Catalog) snapshot.Movers {
+func findMovers(catalog *snapshot.Catalog) snapshot.Movers {
 	var movers snapshot.Movers
 	for i, lane := range catalog.Cards.Display {
 		if lane < 0 || catalog.Lanes.Price7DaysAgo[lane] <= 0 {

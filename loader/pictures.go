@@ -44,8 +44,8 @@ func readPictures(folder string) (found pictures, err error) {
 	return found, nil
 }
 
-// of is the name of a card's picture: a file that is there if there is one, else the usual name.
-func (all pictures) of(c *card) string {
+// fileFor is the name of a card's picture: a file that is there if there is one, else the usual name.
+func (all pictures) fileFor(c *card) string {
 	if c.image != "" {
 		return c.image
 	}

@@ -35,7 +35,7 @@ func TestPictures(t *testing.T) {
 	} {
 		for where, want := range map[string]string{folder: c.with, "": c.not} {
 			p, err := readPictures(where)
-			if got := p.of(&c.card); err != nil || got != want {
+			if got := p.fileFor(&c.card); err != nil || got != want {
 				t.Errorf("the picture of %q in %q is %q (%v), want %q", c.card.refs, where, got, err, want)
 			}
 		}

@@ -55,8 +55,8 @@ func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
 		}
 	}
 
-	// Rows of what was left out are counted apart, and are no mistakes.
-	for full := range b.leftOut {
+	// Rows of excluded items are counted separately, and are no mistakes.
+	for full := range b.excludedRefs {
 		if ref, ok := strings.CutPrefix(full, prefix); ok {
 			index[ref] = excluded
 			if product, is := productOf(namespace, ref); is {
@@ -92,14 +92,14 @@ func productOf(namespace, ref string) (id string, ok bool) {
 // priceSink is the sink of one input's prices.
 type priceSink struct {
 	sink
-	index   map[string]int32
-	feed    uint8
-	report  *PriceReport
-	refused map[string]string // files that are not to be believed
-	strict  bool              // a price of an unknown item is quarantined: the input has its own catalog
+	index         map[string]int32
+	feed          uint8
+	report        *PriceReport
+	rejectedFiles map[string]string // files that the guards refused
+	strict        bool              // a price of an unknown item is quarantined: the input has its own catalog
 
 	first, last snapshot.Day // that rows of items span
-	dated       dated        // the prices of items
+	dayCounts   dayCounts    // the prices of items
 
 	lastRef  string // the item of the row before, which most rows share
 	lastItem int32
@@ -112,8 +112,8 @@ func (p *priceSink) Price(price source.Price) {
 	if !p.timely(&price) {
 		return
 	}
-	if p.refused[price.At.File] != "" {
-		p.leaveOut(&price)
+	if p.rejectedFiles[price.At.File] != "" {
+		p.skipRow(&price)
 		return
 	}
 
@@ -121,7 +121,7 @@ func (p *priceSink) Price(price source.Price) {
 	b.collected = max(b.collected, price.CollectedAt)
 	item := p.find(price.Ref)
 	if item < 0 {
-		p.miss(item, price.At, price.Ref)
+		p.countUnknown(item, price.At, price.Ref)
 		return
 	}
 
@@ -141,12 +141,12 @@ func (p *priceSink) Price(price source.Price) {
 		return
 	}
 
-	p.seeGroup(item, price.Day)
+	p.observeGroup(item, price.Day)
 	// From here on the row counts, although it may have no price.
 	p.report.Rows++
-	p.span(price.Day)
+	p.extendSpan(price.Day)
 	if price.Cents != snapshot.NoCents {
-		p.dated.see(price.Day, price.At, price.Ref)
+		p.dayCounts.observe(price.Day, price.At, price.Ref)
 	}
 
 	cents := price.Cents
@@ -192,7 +192,7 @@ func (p *priceSink) Series(series source.Series) {
 	b.collected = max(b.collected, newest.collected)
 	item := p.find(series.Ref)
 	if item < 0 {
-		p.miss(item, series.At, "")
+		p.countUnknown(item, series.At, "")
 		return
 	}
 
@@ -202,13 +202,13 @@ func (p *priceSink) Series(series source.Series) {
 	}
 
 	p.report.Series++
-	p.span(newest.day)
+	p.extendSpan(newest.day)
 	for _, point := range series.Points {
-		p.dated.see(point.Day, series.At, series.Ref)
+		p.dayCounts.observe(point.Day, series.At, series.Ref)
 	}
 
 	if series.Last != snapshot.NoDay {
-		b.newest.see(p.feed, b.merged.item(int(item)).game, series.Last)
+		b.newest.observe(p.feed, b.merged.item(int(item)).game, series.Last)
 	}
 
 	// A history file fills gaps and no more: daily files and the base stand over it. A day without a price only
@@ -290,13 +290,13 @@ func (p *priceSink) lane(item int32, at source.Location, ref, variant, condition
 		}
 	}
 
-	v, ok := p.b.variants.of(variant)
+	v, ok := p.b.variants.number(variant)
 	if !ok {
 		p.b.quarantine.Refuse(at, source.ReasonBadVariant, ref, variant)
 		return 0, false
 	}
 
-	return p.b.lanes.of(lanePlace{item, v, uint8(cond), p.feed}), true
+	return p.b.lanes.getOrAdd(laneKey{item, v, uint8(cond), p.feed}), true
 }
 
 // find returns the item of a reference, notKnown or excluded.
@@ -314,8 +314,8 @@ func (p *priceSink) find(ref string) int32 {
 	return item
 }
 
-// miss counts a row of no item.
-func (p *priceSink) miss(item int32, at source.Location, ref string) {
+// countUnknown counts a row of no item.
+func (p *priceSink) countUnknown(item int32, at source.Location, ref string) {
 	if item == excluded {
 		p.report.LeftOut++
 		return
@@ -327,13 +327,13 @@ func (p *priceSink) miss(item int32, at source.Location, ref string) {
 	}
 }
 
-func (p *priceSink) span(day snapshot.Day) {
+func (p *priceSink) extendSpan(day snapshot.Day) {
 	p.first = min(p.first, day)
 	p.last = max(p.last, day)
 }
 
 // Missing notes a group whose prices a source lacks.
-func (p *priceSink) Missing(missing source.Missing) {
+func (p *priceSink) Missing(missing source.MissingFile) {
 	// Rows after the snapshot's instant would be refused, so that nobody misses them.
 	game, known := gameNumber(missing.Game)
 	if !missing.Prices || !known || p.b.until != snapshot.NoTime && missing.Day > snapshot.DayOf(p.b.until) {
@@ -345,12 +345,12 @@ func (p *priceSink) Missing(missing source.Missing) {
 
 // findNewest finds the newest day of every feed and game: only what its lanes have on that day is a current
 // price. It is known after the last row alone, for a feed may name a day again in a later input. A day
-// that a feed tells of later, and has no price of in any group, is missing as a whole: the catalog is of
+// that a feed names later, and has no price of in any group, is missing as a whole: the catalog is of
 // it although no row was collected then.
 func (b *builder) findNewest() {
 	for i := range b.lanes.all {
 		l := &b.lanes.all[i]
-		b.newest.see(l.feed, b.merged.item(int(l.item)).game, l.day)
+		b.newest.observe(l.feed, b.merged.item(int(l.item)).game, l.day)
 	}
 
 	lost := map[gapKey]gap{}
@@ -363,8 +363,8 @@ func (b *builder) findNewest() {
 	maps.Copy(b.missing, lost)
 }
 
-// seeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
-func (p *priceSink) seeGroup(i int32, day snapshot.Day) {
+// observeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
+func (p *priceSink) observeGroup(i int32, day snapshot.Day) {
 	it := p.b.merged.item(int(i))
 	key := gapKey{p.feed, it.game, day, it.group}
 	if key != p.group && it.group != "" {
@@ -373,48 +373,48 @@ func (p *priceSink) seeGroup(i int32, day snapshot.Day) {
 	}
 }
 
-// leaveOut passes over a row of a file that is not to be believed: its group has no prices of the
+// skipRow passes over a row of a file that the guards refused: its group has no prices of the
 // day.
-func (p *priceSink) leaveOut(price *source.Price) {
+func (p *priceSink) skipRow(price *source.Price) {
 	item := p.find(price.Ref)
 	if item < 0 {
 		return
 	}
-	// A missing group is read again once its file is mended; a day that counts as told is not.
+	// A missing group is read again once its file is fixed; a day that counts as complete is not.
 	it := p.b.merged.item(int(item))
 	if it.group != "" {
 		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}
 	}
 }
 
-// dated counts the prices of one input by day. Which of them are older than the history kept is
+// dayCounts counts the prices of one input by day. Which of them are older than the history is
 // only known at the end, when the snapshot's date is. An input has a day or a few hundred.
-type dated struct {
-	byDay map[snapshot.Day]*datedDay
+type dayCounts struct {
+	byDay map[snapshot.Day]*dayCount
 	last  snapshot.Day // the day of the price before, which mostly is that of the next one
-	of    *datedDay
+	of    *dayCount
 }
 
-// datedDay is how many prices of a day were read, and where the first one is.
-type datedDay struct {
+// dayCount is how many prices of a day were read, and where the first one is.
+type dayCount struct {
 	n   int
 	at  source.Location
 	ref string
 }
 
-// maxDated bounds the days that are counted apart: what is later is not old.
-const maxDated = 1 << 16
+// maxCountedDay bounds the days that are counted one by one: what is later is not old.
+const maxCountedDay = 1 << 16
 
-// see counts a price.
-func (d *dated) see(day snapshot.Day, at source.Location, ref string) {
-	if day < 0 || day >= maxDated {
+// observe counts a price.
+func (d *dayCounts) observe(day snapshot.Day, at source.Location, ref string) {
+	if day < 0 || day >= maxCountedDay {
 		return
 	}
 
 	if d.of == nil || d.last != day {
 		of, ok := d.byDay[day]
 		if !ok {
-			of = &datedDay{at: at, ref: strings.Clone(ref)}
+			of = &dayCount{at: at, ref: strings.Clone(ref)}
 			d.byDay[day] = of
 		}
 
@@ -426,7 +426,7 @@ func (d *dated) see(day snapshot.Day, at source.Location, ref string) {
 }
 
 // before is how many prices are of days before one, nil for none, with the oldest as an example.
-func (d *dated) before(day snapshot.Day) *TooOld {
+func (d *dayCounts) before(day snapshot.Day) *TooOld {
 	var out *TooOld
 	for _, of := range slices.Sorted(maps.Keys(d.byDay)) {
 		if of >= day {

@@ -233,7 +233,7 @@ func TestSealedLanes(t *testing.T) {
 }
 
 func TestRefIndex(t *testing.T) {
-	b := &builder{mapping: &mapping{}, leftOut: map[string]bool{"tcgcsv\x003/9": true}}
+	b := &builder{mapping: &mapping{}, excludedRefs: map[string]bool{"tcgcsv\x003/9": true}}
 	m := &merged{cards: []card{
 		{item: item{refs: []string{"tcgcsv\x003/7", "other\x00seven", "other\x00a/b"}}},
 		{item: item{refs: []string{"tcgcsv\x0068/7"}}},

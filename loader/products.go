@@ -12,28 +12,28 @@ import (
 	"ninepocket/snapshot"
 )
 
-// printingStandard is the printing of a card whose source and name tell of none (decision 27).
+// printingStandard is the printing of a card whose source and name give none (decision 27).
 const printingStandard = "standard"
 
-// sealedFacts is what makes a sealed product what it is; an operator may know it too (--mapping,
+// sealedAttrs is what makes a sealed product what it is; an operator may know it too (--mapping,
 // sealed.csv).
-type sealedFacts struct {
+type sealedAttrs struct {
 	packageType, unitKind, edition string
 	units                          int
 }
 
-// or completes facts by others.
-func (s sealedFacts) or(other sealedFacts) sealedFacts {
-	return sealedFacts{
+// withDefaults completes facts by others.
+func (s sealedAttrs) withDefaults(other sealedAttrs) sealedAttrs {
+	return sealedAttrs{
 		packageType: cmp.Or(s.packageType, other.packageType), unitKind: cmp.Or(s.unitKind, other.unitKind),
 		edition: cmp.Or(s.edition, other.edition), units: cmp.Or(s.units, other.units),
 	}
 }
 
-// impossible says why a sealed product of a game cannot be what its record says, "" when it can.
+// invalid says why a sealed product of a game cannot be what its record says, "" when it can.
 // Absent values are possible; a game is nil where it is not known, and then the edition may be any
 // game's.
-func (s sealedFacts) impossible(game *snapshot.Game) (reason, value string) {
+func (s sealedAttrs) invalid(game *snapshot.Game) (reason, value string) {
 	switch {
 	case s.packageType != "" && !slices.Contains(source.PackageTypes, s.packageType):
 		return source.ReasonBadPackage, s.packageType
@@ -56,8 +56,8 @@ var bracketed = regexp.MustCompile(`\s*[(\[]([^()\[\]]*)[)\]]`)
 // verifySealed completes a sealed product from the operator's mapping and says what it still lacks:
 // "" for a verified product (decision 27). The mapping stands over the source, whose rules for
 // names are its own business. The unit follows from the package type; nothing else is guessed.
-func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
-	s.sealedFacts = facts.or(s.sealedFacts)
+func (s *sealed) verifySealed(facts sealedAttrs) (lacks string) {
+	s.sealedAttrs = facts.withDefaults(s.sealedAttrs)
 	switch {
 	case s.packageType == "":
 		return "package_type"
@@ -92,7 +92,7 @@ func (c *card) verifyCard() (lacks string) {
 	return ""
 }
 
-// printingOf is the printing that a name tells: its bracketed qualifiers, without those that only
+// printingOf is the printing that a name gives: its bracketed qualifiers, without those that only
 // repeat the number.
 func printingOf(name, number string) string {
 	if !strings.ContainsAny(name, "([") {
@@ -145,7 +145,7 @@ func (b *builder) verify(m *merged) {
 		// A product that lacks a fact leaves the catalog: nothing is guessed.
 		lacks := sealed.verifySealed(b.mapping.sealedOf(sealed.refs))
 		if lacks == "" {
-			if reason, value := sealed.impossible(&snapshot.Games[sealed.game]); reason != "" {
+			if reason, value := sealed.invalid(&snapshot.Games[sealed.game]); reason != "" {
 				_, ref := splitRef(sealed.refs[0])
 				b.quarantine.Refuse(source.Location{File: sealedFile}, reason, ref, value)
 				lacks = reason
@@ -154,11 +154,11 @@ func (b *builder) verify(m *merged) {
 
 		if lacks != "" {
 			b.report.SealedLeftOut[lacks]++
-			if b.lacking != nil {
-				b.lacking(&sealed, lacks)
+			if b.onRemoved != nil {
+				b.onRemoved(&sealed, lacks)
 			}
 			for _, ref := range sealed.refs {
-				b.leftOut[ref] = true
+				b.excludedRefs[ref] = true
 			}
 			continue
 		}

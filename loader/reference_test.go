@@ -63,7 +63,7 @@ func (f *reference) lanes(item string) map[string]laneView {
 		if r.item != item || r.collected > f.at {
 			continue
 		}
-		key := laneKey(r.variant, r.condition)
+		key := laneName(r.variant, r.condition)
 		if byLane[key] == nil {
 			byLane[key] = map[string][]rawRow{}
 		}

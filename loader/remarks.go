@@ -9,7 +9,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxRemarks bounds how many kept days, groups and runs of missing days are named.
+// maxRemarks bounds how many archived days, groups and runs of missing days are named.
 const maxRemarks = 10
 
 // remarks are findings in sentences.
@@ -20,7 +20,7 @@ func (n *remarks) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(
 // Remarks say what an operator should know of a build that went well. They name prices that were
 // too old, days that were filled, left out or are missing, groups that lack their prices, rows of
 // the mapping that met nothing, and whether anything new was read. What is not newer than the base,
-// nil for none, was told before and is told in short. again spells the command that builds the same
+// nil for none, was reported before and is reported in short. again returns the command that builds the same
 // with more prices.
 func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) string) []string {
 	after := ""
@@ -30,7 +30,7 @@ func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) str
 	// An empty list is [] for scripts, and never null.
 	n := remarks{}
 	n.prices(r)
-	n.leftOut(r.Refused, after)
+	n.rejectedDays(r.Refused, after)
 	n.groups(r.Groups)
 	n = append(append(n, r.MappingRemarks...), r.AliasRemarks...)
 	if more := r.AliasesUnmatched - len(r.AliasRemarks); more > 0 {
@@ -53,7 +53,7 @@ func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) str
 	return n
 }
 
-// prices tells of days that were too old, guessed or filled.
+// prices reports days that were too old, guessed or filled.
 func (n *remarks) prices(r *Report) {
 	for i := range r.Prices {
 		// One example is enough to find the file.
@@ -74,8 +74,8 @@ func (n *remarks) prices(r *Report) {
 	}
 }
 
-// leftOut says which kept days are not used and why, and of those that were told before which they are.
-func (n *remarks) leftOut(refused []RefusedDay, after string) {
+// rejectedDays reports the archived days that are not used, with the reason; those reported before are only named.
+func (n *remarks) rejectedDays(refused []RefusedDay, after string) {
 	var before []string
 	for i, day := range newestFirst(refused, func(day RefusedDay) string { return day.Day }) {
 		switch {
@@ -182,7 +182,7 @@ func newestFirst[T any](findings []T, day func(T) string) []T {
 	return findings
 }
 
-// runs spells days, which ascend, as runs.
+// runs formats ascending days as runs.
 func runs(days []string) string {
 	var spans []string
 	for i := 0; i < len(days); {
@@ -203,7 +203,7 @@ func span(from, to string) string {
 	return from + " to " + to
 }
 
-// dayAfter is the date after one that a report spells.
+// dayAfter is the date after one of a report.
 func dayAfter(date string) string {
 	day, _ := snapshot.ParseDay(date)
 	return (day + 1).String()

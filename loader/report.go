@@ -20,24 +20,24 @@ type Report struct {
 	// LanesExpired counts lanes that were dropped because their last row is older than the history
 	// kept.
 	LanesExpired int `json:"lanes_expired"`
-	// Filled are the days that were read from kept day files. Days are runs of days that a feed has
+	// Filled are the days that were read from archived day files. Days are runs of days that a feed has
 	// no prices of; Groups those that it lacks of the newest day, and what stands in.
 	Filled  []string       `json:"filled"`
 	Refused []RefusedDay   `json:"refused_days"`
 	Days    []DayGap       `json:"missing_days"`
 	Groups  []CarriedGroup `json:"missing_groups"`
-	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too
+	// QuarantineCut is how many quarantine lines were counted but not stored, because there were too
 	// many.
 	QuarantineCut int `json:"quarantine_cut"`
 	// AliasesUnmatched counts the operator's search aliases that stand for no card, or for several;
-	// AliasRemarks tells of the first of them.
+	// AliasRemarks describes the first of them.
 	AliasesUnmatched int      `json:"aliases_unmatched"`
 	AliasRemarks     []string `json:"alias_notes"`
-	// MappingRemarks tell of rows of the operator's mapping that met nothing.
+	// MappingRemarks describe rows of the operator's mapping that had no effect.
 	MappingRemarks []string `json:"mapping_notes"`
 }
 
-// RefusedDay is a kept day, or a file of one, that was left out: no day can have its prices, or it
+// RefusedDay is a archived day, or a file of one, that was left out: no day can have its prices, or it
 // cannot be read.
 type RefusedDay struct {
 	Day   string `json:"day"`
@@ -82,12 +82,12 @@ type SourceReport struct {
 	SetsJoined    int `json:"sets_joined"`
 	CardsJoined   int `json:"cards_joined"`
 	CardsEnriched int `json:"cards_enriched"`
-	// CardsApart and SetsApart are of a game that an earlier source has, without a partner there.
-	CardsApart int `json:"cards_apart"`
-	CardsAdded int `json:"cards_added"` // became items of their own
+	// CardsUnmatched and SetsUnmatched are of a game that an earlier source has, without a partner there.
+	CardsUnmatched int `json:"cards_apart"`
+	CardsAdded     int `json:"cards_added"` // became items of their own
 	// CodeCardsLeftOut are slips of paper with a code, which are no cards (decision 27).
 	CodeCardsLeftOut int `json:"code_cards_left_out"`
-	SetsApart        int `json:"sets_apart"`
+	SetsUnmatched    int `json:"sets_apart"`
 	SealedJoined     int `json:"sealed_joined"`
 	// PartnersShared are items whose partner id an earlier item has: a lookup finds all of them.
 	PartnersShared int `json:"partners_shared"`
@@ -95,7 +95,7 @@ type SourceReport struct {
 	// nothing. SharedExample is the first of them, with whose it is.
 	IdentifiersShared int    `json:"identifiers_shared"`
 	SharedExample     string `json:"identifier_shared"`
-	// SetReferencesWrong are cards whose set the source does not have; they are kept without one.
+	// SetReferencesWrong are cards whose set the source does not have; they stay without one.
 	SetReferencesWrong int `json:"set_references_wrong"`
 	// Carried are items of the base in groups whose products the source lacks.
 	Carried int `json:"carried"`
@@ -112,7 +112,7 @@ type PriceReport struct {
 	Variants int    `json:"variants"`        // rows and series of sealed products in a card's variant
 	First    string `json:"first,omitempty"` // the dates that the rows span, as YYYY-MM-DD
 	Last     string `json:"last,omitempty"`
-	// FileTime is the time of the newest file, where nothing else tells the day of the prices.
+	// FileTime is the time of the newest file, where nothing else gives the day of the prices.
 	FileTime *time.Time `json:"file_time,omitempty"`
 	// TooOld are the prices of days before those that a snapshot keeps, null when there are none.
 	TooOld *TooOld `json:"too_old"`
@@ -122,7 +122,7 @@ type PriceReport struct {
 // example.
 type TooOld struct {
 	Prices int    `json:"prices"`
-	Before string `json:"before"` // the first day that is kept
+	Before string `json:"before"` // the first day of the history
 	Day    string `json:"day"`
 	Ref    string `json:"ref"`
 	File   string `json:"file"`

@@ -89,7 +89,7 @@ func (m *mapping) searchRow(r []string) error {
 // writeAliases writes the phrases that mean something in this catalog, ascending. A row whose
 // reference is of no card, or of several, leaves what the shipped list says, and is reported.
 func (a *assembly) writeAliases() {
-	rows, namespaces := a.referredCards()
+	rows, namespaces := a.cardsByRef()
 	aliases := &a.c.Aliases
 	for _, key := range slices.Sorted(maps.Keys(a.b.mapping.search)) {
 		from := a.b.mapping.search[key]
@@ -126,10 +126,10 @@ const (
 	severalCards int32 = -3
 )
 
-// referredCards are the cards that the phrases refer to, by their references and identifiers, and
+// cardsByRef are the cards that the phrases refer to, by their references and identifiers, and
 // the namespaces that any card has. A reference of several parts is found by its last one too:
 // "3/534919" is the shop's product 534919.
-func (a *assembly) referredCards() (wanted map[externalRef]int32, namespaces map[string]bool) {
+func (a *assembly) cardsByRef() (wanted map[externalRef]int32, namespaces map[string]bool) {
 	wanted = map[externalRef]int32{}
 	for _, from := range a.b.mapping.search {
 		if from.ref != noRef {
@@ -142,7 +142,7 @@ func (a *assembly) referredCards() (wanted map[externalRef]int32, namespaces map
 		return wanted, namespaces
 	}
 
-	// References of the phrases alone are kept: a million cards have several times as many.
+	// References of the phrases alone are stored: a million cards have several times as many.
 	find := func(row int, namespace, key string) {
 		namespace = snapshot.PublicNamespace(namespace)
 		namespaces[namespace] = true

@@ -25,8 +25,8 @@ type Suggestions struct {
 	Aliases [][]string
 	// Unknown counts the sealed products that no rule knows, by what they lack.
 	Unknown map[string]int
-	// Apart counts the sets of later sources that are like no set of an earlier one.
-	Apart int
+	// Unmatched counts the sets of later sources that are like no set of an earlier one.
+	Unmatched int
 }
 
 // Suggest reads the catalogs of a build and proposes what its mapping lacks, in the order of the
@@ -47,19 +47,19 @@ func (b *builder) suggest(ctx context.Context) (*Suggestions, error) {
 
 	out := &Suggestions{Unknown: map[string]int{}}
 	var left []sealed
-	b.lacking = func(sealed *sealed, lacks string) {
+	b.onRemoved = func(sealed *sealed, lacks string) {
 		if lacks == "units_per_package" {
 			left = append(left, *sealed)
 		} else {
 			out.Unknown[lacks]++
 		}
 	}
-	var apart []apartSet
-	b.apart = func(set apartSet) { apart = append(apart, set) }
+	var apart []unmatchedSet
+	b.onUnmatched = func(set unmatchedSet) { apart = append(apart, set) }
 	if err := b.readCatalogs(ctx, sources); err != nil {
 		return nil, err
 	}
-	out.Aliases, out.Apart = b.aliasesOf(apart)
+	out.Aliases, out.Unmatched = b.aliasesOf(apart)
 
 	names := map[string]string{}
 	for i := range b.merged.sets {
@@ -107,7 +107,7 @@ var specialSets = []string{
 }
 
 // usualUnits is how many units a package of its kind and time usually holds, and the rule in words for
-// whoever reviews it: 0 with a reason where somebody has to look, 0 without one where no rule knows.
+// the reviewer: 0 with a reason where somebody has to look, 0 without one where no rule knows.
 func usualUnits(game, kind, edition, set, name string) (n int, reason string) {
 	premium := strings.HasPrefix(set, "Premium Booster")
 	switch {
@@ -183,8 +183,8 @@ func writeRows(w io.Writer, header []string, rows [][]string) error {
 // minShared is how many cards two sets share before they are proposed to be one.
 const minShared = 3
 
-// apartSet is a set of a later source that no earlier one has, with its cards as contents has them.
-type apartSet struct {
+// unmatchedSet is a set of a later source that no earlier one has, with its cards as contents has them.
+type unmatchedSet struct {
 	*set
 	cards map[string]bool
 }
@@ -192,16 +192,16 @@ type apartSet struct {
 // aliasesOf proposes the earlier source's set that shares the most cards with each set that stayed
 // apart. A merge wants most of either set to agree; to propose, more than a fifth of the smaller one is
 // enough. A set is proposed once: the other halves of what one source has as one are none.
-func (b *builder) aliasesOf(apart []apartSet) (rows [][]string, unknown int) {
+func (b *builder) aliasesOf(apart []unmatchedSet) (rows [][]string, unknown int) {
 	have := contents(b.merged.cards, func(int32) bool { return true })
-	best := make([]rival, len(apart))
-	back := map[int32]rival{}
+	best := make([]bestMatch, len(apart))
+	back := map[int32]bestMatch{}
 	for i, a := range apart {
 		namespace, _ := splitRef(a.refs[0])
 		for set, cards := range have {
 			other := &b.merged.sets[set]
 			shared := sharedCards(a.cards, cards)
-			if other.game == a.game && !knownTo(other, namespace) && shared > 0 {
+			if other.game == a.game && !hasNamespace(other, namespace) && shared > 0 {
 				best[i] = best[i].against(set, shared)
 			}
 		}
@@ -239,8 +239,8 @@ func sharedCards(a, b map[string]bool) (n int) {
 	return n
 }
 
-// knownTo reports whether a set has a reference of a namespace.
-func knownTo(s *set, namespace string) bool {
+// hasNamespace reports whether a set has a reference of a namespace.
+func hasNamespace(s *set, namespace string) bool {
 	prefix := fullRef(namespace, "")
 	return slices.ContainsFunc(s.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
 }

@@ -97,8 +97,8 @@ func TestSuggestAliases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found.Aliases) != 1 || found.Apart != 5 {
-		t.Fatalf("proposed are %+v, apart %d", found.Aliases, found.Apart)
+	if len(found.Aliases) != 1 || found.Unmatched != 5 {
+		t.Fatalf("proposed are %+v, apart %d", found.Aliases, found.Unmatched)
 	}
 	var text bytes.Buffer
 	if err := found.WriteAliases(&text); err != nil {

@@ -33,7 +33,7 @@ type Report struct {
 	New       bool               `json:"new"`
 	Diff      *diff.Diff         `json:"diff"`
 	Published bool               `json:"published"`
-	Guards    []snapshot.Verdict `json:"guards,omitempty"`
+	Guards    []snapshot.GuardResult `json:"guards,omitempty"`
 	// Withdrawn says that this day was published before, and that somebody rolled it back.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }

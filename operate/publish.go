@@ -34,7 +34,7 @@ func (t *Terms) Publish(id string) (snapshot.Current, error) {
 }
 
 // runGuards has the guards compare with the current snapshot.
-func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.Verdict {
+func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	return guard.Judge(current, next, guard.Options{
 		Limits: t.Guards, Now: t.Now(), Duplicates: source.Duplicates, Store: t.Store,
 	})
@@ -54,7 +54,7 @@ func Servable(prefix string) func(*snapshot.Catalog) error {
 
 // GuardResults are what the guards said when a snapshot was published last, else what they would
 // say now.
-func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.Verdict {
+func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	store := snapshot.OpenStore(t.Store)
 	past, _ := store.Publications()
 	// A snapshot may have been published more than once: the last time counts.

@@ -65,7 +65,7 @@ var conditionTexts = [conditions]string{
 	"Near Mint", "Ungraded", "Lightly Played", "Moderately Played", "Heavily Played", "Damaged", "Factory Sealed",
 }
 
-// Code is the condition as the preview contract spells it.
+// Code is the condition as the preview contract writes it.
 func (c Condition) Code() string { return conditionCodes[c] }
 
 // Text is the condition as the live surface shows it (decision 17).
@@ -83,7 +83,7 @@ func ParseCondition(code string) (Condition, bool) {
 
 // Catalog is one catalog at one instant.
 //
-// Cards are numbered by display price: the dearest has number 0, and cards without a price come
+// Cards are numbered by display price: the most expensive has number 0, and cards without a price come
 // last. Cards of one price are in catalog order (decision 22). So a card's number is its rank in
 // price_desc, and a price range is a range of numbers.
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // column is one column of a section. Encoding, decoding and checking walk through the same columns,
-// so that they cannot drift apart.
+// so that they cannot diverge.
 //
 // A section is a msgpack map from column name to bin. Integers are little-endian and of fixed
 // width.
@@ -84,7 +84,7 @@ type encoder struct {
 	err error
 }
 
-// encodeSection spells a table as the bytes of its section.
+// encodeSection encodes a table as the bytes of its section.
 func encodeSection(columns []column) ([]byte, error) {
 	e := &encoder{}
 	e.enc = msgpack.NewEncoder(&e.buf)
@@ -130,7 +130,7 @@ func (e *encoder) bin(name string, b []byte) {
 	}
 
 	if b == nil {
-		// msgpack spells a nil slice as nil, and not as an empty bin.
+		// msgpack encodes a nil slice as nil, and not as an empty bin.
 		b = []byte{}
 	}
 

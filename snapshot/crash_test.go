@@ -109,7 +109,7 @@ func eachStep(
 	return calls
 }
 
-// published is a store with one published snapshot.
+// publishedStore is a store with one published snapshot.
 func publishedStore(t testing.TB) (d *snapshot.Store, id string) {
 	t.Helper()
 	d = openDir(filepath.Join(t.TempDir(), "store"))

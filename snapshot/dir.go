@@ -27,7 +27,7 @@ import (
 //	holds/ID                 an empty file for each snapshot that no retention removes
 //	tmp/                     what is being written
 //	incoming/                what a follower of another store has of its sections so far
-//	LOCK                     held by whoever writes
+//	LOCK                     held by the writer
 //
 // Readers take no lock and never list: they load what CURRENT names. A Store is safe for use by
 // several goroutines and processes.
@@ -212,7 +212,7 @@ func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (
 		return b, err
 	}
 
-	c, err := decode(ctx, m, reading{file, strong, report, step})
+	c, err := decode(ctx, m, decodeOptions{file, strong, report, step})
 	if err != nil {
 		return &StoredSnapshot{}, fmt.Errorf("snapshot %q: %w", id, err)
 	}

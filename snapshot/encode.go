@@ -46,7 +46,7 @@ var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
 		zstd.WithEncoderConcurrency(min(runtime.GOMAXPROCS(0), len(sections)+len(optionalSections))))
 })
 
-// encode spells a catalog and its quarantine report as the files of a snapshot and the manifest
+// encode writes a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	if err := c.Validate(); err != nil {
@@ -139,11 +139,11 @@ func (c *Catalog) count() Counts {
 	return n
 }
 
-// reading is how the files of a snapshot are read.
-type reading struct {
-	file   func(Section) ([]byte, error) // the bytes of a section's file
-	strong bool                          // also compare the SHA-256 of every file
-	report bool                          // also read the quarantine report
+// decodeOptions is how the files of a snapshot are read.
+type decodeOptions struct {
+	file           func(Section) ([]byte, error) // the bytes of a section's file
+	verifySHA256   bool                          // also compare the SHA-256 of every file
+	withQuarantine bool                          // also read the quarantine report
 	// step is called every ten microseconds or so, and may rest. The sections are then read one
 	// after the other, on the caller's goroutine. When step is nil, they are read at the same time.
 	step func()
@@ -151,7 +151,7 @@ type reading struct {
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
 // tables are validated at the end.
-func decode(ctx context.Context, m *Manifest, reading reading) (*Catalog, error) {
+func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, error) {
 	// Work that may rest stays on one goroutine: while it rests, no other part of it may run.
 	together := reading.step == nil
 	if together {
@@ -161,7 +161,7 @@ func decode(ctx context.Context, m *Manifest, reading reading) (*Catalog, error)
 	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	var group errgroup.Group
 	for i, s := range m.Sections {
-		if i == len(m.Sections)-1 && !reading.report {
+		if i == len(m.Sections)-1 && !reading.withQuarantine {
 			// Serving does not need the quarantine report, which is the last section.
 			continue
 		}
@@ -191,7 +191,7 @@ func decode(ctx context.Context, m *Manifest, reading reading) (*Catalog, error)
 }
 
 // section reads section i of a manifest of a format into its table.
-func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Section) error {
+func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, s *Section) error {
 	packed, err := r.file(*s)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 
 	// A section that is no table of the catalog is not decoded: only its file is checked.
 	table := tableOf(i, s)
-	if err := s.check(packed, r.strong); err != nil || table == nil {
+	if err := s.check(packed, r.verifySHA256); err != nil || table == nil {
 		return err
 	}
 
@@ -252,7 +252,7 @@ func (s *Section) check(packed []byte, strong bool) error {
 	return nil
 }
 
-// stepper reads in steps of at most 64 KiB, until it is told to end.
+// stepper reads in steps of at most 64 KiB, until it is stopped.
 type stepper struct {
 	io.Reader
 	ended func() error // of the context

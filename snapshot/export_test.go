@@ -13,7 +13,7 @@ func DecodeAround(
 	m *Manifest, i int, file func(Section) ([]byte, error),
 ) (func(s Section, packed []byte) (*Catalog, error), error) {
 	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
-	r := reading{file: file, step: func() {}}
+	r := decodeOptions{file: file, step: func() {}}
 	for j := range sections {
 		if j == i {
 			continue
@@ -25,7 +25,7 @@ func DecodeAround(
 
 	return func(s Section, packed []byte) (*Catalog, error) {
 		c := rest // the columns are shared, and only read
-		r := reading{file: func(Section) ([]byte, error) { return packed, nil }, step: func() {}}
+		r := decodeOptions{file: func(Section) ([]byte, error) { return packed, nil }, step: func() {}}
 		if err := r.section(context.Background(), &c, m.Format, i, &s); err != nil {
 			return nil, err
 		}

@@ -20,11 +20,11 @@ const (
 // Publication is the record of one move of the pointer.
 type Publication struct {
 	Current
-	Action    string     `json:"action"`
-	Guards    []Verdict  `json:"guards,omitempty"`
-	Overrides []Override `json:"overrides,omitempty"`
-	By        string     `json:"by,omitempty"`     // who did it, as the caller says
-	Reason    string     `json:"reason,omitempty"` // why, where somebody said it
+	Action    string        `json:"action"`
+	Guards    []GuardResult `json:"guards,omitempty"`
+	Overrides []Override    `json:"overrides,omitempty"`
+	By        string        `json:"by,omitempty"`     // who did it, as the caller says
+	Reason    string        `json:"reason,omitempty"` // why, where somebody said it
 }
 
 // Refusal is the record of a snapshot that guards refused.
@@ -33,7 +33,7 @@ type Refusal struct {
 	At time.Time `json:"at"`
 	By string    `json:"by,omitempty"`
 	// Guards are the verdicts of the guards that refused it.
-	Guards []Verdict `json:"guards"`
+	Guards []GuardResult `json:"guards"`
 }
 
 // refusalsName is the file of the store's root that holds the refusals.
@@ -85,9 +85,9 @@ func (d *Store) recordRefusal(refused *RefusedError, o *PublishOptions) {
 // journalName is the file of the store's root that holds the publications.
 const journalName = "PUBLICATIONS"
 
-// journalLength is how many publications are remembered: more than a year of daily ones with their
+// maxPublications is how many publications are remembered: more than a year of daily ones with their
 // rollbacks.
-const journalLength = 500
+const maxPublications = 500
 
 // publicationLog is the content of the file, oldest first. An entry is written before the pointer
 // moves (decision 92), so the newest one may be of a publication that never happened.
@@ -193,7 +193,7 @@ func latestFirst(past []Publication) []string {
 // publication drops it.
 func (d *Store) record(made Publication, old Current) error {
 	all := append(d.publications(old), made)
-	return d.replace(journalName, publicationLog{all[max(0, len(all)-journalLength):]})
+	return d.replace(journalName, publicationLog{all[max(0, len(all)-maxPublications):]})
 }
 
 // lastCurrent says of each recorded snapshot until when it was current. For the snapshot that is

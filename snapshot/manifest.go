@@ -98,7 +98,7 @@ var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{16}$`)
 // the store's folder.
 func ValidID(id string) bool { return idPattern.MatchString(id) }
 
-// idTime is how an id spells the instant that its snapshot describes.
+// idTime is how an id writes the instant that its snapshot describes.
 const idTime = "20060102T150405Z"
 
 // identify derives the id from the instant and the content (docs/SNAPSHOT.md, The id). Equal
@@ -113,7 +113,7 @@ func (m *Manifest) identify() {
 	m.ID = m.SnapshotAt.Format(idTime) + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// encodeChecksummed spells v as JSON and adds a last line, the checksum of all lines before it. So
+// encodeChecksummed writes v as JSON and adds a last line, the checksum of all lines before it. So
 // a change of any byte of the file is found (docs/SNAPSHOT.md, The seal line).
 func encodeChecksummed(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
@@ -176,7 +176,7 @@ func ParseManifest(b []byte, id string) (*Manifest, error) {
 		return fail("is not that of snapshot %q", id)
 	}
 
-	if fault := m.misplaced(); fault != "" {
+	if fault := m.sectionOrderError(); fault != "" {
 		return nil, &DamageError{"manifest", fault}
 	}
 
@@ -198,10 +198,10 @@ func isTable(name string) bool {
 		slices.ContainsFunc(sections, func(section section) bool { return section.name == name })
 }
 
-// misplaced says which section is not in its place; "" means that all are. The order of the format
+// sectionOrderError says which section is not in its place; "" means that all are. The order of the format
 // is: first the tables in their own order, then optional sections by name, last the quarantine
 // report. A section that this program does not know must be marked as optional.
-func (m *Manifest) misplaced() string {
+func (m *Manifest) sectionOrderError() string {
 	last := len(m.Sections) - 1
 	if last < len(sections) || m.Format < 3 && last > len(sections) {
 		return fmt.Sprintf("lists %d sections instead of %d", last+1, len(sections)+1)

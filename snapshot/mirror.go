@@ -33,7 +33,7 @@ func (e *StaleEpochError) Error() string {
 
 // ManifestBytes returns the manifest of a snapshot as it is stored.
 func (d *Store) ManifestBytes(id string) ([]byte, error) {
-	// It is read as a manifest first, so that damage is told as such.
+	// It is read as a manifest first, so that damage is reported as such.
 	if _, err := d.Manifest(id); err != nil {
 		return nil, err
 	}

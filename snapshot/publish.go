@@ -27,7 +27,7 @@ type PublishOptions struct {
 	// Judge lets the guards compare the snapshot with the current one (decision 89). current is nil
 	// when nothing is published, or when what is published does not load. A nil Judge means no
 	// guards.
-	Judge func(current, next *StoredSnapshot) []Verdict
+	Judge func(current, next *StoredSnapshot) []GuardResult
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
 	// By says who publishes, and Reason why. Both are recorded, and both may be "".
@@ -36,7 +36,7 @@ type PublishOptions struct {
 	Retention Retention
 }
 
-// The statuses of a verdict.
+// The statuses of a guard result.
 const (
 	Passed     = "passed"
 	Refused    = "refused"
@@ -44,14 +44,14 @@ const (
 	Skipped    = "skipped"    // nothing to compare with, or too little to judge
 )
 
-// Verdict is what one guard says of a snapshot, as `snapshot inspect` shows it.
-type Verdict struct {
+// GuardResult is what one guard says of a snapshot, as `snapshot inspect` shows it.
+type GuardResult struct {
 	Name   string  `json:"name"`
 	Status string  `json:"status"`
-	Figure float64 `json:"figure"` // what the guard measured
+	Value  float64 `json:"figure"` // what the guard measured
 	Limit  float64 `json:"limit"`  // the most that the figure may be, or the least: the text says which
-	// Text says in a sentence what was found. When the guard refuses, it also says what to do.
-	Text string `json:"text"`
+	// Message says in a sentence what was found. When the guard refuses, it also says what to do.
+	Message string `json:"text"`
 }
 
 // Override lets a snapshot pass one guard, for a reason that is recorded with the publication.
@@ -63,7 +63,7 @@ type Override struct {
 // RefusedError says which guards refused a snapshot.
 type RefusedError struct {
 	ID       string
-	Verdicts []Verdict // of all guards
+	Verdicts []GuardResult // of all guards
 }
 
 func (e *RefusedError) Error() string {
@@ -71,7 +71,7 @@ func (e *RefusedError) Error() string {
 	fmt.Fprintf(&b, "snapshot %q is refused by its guards", e.ID)
 	for _, v := range e.Verdicts {
 		if v.Status == Refused {
-			fmt.Fprintf(&b, "\n  guard %s: %s", v.Name, v.Text)
+			fmt.Fprintf(&b, "\n  guard %s: %s", v.Name, v.Message)
 		}
 	}
 
@@ -115,7 +115,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides, By: o.By, Reason: o.Reason}
 	if o.Judge != nil {
 		made.Guards = override(o.Judge(d.guardBase(old.ID), next), o.Overrides)
-		if slices.ContainsFunc(made.Guards, func(v Verdict) bool { return v.Status == Refused }) {
+		if slices.ContainsFunc(made.Guards, func(v GuardResult) bool { return v.Status == Refused }) {
 			refused := &RefusedError{id, made.Guards}
 			d.recordRefusal(refused, &o)
 			return Current{}, fmt.Errorf("cannot publish a snapshot: %w", refused)
@@ -195,7 +195,7 @@ func (d *Store) pointer() (cur Current, damaged bool, err error) {
 		return cur, false, err
 	}
 
-	// The epoch must go on growing: it tells followers that a publication is a new one.
+	// The epoch must go on growing: it shows followers that a publication is a new one.
 	if past := d.publications(Current{Epoch: math.MaxUint64}); len(past) > 0 {
 		return past[len(past)-1].Current, true, nil
 	}
@@ -227,7 +227,7 @@ func (d *Store) guardBase(id string) *StoredSnapshot {
 }
 
 // override turns refusals that have an override into Overridden.
-func override(verdicts []Verdict, overrides []Override) []Verdict {
+func override(verdicts []GuardResult, overrides []Override) []GuardResult {
 	for i := range verdicts {
 		for _, override := range overrides {
 			if v := &verdicts[i]; v.Name == override.Guard && v.Status == Refused {

@@ -21,7 +21,7 @@ type Retention struct {
 	MinAge time.Duration
 }
 
-// pinsDir is the folder with an empty file for each held snapshot.
+// pinsDir is the folder with an empty file for each pinned snapshot.
 const pinsDir = "holds"
 
 // Pin keeps a snapshot in the store until Unhold, whatever the retention (decision 88). To hold a
@@ -54,7 +54,7 @@ func (d *Store) Pin(id string) error {
 	return nil
 }
 
-// Unpin gives a snapshot back to retention. It returns ErrNotPinned when nothing held it.
+// Unpin gives a snapshot back to retention. It returns ErrNotPinned when nothing pinned it.
 func (d *Store) Unpin(id string) error {
 	if !ValidID(id) || !d.isPinned(id) {
 		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, ErrNotPinned)
@@ -100,10 +100,10 @@ func (d *Store) Pinned() ([]string, error) {
 	return ids, nil
 }
 
-// PruneResult says what a retention removed, and what it kept although it is not among the newest.
+// PruneResult says what a retention removed, and what it retained although it is not among the newest.
 type PruneResult struct {
 	Removed []*Manifest
-	// Retained maps the id of each snapshot that was kept to the reason: "current", "previous",
+	// Retained maps the id of each retained snapshot to the reason: "current", "previous",
 	// "held" or "recent".
 	Retained map[string]string
 }

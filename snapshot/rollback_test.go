@@ -80,15 +80,15 @@ func TestRollback(t *testing.T) {
 func TestGuardsAndOverrides(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	publishes(t, d, ids[0], noon)
-	judge := func(current, next *snapshot.StoredSnapshot) []snapshot.Verdict {
+	judge := func(current, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 		if current.Manifest.ID != ids[0] || current.Catalog.ID != ids[0] || next.Manifest.ID != ids[1] {
 			t.Errorf("judged %s against %s", next.Manifest.ID, current.Manifest.ID)
 		}
 
-		return []snapshot.Verdict{
+		return []snapshot.GuardResult{
 			{Name: "a", Status: snapshot.Passed},
-			{Name: "b", Status: snapshot.Refused, Text: "b is broken"},
-			{Name: "c", Status: snapshot.Refused, Text: "c as well"},
+			{Name: "b", Status: snapshot.Refused, Message: "b is broken"},
+			{Name: "c", Status: snapshot.Refused, Message: "c as well"},
 		}
 	}
 
@@ -122,10 +122,10 @@ func TestGuardsAndOverrides(t *testing.T) {
 
 	want := []snapshot.Publication{
 		{Current: snapshot.Current{Epoch: 1, ID: ids[0], PublishedAt: noon}, Action: snapshot.ActionPublish},
-		{Current: cur, Action: snapshot.ActionPublish, Overrides: o.Overrides, Guards: []snapshot.Verdict{
+		{Current: cur, Action: snapshot.ActionPublish, Overrides: o.Overrides, Guards: []snapshot.GuardResult{
 			{Name: "a", Status: snapshot.Passed},
-			{Name: "b", Status: snapshot.Overridden, Text: "b is broken"},
-			{Name: "c", Status: snapshot.Overridden, Text: "c as well"},
+			{Name: "b", Status: snapshot.Overridden, Message: "b is broken"},
+			{Name: "c", Status: snapshot.Overridden, Message: "c as well"},
 		}},
 	}
 
@@ -144,7 +144,7 @@ func TestGuardsOverDamage(t *testing.T) {
 	}
 
 	judged := false
-	judge := func(current, _ *snapshot.StoredSnapshot) []snapshot.Verdict { judged = current == nil; return nil }
+	judge := func(current, _ *snapshot.StoredSnapshot) []snapshot.GuardResult { judged = current == nil; return nil }
 	if _, err := d.Publish(ids[1], snapshot.PublishOptions{Now: noon, Check: anything, Judge: judge}); err != nil ||
 		!judged {
 		t.Errorf("published: %v; judged against nothing: %t", err, judged)
@@ -215,8 +215,8 @@ func TestPublished(t *testing.T) {
 		publishes(t, d, id, noon.Add(time.Duration(i)))
 	}
 
-	refuse := func(_, _ *snapshot.StoredSnapshot) []snapshot.Verdict {
-		return []snapshot.Verdict{{Name: "a", Status: snapshot.Refused}}
+	refuse := func(_, _ *snapshot.StoredSnapshot) []snapshot.GuardResult {
+		return []snapshot.GuardResult{{Name: "a", Status: snapshot.Refused}}
 	}
 	if _, err := d.Publish(ids[4], snapshot.PublishOptions{Now: noon, Check: anything, Judge: refuse}); err == nil {
 		t.Error("a refused snapshot is published")

@@ -90,7 +90,7 @@ func (k *checker) rows(section string, n, rows int) {
 }
 
 // table looks at the columns of a table, each by itself: it has n rows, its text is clean, and its
-// dates can be spelt. Lists are rows of another table, and so are the columns that others names.
+// dates can be written. Lists are rows of another table, and so are the columns that others names.
 func (k *checker) table(section string, n int, table any, others ...any) {
 	for _, col := range columnsOf(table) {
 		if rows, is := col.rows(); is && !slices.Contains(others, col.data) {
@@ -114,7 +114,7 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 	}
 }
 
-// instants wants every element to be NoTime or a time of the years 0 to 9999. RFC 3339 cannot spell
+// instants wants every element to be NoTime or a time of the years 0 to 9999. RFC 3339 cannot express
 // others.
 func (k *checker) instants(section, column string, v []int64) {
 	for i, at := range v {
@@ -154,7 +154,7 @@ func (k *checker) names(section, column string, texts *Strings, prefix string, j
 
 // Validate checks that the tables of a catalog fit each other (docs/SNAPSHOT.md, What a reader must
 // check). The columns of a table have one length, and references are in range. Ids and slugs have
-// their form, text is valid UTF-8, and times can be spelt. Prices are whole and may be distributed.
+// their form, text is valid UTF-8, and times can be written. Prices are whole and may be distributed.
 // History decodes. It returns every problem that it finds, each as a *DamageError.
 func (c *Catalog) Validate() error { return c.validate(func() {}) }
 

@@ -23,7 +23,7 @@ func Summarize(points []Point) PriceSummary {
 	}
 
 	// The sum of 365 prices near MaxCents does not fit into 64 bits. So each price is divided
-	// first, and the remainders are added up beside the quotients.
+	// first, and the remainders are added up next to the quotients.
 	n := int64(len(points))
 	var whole, rest int64
 	for _, p := range points {

@@ -21,7 +21,7 @@ type Withdrawal struct {
 // published since. Those that are no longer in the store count as well. A damaged one was not
 // withdrawn for its content and is left out.
 //
-// CURRENT alone tells the last withdrawal. The journal tells those before. When the journal does not
+// CURRENT alone records the last withdrawal. The journal records the earlier ones. When the journal does not
 // record the current publication, lost says so, and every later snapshot of the store counts as
 // withdrawn: somebody may have looked at it.
 func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
@@ -37,7 +37,7 @@ func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 		err := d.Verify(by.Previous)
 		if of.After(newest) && !served[of] && (err == nil || errors.Is(err, ErrNotFound)) {
 			all = append(all, Withdrawal{by, of})
-			served[of] = true // told once
+			served[of] = true // reported once
 		}
 	}
 
@@ -69,7 +69,7 @@ func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 	return all, lost
 }
 
-// instant is the instant that a snapshot describes. Its id tells that of one that was removed; the zero
+// instant is the instant that a snapshot describes. For a removed one, its id says it; the zero
 // time is of what is no snapshot.
 func (d *Store) instant(id string) time.Time {
 	m, err := d.Manifest(id)

@@ -179,9 +179,9 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 
 	for _, report := range out.Report.Sources {
 		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", report.Input.Kind, report.Input.Path, report.Sets, report.Cards)
-		if report.CardsJoined+report.CardsApart > 0 {
+		if report.CardsJoined+report.CardsUnmatched > 0 {
 			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", report.CardsJoined,
-				report.CardsEnriched, report.CardsApart)
+				report.CardsEnriched, report.CardsUnmatched)
 		}
 		if report.CodeCardsLeftOut > 0 {
 			fmt.Fprintf(w, "; %d code cards left out", report.CodeCardsLeftOut)

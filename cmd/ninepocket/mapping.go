@@ -88,7 +88,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 
 	result := suggested{
 		Rows: len(found.Rows), Open: found.Open, Aliases: len(found.Aliases), Unknown: found.Unknown,
-		Apart: found.Apart,
+		Apart: found.Unmatched,
 	}
 	if result.Rows > 0 {
 		result.File = sealed

@@ -91,7 +91,7 @@ type publishedRow struct {
 	ID                string             `json:"id"`
 	*snapshot.Current                    // nil of one that was refused
 	Published         bool               `json:"published"`
-	Guards            []snapshot.Verdict `json:"guards,omitempty"`
+	Guards            []snapshot.GuardResult `json:"guards,omitempty"`
 	Pushed            *mirror.PushResult `json:"pushed,omitempty"` // nil without --to, and when that failed
 }
 
@@ -160,7 +160,7 @@ func (flags *storeFlags) publish(
 	}
 
 	// The verdicts are what was recorded. Nothing here depends on the journal.
-	var guards []snapshot.Verdict
+	var guards []snapshot.GuardResult
 	past, _ := flags.dir().Publications()
 	for _, pub := range past {
 		if pub.Current == cur {
@@ -175,7 +175,7 @@ func (flags *storeFlags) publish(
 	return row, printResult(cmd, false, nil, func(out *bufio.Writer) {
 		for _, verdict := range guards {
 			if verdict.Status == snapshot.Overridden {
-				fmt.Fprintf(out, "guard %s is overridden: %s\n", verdict.Name, verdict.Text)
+				fmt.Fprintf(out, "guard %s is overridden: %s\n", verdict.Name, verdict.Message)
 			}
 		}
 
@@ -312,7 +312,7 @@ func snapshotLog() *cobra.Command {
 			for _, refusal := range flags.dir().Refusals() {
 				row := logged{refusal.At, "refuse", refusal.ID, 0, refusal.By, []string{}}
 				for _, verdict := range refusal.Guards {
-					row.Why = append(row.Why, verdict.Name+": "+verdict.Text)
+					row.Why = append(row.Why, verdict.Name+": "+verdict.Message)
 				}
 				rows = append(rows, row)
 			}
@@ -328,8 +328,8 @@ func (l logged) cells() []any {
 }
 
 // refused are the guards that refused each snapshot last, of those that were not published since.
-func (flags *storeFlags) refused() map[string][]snapshot.Verdict {
-	refused := map[string][]snapshot.Verdict{}
+func (flags *storeFlags) refused() map[string][]snapshot.GuardResult {
+	refused := map[string][]snapshot.GuardResult{}
 	past, _ := flags.dir().Publications()
 	for _, refusal := range flags.dir().Refusals() {
 		since := func(pub snapshot.Publication) bool {

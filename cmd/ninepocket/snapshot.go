@@ -32,7 +32,7 @@ type listed struct {
 	Bytes      int64     `json:"bytes"`
 	Pinned     bool      `json:"held"`
 	// Refused are the guards that refused it last, unless it was published since.
-	Refused []snapshot.Verdict `json:"refused,omitempty"`
+	Refused []snapshot.GuardResult `json:"refused,omitempty"`
 }
 
 func snapshotList() *cobra.Command {
@@ -108,7 +108,7 @@ type inspected struct {
 	Quarantine map[string]int  `json:"quarantine"`
 	Games      []gameRow       `json:"games"`
 	// Guards are the verdicts that the snapshot was published with, else those it would get now.
-	Guards []snapshot.Verdict `json:"guards"`
+	Guards []snapshot.GuardResult `json:"guards"`
 	// Publications are when it was published and rolled back to.
 	Publications []snapshot.Publication `json:"publications"`
 	Pinned       bool                   `json:"held"`
@@ -217,8 +217,8 @@ func (shown *inspected) print(out *bufio.Writer) {
 	})
 
 	fmt.Fprintln(out)
-	term.Table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.Verdict) []any {
-		return []any{verdict.Name, verdict.Status, figure(verdict.Figure), figure(verdict.Limit), verdict.Text}
+	term.Table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.GuardResult) []any {
+		return []any{verdict.Name, verdict.Status, figure(verdict.Value), figure(verdict.Limit), verdict.Message}
 	})
 	fmt.Fprintln(out)
 	for _, pub := range shown.Publications {

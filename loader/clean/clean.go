@@ -40,7 +40,7 @@ func cleanText(s string) (string, bool) {
 		s = html.UnescapeString(s)
 	}
 
-	// Composed, so that the same name is the same bytes whoever typed it.
+	// Composed, so that the same name is the same bytes however it was typed.
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsSpace(r) && unicode.In(r, unicode.Cc, unicode.Cf) {
 			return -1
@@ -179,7 +179,7 @@ func (p *Pool) Of(s string) string {
 	return s
 }
 
-// maxLines bounds the lines that are kept; all are counted.
+// maxLines bounds the lines that are stored; all are counted.
 const maxLines = 200_000
 
 // MaxValue bounds the offending value in a line, in bytes.
@@ -190,7 +190,7 @@ const MaxValue = 200
 type Quarantine struct {
 	Lines   bytes.Buffer
 	Counts  map[string]int // by reason
-	Cut     int            // lines that were counted and not kept
+	Cut     int            // lines that were counted and not stored
 	samples int
 }
 

@@ -29,9 +29,9 @@ func (r *run) add(lane int32, points []snapshot.Point) {
 }
 
 // Layers hold the points of all lanes in runs: rows of history files, weakest, and daily rows over them.
-// No row is held twice: daily rows wait in a bounded buffer and are packed from there.
+// No row is stored twice: daily rows wait in a bounded buffer and are packed from there.
 type Layers struct {
-	wide    run // as the files told them
+	wide    run // as the files have them
 	daily   []run
 	pending []dailyRow
 	oldest  snapshot.Day // rows before this date can no longer be part of the catalog
@@ -55,7 +55,7 @@ type dailyRow struct {
 
 // AddDaily adds a day's row; NoCents hides the day.
 func (h *Layers) AddDaily(lane int32, day snapshot.Day, cents int64, lanes int) {
-	h.See(day)
+	h.Observe(day)
 	if day < h.oldest {
 		return
 	}
@@ -66,8 +66,8 @@ func (h *Layers) AddDaily(lane int32, day snapshot.Day, cents int64, lanes int) 
 	}
 }
 
-// See moves the date before which nothing is kept: the catalog's date is at least that of any row.
-func (h *Layers) See(day snapshot.Day) { h.oldest = max(h.oldest, day-snapshot.HistoryDays+1) }
+// Observe moves the date before which nothing is stored: the catalog's date is at least that of any row.
+func (h *Layers) Observe(day snapshot.Day) { h.oldest = max(h.oldest, day-snapshot.HistoryDays+1) }
 
 // AddWide adds a lane's points of a history file.
 func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
@@ -75,7 +75,7 @@ func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
 		return
 	}
 
-	h.See(points[len(points)-1].Day)
+	h.Observe(points[len(points)-1].Day)
 	// Days that are too old already are not stored at all.
 	k, _ := slices.BinarySearchFunc(points, h.oldest,
 		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
@@ -114,7 +114,7 @@ func (h *Layers) flush(lanes int) {
 // pack turns a lane's rows, in the order of arrival, into points: of two rows of a day the later
 // stands.
 func (h *Layers) pack(rows []dailyRow) []snapshot.Point {
-	// Feeds tell days in order, as a rule.
+	// Feeds give days in order, as a rule.
 	if !slices.IsSortedFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) }) {
 		slices.SortStableFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) })
 	}
@@ -140,7 +140,7 @@ func (h *Layers) compact(lanes int) {
 		reader.overlayDaily(w, int32(lane))
 		h.points = h.points[:0]
 		for i := range w.cents {
-			if cents := w.cents[i]; cents != untold {
+			if cents := w.cents[i]; cents != unset {
 				h.points = append(h.points, snapshot.Point{Day: w.From + snapshot.Day(i), Cents: cents + 1})
 			}
 		}
@@ -153,9 +153,9 @@ func (h *Layers) compact(lanes int) {
 	h.daily = []run{out}
 }
 
-// untold marks a day of a window of which no layer has said anything; NoCents is a row without a
+// unset marks a day of a window of which no layer has said anything; NoCents is a row without a
 // price.
-const untold = snapshot.NoCents - 1
+const unset = snapshot.NoCents - 1
 
 // Window is one lane's prices over HistoryDays dates.
 type Window struct {
@@ -165,7 +165,7 @@ type Window struct {
 
 func (w *Window) clear() {
 	for i := range w.cents {
-		w.cents[i] = untold
+		w.cents[i] = unset
 	}
 }
 
@@ -253,14 +253,14 @@ func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, so
 func (r *Reader) Overlay(w *Window, lane, baseLane int32) {
 	w.clear()
 	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
-		r.lay(w, &r.wide.points, int(k), 1)
+		r.applyLayer(w, &r.wide.points, int(k), 1)
 	}
 
 	if baseLane >= 0 {
 		// The base's newest row may have had no price; then no history file has one for that day
 		// either.
 		w.set(r.base.Lanes.LastSeen[baseLane], snapshot.NoCents)
-		r.lay(w, &r.base.History, int(baseLane), 0)
+		r.applyLayer(w, &r.base.History, int(baseLane), 0)
 	}
 
 	r.overlayDaily(w, lane)
@@ -271,13 +271,13 @@ func (r *Reader) overlayDaily(w *Window, lane int32) {
 	for i := range r.daily {
 		run := &r.daily[i]
 		if k, ok := slices.BinarySearch(run.lane, uint32(lane)); ok {
-			r.lay(w, &run.points, k, 1)
+			r.applyLayer(w, &run.points, k, 1)
 		}
 	}
 }
 
-// lay writes the points of one list over the window; stored prices are shift too high.
-func (r *Reader) lay(w *Window, h *snapshot.History, list int, shift int64) {
+// applyLayer writes the points of one list over the window; stored prices are shift too high.
+func (r *Reader) applyLayer(w *Window, h *snapshot.History, list int, shift int64) {
 	r.points = h.AppendPoints(r.points[:0], list, r.from, r.to)
 	for _, point := range r.points {
 		w.set(point.Day, point.Cents-shift)

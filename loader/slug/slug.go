@@ -14,11 +14,11 @@ const (
 	// maxStem bounds the slug's part that is made of names, in bytes, so that a slug with its tail
 	// stays well below the 200 characters that a path may have (decision 4).
 	maxStem = 150
-	// shortTail is how many characters of the id's tail tell two equal stems apart.
+	// shortTail is how many characters of the id's tail distinguish two equal stems.
 	shortTail = 6
 )
 
-// reservedSlug is the one name that the API has beside the slugs of cards: /v1/cards/batch is an
+// reservedSlug is the one name that the API has next to the slugs of cards: /v1/cards/batch is an
 // operation, and a card of that slug could not be asked for.
 const reservedSlug = "batch"
 
@@ -29,11 +29,11 @@ var symbolWords = strings.NewReplacer(
 	"&", " and ", "'", "", "’", "", "‘", "",
 )
 
-// wholeLetters are letters that Unicode does not take apart, frozen likewise.
+// wholeLetters are letters that Unicode does not decompose, frozen likewise.
 var wholeLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł",
 	"l", "Ł", "l")
 
-// Of spells text in the characters a-z, 0-9 and single hyphens.
+// Of writes text in the characters a-z, 0-9 and single hyphens.
 func Of(s string) string {
 	var b strings.Builder
 	hyphen := false
@@ -137,7 +137,7 @@ func Assign(wants []Request, former map[string]string) []string {
 
 	// Level by level, so that a better slug of one item never depends on a worse one of another.
 	for level := 0; len(open) > 0; level++ {
-		rivals := rivalsAt(level, wants, open)
+		rivals := slugDemand(level, wants, open)
 		if len(rivals) == 0 {
 			break
 		}
@@ -172,8 +172,8 @@ func Assign(wants []Request, former map[string]string) []string {
 	return slugs
 }
 
-// rivalsAt counts who wants each slug at a level, nobody above the last one.
-func rivalsAt(level int, wants []Request, open []int) map[string]int {
+// slugDemand counts who wants each slug at a level, nobody above the last one.
+func slugDemand(level int, wants []Request, open []int) map[string]int {
 	rivals := make(map[string]int, len(open))
 	for _, i := range open {
 		if level < wants[i].levels() {

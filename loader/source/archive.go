@@ -52,7 +52,7 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 	}
 	defer plain.Close() //nolint:errcheck // only read
 
-	// What is read last tells a whole archive from one that was cut between entries.
+	// What is read last distinguishes a whole archive from one that was cut between entries.
 	tail := &tailReader{r: &limitReader{r: plain, n: t.lim.total}}
 	tr := tar.NewReader(tail)
 	for n := 0; ; n++ {
@@ -86,7 +86,7 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 
 		body := &errorReader{r: tr}
 		err = visit(f, body)
-		// What the visitor made of a broken stream is not its file's fault but the archive's.
+		// What the visitor made of a broken stream is an error of the archive, not of its file.
 		if body.err != nil {
 			return fmt.Errorf("entry %q: %w", clip(f.name), damaged(body.err))
 		}
@@ -123,7 +123,7 @@ type unpackedFile struct {
 
 func (u *unpackedFile) Close() error { return errors.Join(u.ReadCloser.Close(), u.raw.Close()) }
 
-// tarEntry tells a file to read from one to skip, and refuses what has no place in a catalog.
+// tarEntry distinguishes a file to read from one to skip, and refuses what has no place in a catalog.
 func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 	name, err := safeName(header.Name)
 	if err != nil {

@@ -76,7 +76,7 @@ func (l *lines) next() ([]byte, error) {
 }
 
 // each calls use with every further line that is not empty, and refuses those that are too long or
-// in which use finds a fault.
+// in which use finds an error.
 func (l *lines) each(ctx context.Context, file string, to Sink, use func(at Location, line []byte) *recordError) error {
 	for {
 		line, err := l.next()
@@ -94,7 +94,7 @@ func (l *lines) each(ctx context.Context, file string, to Sink, use func(at Loca
 		}
 
 		if bad != nil {
-			bad.refuse(to, at)
+			bad.quarantine(to, at)
 		}
 
 		// A build may be given up in the middle of a large file.

@@ -193,7 +193,7 @@ type limitReader struct {
 
 func (b *limitReader) Read(p []byte) (int, error) {
 	if b.n <= 0 {
-		// One byte tells the end from an overflow.
+		// One byte distinguishes the end from an overflow.
 		var one [1]byte
 		n, err := b.r.Read(one[:])
 		if n > 0 {

@@ -20,7 +20,7 @@ type checked struct {
 }
 
 // Missing takes what an input lacks.
-func (c *checked) Missing(m Missing) {
+func (c *checked) Missing(m MissingFile) {
 	c.expect(m.Game != "" && m.SetRef != "", "a group of no game or without a key", m)
 }
 
@@ -110,7 +110,7 @@ func FuzzNativePrices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		suspects, err := findSuspects(context.Background(), strings.NewReader(string(text)), "f.csv")
 		p := priceReader{
-			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
+			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, possibleDuplicates: suspects, to: &checked{t: t},
 			variants: newVariantReader(false),
 		}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {

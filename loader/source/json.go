@@ -29,7 +29,7 @@ func recordErrorOf(err error, raw []byte) *recordError {
 	var wrong *recordError
 	var semantic *json.SemanticError
 
-	// The library tells some faults by type, some by value and one by its words alone.
+	// The library reports some errors by type, some by value and one by its words alone.
 	switch {
 	case errors.As(err, &wrong):
 		return wrong

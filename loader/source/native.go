@@ -31,9 +31,9 @@ type native struct {
 
 // nativeDay is one price file.
 type nativeDay struct {
-	name     string
-	day      snapshot.Day
-	suspects []uint64 // hashes of lanes that it may have twice, once it was looked through
+	name               string
+	day                snapshot.Day
+	possibleDuplicates []uint64 // hashes of lanes that it may have twice, once it was looked through
 }
 
 // nativeAbout is source.toml.
@@ -55,7 +55,7 @@ const maxNamespace, maxAlias = 100, 200
 
 func newNative(in folder, _ string, o Options) (Source, error) {
 	// The directory may be wrapped in others, as an archive of it is.
-	prefix, found, err := onlyPlace(in, nativeToml)
+	prefix, found, err := findOnlyFolder(in, nativeToml)
 	if err != nil {
 		return nil, err
 	}

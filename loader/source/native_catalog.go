@@ -191,7 +191,7 @@ func (c *validator) time(value string) int64 {
 	return at
 }
 
-// done returns the fault with the record's ref, nil for none.
+// done returns the error with the record's ref, nil for none.
 func (c *validator) done(ref string) *recordError {
 	if c.bad != nil && c.bad.ref == "" {
 		c.bad.ref = ref
@@ -289,7 +289,7 @@ func readNativeCard(to Sink, at Location, line []byte) *recordError {
 
 	// Not worth the card and its prices.
 	if in.Image != "" && !imageOK(in.Image) {
-		(&recordError{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at)
+		(&recordError{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).quarantine(to, at)
 		in.Image = ""
 	}
 

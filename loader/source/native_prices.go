@@ -40,7 +40,7 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	}
 
 	err := s.eachUnpacked(ctx, names, func(name string, r io.Reader) (err error) {
-		days[name].suspects, err = findSuspects(ctx, r, name)
+		days[name].possibleDuplicates, err = findSuspects(ctx, r, name)
 		return err
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
 		day := days[name]
 		reader := priceReader{
-			file: name, day: day.day, asOf: msOf(s.opts.AsOf), suspects: day.suspects, to: to,
+			file: name, day: day.day, asOf: msOf(s.opts.AsOf), possibleDuplicates: day.possibleDuplicates, to: to,
 			variants: newVariantReader(false),
 		}
 		if err := reader.read(ctx, r); err != nil {
@@ -82,7 +82,7 @@ func (cols *nativeColumns) read(fields [][]byte) error {
 	return nil
 }
 
-// laneHash is FNV-1a over a lane's key as the file spells it.
+// laneHash is FNV-1a over a lane's key as the file has it.
 func laneHash(cols *nativeColumns, fields [][]byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, col := range []int{colRef, colVariant, colCondition} {
@@ -119,15 +119,15 @@ func findSuspects(ctx context.Context, r io.Reader, name string) ([]uint64, erro
 
 // priceReader reads one price file.
 type priceReader struct {
-	file     string
-	day      snapshot.Day
-	asOf     int64
-	suspects []uint64
-	to       Sink
-	cols     nativeColumns
-	variants variantReader
-	deferred []deferredRow
-	times    [2]struct { // the last value of each time column: they hardly vary
+	file               string
+	day                snapshot.Day
+	asOf               int64
+	possibleDuplicates []uint64
+	to                 Sink
+	cols               nativeColumns
+	variants           variantReader
+	deferred           []deferredRow
+	times              [2]struct { // the last value of each time column: they hardly vary
 		text string
 		ms   int64
 	}
@@ -143,8 +143,8 @@ type deferredRow struct {
 func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 	err := readTable(ctx, r, p.file, p.to, p.cols.read, func(at Location, fields [][]byte) *recordError {
 		price, bad := p.row(at, fields)
-		if len(p.suspects) > 0 {
-			if _, is := slices.BinarySearch(p.suspects, laneHash(&p.cols, fields)); is {
+		if len(p.possibleDuplicates) > 0 {
+			if _, is := slices.BinarySearch(p.possibleDuplicates, laneHash(&p.cols, fields)); is {
 				// Its rows wait for the end of the file: only then is it known whether the lane is
 				// there twice.
 				key := string(p.get(fields, colRef)) + "\x00" + string(p.get(fields, colVariant)) + "\x00" +
@@ -173,7 +173,7 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 			h.bad = &recordError{ReasonDuplicateLane, h.price.Ref, lane}
 		}
 		if h.bad != nil {
-			h.bad.refuse(p.to, h.price.At)
+			h.bad.quarantine(p.to, h.price.At)
 			continue
 		}
 		p.to.Price(h.price)
@@ -191,7 +191,7 @@ func (p *priceReader) row(at Location, fields [][]byte) (Price, *recordError) {
 		return price, &recordError{reason: ReasonBadRef, value: price.Ref}
 	}
 
-	// The first thing that is wrong is the one that is told.
+	// The first error is the one that is reported.
 	var c validator
 	price.Variant = p.variants.read(&c, p.get(fields, colVariant))
 	price.Condition = readCondition(&c, price.Variant, p.get(fields, colCondition))

@@ -443,7 +443,7 @@ func TestNativeLaneTwiceRefusesAllItsRows(t *testing.T) {
 	}
 
 	// Rows whose hashes are equal and whose lanes are not are both kept.
-	p := priceReader{file: "f", suspects: nil, to: &recorder{}, variants: newVariantReader(false)}
+	p := priceReader{file: "f", possibleDuplicates: nil, to: &recorder{}, variants: newVariantReader(false)}
 	var cols nativeColumns
 	for i := range cols {
 		cols[i] = i
@@ -451,10 +451,10 @@ func TestNativeLaneTwiceRefusesAllItsRows(t *testing.T) {
 
 	for _, lane := range []string{"a,normal,near_mint", "a,normal,damaged"} {
 		fields, _ := splitRow(nil, []byte(row(lane, "1")))
-		p.suspects = append(p.suspects, laneHash(&cols, fields))
+		p.possibleDuplicates = append(p.possibleDuplicates, laneHash(&cols, fields))
 	}
 
-	slices.Sort(p.suspects)
+	slices.Sort(p.possibleDuplicates)
 	if err := p.read(context.Background(),
 		strings.NewReader("ref,variant,condition,cents,source_as_of,collected_at,licensed\n"+row("a,normal,near_mint",
 			"1")+row("a,normal,damaged", "2"))); err != nil {

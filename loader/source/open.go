@@ -55,7 +55,7 @@ func opening(
 			return inside(&dirFolder{root: filepath.Dir(name), list: alone}, name, o)
 		}
 
-		// An archive is read through here, so that a broken one is told before any record.
+		// An archive is read through here, so that a broken one is reported before any record.
 		in, err := openFolder(name, o.limits)
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func historyIn(in folder) (names []string) {
 // readHistory reads the wide history files right in a directory.
 func readHistory(ctx context.Context, in folder, layout wideLayout, o Options, to Sink) error {
 	return eachInOrder(ctx, in, historyIn(in), func(f file, r io.Reader) error {
-		// Progress is told in bytes of the file on disk, whose size is known.
+		// Progress is reported in bytes of the file on disk, whose size is known.
 		progress := &progressReader{r: r, phase: "history " + f.name, size: f.size, to: to}
 		plain, err := unpacked(f.name, progress)
 		if err != nil {
@@ -153,7 +153,7 @@ func readHistory(ctx context.Context, in folder, layout wideLayout, o Options, t
 	})
 }
 
-// progressReader tells how much was read.
+// progressReader reports how much was read.
 type progressReader struct {
 	r     io.Reader
 	phase string

@@ -18,10 +18,10 @@ import (
 // The file set is written in two dialects, which differ in members that are not read (numeric hp,
 // attack costs as text) and in rarities without spaces.
 type pokemonTCG struct {
-	opts    Options
-	in      folder
-	prefix  string // the folder that holds sets/ and cards/
-	catalog bool   // whether it is there: else there are only history files
+	opts       Options
+	in         folder
+	prefix     string // the folder that holds sets/ and cards/
+	hasCatalog bool   // whether it is there: else there are only history files
 }
 
 // pokemonTCGIDs is the namespace of its card ids as identifiers.
@@ -49,7 +49,7 @@ const ptcgSets = "sets/en.json"
 
 // newPokemonTCG finds the catalog of a folder.
 func newPokemonTCG(in folder, _ string, o Options) (Source, error) {
-	prefix, found, err := onlyPlace(in, ptcgSets)
+	prefix, found, err := findOnlyFolder(in, ptcgSets)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func newPokemonTCG(in folder, _ string, o Options) (Source, error) {
 		return nil, fmt.Errorf("there is no %s in it", ptcgSets)
 	}
 
-	return &pokemonTCG{opts: o, in: in, prefix: prefix, catalog: found}, nil
+	return &pokemonTCG{opts: o, in: in, prefix: prefix, hasCatalog: found}, nil
 }
 
-// onlyPlace finds the one folder that holds a file, whatever folders the input is wrapped in.
-func onlyPlace(in folder, name string) (prefix string, found bool, err error) {
+// findOnlyFolder finds the one folder that holds a file, whatever folders the input is wrapped in.
+func findOnlyFolder(in folder, name string) (prefix string, found bool, err error) {
 	for _, f := range in.files() {
 		if f.name != name && !strings.HasSuffix(f.name, "/"+name) {
 			continue
@@ -80,23 +80,23 @@ func onlyPlace(in folder, name string) (prefix string, found bool, err error) {
 // Feed implements Source.
 func (s *pokemonTCG) Feed() Feed {
 	return Feed{
-		Namespace: KindPokemonTCG, HasCatalog: s.catalog, Partner: s.opts.Partner,
+		Namespace: KindPokemonTCG, HasCatalog: s.hasCatalog, Partner: s.opts.Partner,
 		Attribution: cmp.Or(s.opts.Attribution, "Card data from pokemon-tcg-data"),
 	}
 }
 
 // Catalog implements Source: the sets, then the cards of each set's file.
 func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
-	if !s.catalog {
+	if !s.hasCatalog {
 		return nil
 	}
 
 	updated := map[string]int64{} // by set
-	var listed []setFile
+	var listed []perSetFile
 	dir := path.Join(s.prefix, "cards/en")
 	parse := func(data []byte) ([]record[ptcgSet], error) { return readArrayFile(data, checkPTCGSet) }
 	use := func(set *ptcgSet, at Location) *recordError {
-		listed = append(listed, setFile{name: dir + "/" + set.ID + ".json", set: set.ID})
+		listed = append(listed, perSetFile{name: dir + "/" + set.ID + ".json", set: set.ID})
 		updated[set.ID] = parsePTCGTime(set.UpdatedAt)
 		// A total that cannot be is not known.
 		total, _ := totalOf(set.PrintedTotal)

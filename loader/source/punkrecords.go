@@ -18,7 +18,7 @@ import (
 //
 // A print's id is the printed number, with "_p1" and on for parallels and "_r1" and on for
 // reprints. The id is also the Number: it is what people type, and it keeps the prints of one
-// number apart.
+// number separately.
 type punkRecords struct {
 	opts   Options
 	in     folder
@@ -45,7 +45,7 @@ type punkCard struct {
 const punkPacks = "packs.json"
 
 func newPunkRecords(in folder, _ string, o Options) (Source, error) {
-	prefix, found, err := onlyPlace(in, punkPacks)
+	prefix, found, err := findOnlyFolder(in, punkPacks)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (s *punkRecords) Prices(context.Context, Sink) error { return nil }
 
 // Catalog implements Source: the packs as sets, then the cards of each pack's file.
 func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
-	var listed []setFile
+	var listed []perSetFile
 	packs := map[string]bool{}
 	dir := path.Join(s.prefix, "data")
 	use := func(pack *punkPack, at Location) *recordError {
-		listed = append(listed, setFile{name: dir + "/" + pack.ID + ".json", set: pack.ID})
+		listed = append(listed, perSetFile{name: dir + "/" + pack.ID + ".json", set: pack.ID})
 		packs[pack.ID] = true
 		to.Set(pack.set(at))
 		return nil
@@ -137,7 +137,7 @@ func checkPack(id string, pack *punkPack) *recordError {
 func checkPunkCard(card *punkCard) *recordError { return checkNamed(card.ID, card.Name) }
 
 // name is the title without prefix and label. A pack with a label and no prefix has a title that
-// was not told apart ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
+// was not distinguished ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
 func (p *punkPack) name() string {
 	title := strings.TrimSpace(deref(p.Parts.Title))
 	if raw := strings.TrimSpace(p.RawTitle); title == "" || p.Parts.Prefix == nil && p.Parts.Label != nil && raw != "" {
@@ -161,7 +161,7 @@ func (p *punkPack) set(at Location) Set {
 		Release: snapshot.NoDay,
 	}
 	if head, tail, ok := strings.Cut(set.Code, "-"); ok && head != "" && tail != "" {
-		// "OP-01" is spelt OP01 elsewhere; of "OP14-EB04", the first part is.
+		// "OP-01" is written OP01 elsewhere; of "OP14-EB04", the first part is.
 		if !strings.ContainsFunc(tail, func(r rune) bool { return r < '0' || r > '9' }) {
 			set.Aliases = append(set.Aliases, head+tail)
 		} else {

@@ -55,7 +55,7 @@ const (
 	ReasonBadDate = "bad_date"
 	// ReasonBadLicence means: licensed is neither true, false nor empty.
 	ReasonBadLicence = "bad_licence"
-	// ReasonBadImage means: an image is not a plain file name; the card is kept without it.
+	// ReasonBadImage means: an image is not a plain file name; the card stays without it.
 	ReasonBadImage = "bad_image"
 	// ReasonBadIdentifier means: an identifier has no namespace or value, or they exceed 100 and 200
 	// characters.

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// setFiles are the files of a catalog that has one file of records for each set.
-type setFiles[T any] struct {
+// perSetFiles are the files of a catalog that has one file of records for each set.
+type perSetFiles[T any] struct {
 	in    folder
 	label string          // what the report puts before names
 	there map[string]bool // the names of those that are in the folder
 	none  string          // what none of them being usable is called
 	read  func(io.Reader) ([]record[T], error)
 	use   func(rec *T, at Location, set string) *recordError
-	// lost is told the sets whose files are missing, empty or of no use; nil for nobody.
-	lost func(set string)
+	// missing receives the sets whose files are missing, empty or of no use; may be nil.
+	missing func(set string)
 }
 
-// setFile is where the file of a listed set is, or should be.
-type setFile struct{ name, set, title string }
+// perSetFile is where the file of a listed set is, or should be.
+type perSetFile struct{ name, set, title string }
 
 // jsonFiles finds the files DIR/SET.json of a folder, each a JSON array.
-func jsonFiles[T any](in folder, dir string, check func(*T) *recordError) setFiles[T] {
-	files := setFiles[T]{in: in, there: map[string]bool{}, none: "none of its card files is usable"}
+func jsonFiles[T any](in folder, dir string, check func(*T) *recordError) perSetFiles[T] {
+	files := perSetFiles[T]{in: in, there: map[string]bool{}, none: "none of its card files is usable"}
 	for _, f := range in.files() {
 		rest, ok := strings.CutPrefix(f.name, dir+"/")
 		if ok && strings.HasSuffix(rest, ".json") && !strings.Contains(rest, "/") {
@@ -33,7 +33,7 @@ func jsonFiles[T any](in folder, dir string, check func(*T) *recordError) setFil
 		}
 	}
 
-	// These files are small enough to be read at once, which tells a cut one from a bad record.
+	// These files are small enough to be read at once, which distinguishes a cut one from a bad record.
 	files.read = func(r io.Reader) ([]record[T], error) {
 		data, err := readWhole(r)
 		if err != nil {
@@ -47,7 +47,7 @@ func jsonFiles[T any](in folder, dir string, check func(*T) *recordError) setFil
 // records hands the records of every listed set's file to use. Files of unlisted sets, broken and
 // empty ones, and listed sets without a file are quarantined; without any usable file the catalog
 // is an error.
-func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) error {
+func (s *perSetFiles[T]) records(ctx context.Context, to Sink, listed []perSetFile) error {
 	sets := map[string]string{}
 	for _, file := range listed {
 		sets[file.name] = file.set
@@ -64,22 +64,22 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 		name := path.Join(s.label, f.name)
 		set, known := sets[f.name]
 		if !known {
-			refuseFile(to, name, ReasonUnlistedFile, "")
+			quarantineFile(to, name, ReasonUnlistedFile, "")
 			return nil
 		}
 
 		list, err := s.read(r)
-		if len(list) == 0 && s.lost != nil {
-			s.lost(set)
+		if len(list) == 0 && s.missing != nil {
+			s.missing(set)
 		}
 		if err != nil {
-			return refuseOrFail(to, name, err)
+			return quarantineOrFail(to, name, err)
 		}
 
 		if len(list) > 0 {
 			usable++
 		} else {
-			refuseFile(to, name, ReasonEmptyFile, "")
+			quarantineFile(to, name, ReasonEmptyFile, "")
 		}
 
 		emit(to, name, list, func(rec *T, at Location) *recordError { return s.use(rec, at, set) })
@@ -90,11 +90,11 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 	}
 
 	for _, file := range listed {
-		// What is listed and not there is told: a catalog that shrinks must not do so unseen.
+		// What is listed and not there is reported: a catalog that shrinks must not do so unseen.
 		if !s.there[file.name] {
-			refuseFile(to, path.Join(s.label, file.name), ReasonMissingFile, file.title)
-			if s.lost != nil {
-				s.lost(file.set)
+			quarantineFile(to, path.Join(s.label, file.name), ReasonMissingFile, file.title)
+			if s.missing != nil {
+				s.missing(file.set)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at Loc
 		}
 
 		if bad != nil {
-			bad.refuse(to, at)
+			bad.quarantine(to, at)
 			continue
 		}
 

@@ -156,7 +156,7 @@ type unpacking struct {
 	err     error        // once the process has ended
 }
 
-// Read returns what the process writes. Once there is no more, the process tells by its exit
+// Read returns what the process writes. Once there is no more, the process says by its exit
 // whether that was all.
 func (u *unpacking) Read(p []byte) (int, error) {
 	if u.err != nil {

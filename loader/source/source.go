@@ -48,7 +48,7 @@ type Sink interface {
 	Sealed(Sealed)
 	Price(Price)
 	Series(Series)
-	Missing(Missing)
+	Missing(MissingFile)
 	Quarantine(Quarantine)
 	// Progress says how much of the input was read. It gets a phase for people, and how many of its
 	// total units are done (total 0 when not known).
@@ -74,7 +74,7 @@ func (Discard) Price(Price) {}
 func (Discard) Series(Series) {}
 
 // Missing passes over what is missing.
-func (Discard) Missing(Missing) {}
+func (Discard) Missing(MissingFile) {}
 
 // Quarantine passes over what was refused.
 func (Discard) Quarantine(Quarantine) {}
@@ -94,7 +94,7 @@ type Identifier struct {
 	Value     string `json:"value"`
 }
 
-// Set is a set as its source tells it. Text is as in the source; the loader cleans it (decision
+// Set is a set as its source gives it. Text is as in the source; the loader cleans it (decision
 // 25).
 type Set struct {
 	At      Location
@@ -108,7 +108,7 @@ type Set struct {
 	Aliases []string
 }
 
-// Card is a card as its source tells it.
+// Card is a card as its source gives it.
 type Card struct {
 	At          Location
 	Ref         string
@@ -141,7 +141,7 @@ type Sealed struct {
 
 // Price is one row of a day's price file.
 //
-// TCGCSV prices sealed products under a variant too, and its price files do not tell them from
+// TCGCSV prices sealed products under a variant too, and its price files do not distinguish them from
 // cards: there the variant and condition of a sealed product's row are as a card's would be, and
 // mean nothing. The same holds for Series.
 type Price struct {
@@ -168,8 +168,8 @@ type Series struct {
 	Last      snapshot.Day     // the newest day of the file, whether this lane has it or not
 }
 
-// Missing is a file of a group that an input should have and has not, or cannot be used.
-type Missing struct {
+// MissingFile is a file of a group that an input should have and has not, or cannot be used.
+type MissingFile struct {
 	Game   string
 	SetRef string // of the group's set
 	Name   string
@@ -185,7 +185,7 @@ type Missing struct {
 // NewestDayer is a Source that knows before it is read which day its newest prices are of.
 type NewestDayer interface {
 	// Newest is the newest day, NoDay for none. The instant is that of its files where nothing but
-	// the times of the files tells the day, else zero.
+	// the times of the files gives the day, else zero.
 	Newest() (day snapshot.Day, fileTime time.Time)
 }
 

@@ -29,7 +29,7 @@ import (
 
 // recorder is a sink that keeps everything.
 type recorder struct {
-	missing  []Missing
+	missing  []MissingFile
 	sets     []Set
 	cards    []Card
 	sealed   []Sealed
@@ -48,7 +48,7 @@ func (r *recorder) Series(s Series) {
 	s.Blank = slices.Clone(s.Blank)
 	r.series = append(r.series, s)
 }
-func (r *recorder) Missing(m Missing) { r.missing = append(r.missing, m) }
+func (r *recorder) Missing(m MissingFile) { r.missing = append(r.missing, m) }
 
 func (r *recorder) Quarantine(q Quarantine) { r.refused = append(r.refused, q) }
 func (r *recorder) Progress(phase string, done, total int64) {

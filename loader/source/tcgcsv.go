@@ -28,10 +28,10 @@ type tcgCSV struct {
 	duplicateTrees []*tcgTree // trees of days that trees has already
 	catalog        *tcgTree   // the newest tree with a catalog, nil for none
 
-	groups  map[string]*tcgGroup // of the catalog tree by "category/groupId", nil before they were read
-	listed  []*tcgGroup          // the same in the order of the files
-	skipped []string             // refs of code cards, in order of first sight
-	skip    map[string]bool
+	groups      map[string]*tcgGroup // of the catalog tree by "category/groupId", nil before they were read
+	listed      []*tcgGroup          // the same in the order of the files
+	skippedRefs []string             // refs of code cards, in order of first sight
+	skip        map[string]bool
 }
 
 // tcgTree is one set of files for one instant: a live tree, or one archive day.
@@ -95,7 +95,7 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 // sortTrees puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
 // the newest.
 func (s *tcgCSV) sortTrees() {
-	// Of one day the live tree comes first, because it is the one that is kept.
+	// Of one day the live tree comes first, because it is the one that is used.
 	place := func(t *tcgTree) int {
 		if t.has("groups") {
 			return 0
@@ -205,7 +205,7 @@ const lastUpdated = "last-updated.txt"
 // dateTree decides when a tree was collected (decision 18): its last-updated.txt, else the archive
 // day at 20:00Z, else --collected-at, else the newest file time.
 func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string) error {
-	// TCGCSV puts the file beside the folder tcgplayer; copies of the tree have it inside.
+	// TCGCSV puts the file next to the folder tcgplayer; copies of the tree have it inside.
 	stamp, ok := stamps[path.Join(t.prefix, lastUpdated)]
 	if !ok && !t.dated && path.Base(t.prefix) == "tcgplayer" {
 		stamp, ok = stamps[path.Join(path.Dir(t.prefix), lastUpdated)]
@@ -252,7 +252,7 @@ func readStamps(in folder, diskPath string) (map[string]string, error) {
 		}
 	}
 
-	// TCGCSV itself has the file beside the directory tcgplayer, where it stands for one within.
+	// TCGCSV itself has the file next to the directory tcgplayer, where it stands for one within.
 	_, within := stamps[lastUpdated]
 	if _, dir := in.(*dirFolder); !dir || within || filepath.Base(diskPath) != "tcgplayer" {
 		return stamps, nil
@@ -304,7 +304,7 @@ func (s *tcgCSV) Newest() (snapshot.Day, time.Time) {
 const tcgPlayer = "tcgplayer"
 
 // Skipped implements Skipper.
-func (s *tcgCSV) Skipped() []string { return s.skipped }
+func (s *tcgCSV) Skipped() []string { return s.skippedRefs }
 
 // asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not
 // known (decision 18). An assertion later than an archive day cannot have been meant for it.

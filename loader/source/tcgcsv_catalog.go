@@ -96,19 +96,19 @@ func readReply[T any](data []byte, check func(*T) *recordError) ([]record[T], er
 	return list, nil
 }
 
-// refuseFile sends a whole file to quarantine.
-func refuseFile(to Sink, name, reason, value string) {
-	(&recordError{reason: reason, value: value}).refuse(to, Location{File: name})
+// quarantineFile sends a whole file to quarantine.
+func quarantineFile(to Sink, name, reason, value string) {
+	(&recordError{reason: reason, value: value}).quarantine(to, Location{File: name})
 }
 
-// refuse sends a record to quarantine.
-func (f *recordError) refuse(to Sink, at Location) {
+// quarantine sends a record to quarantine.
+func (f *recordError) quarantine(to Sink, at Location) {
 	to.Quarantine(Quarantine{At: at, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
 }
 
-// refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that
+// quarantineOrFail sends a file that makes no sense to quarantine, and returns the error of one that
 // cannot be read.
-func refuseOrFail(to Sink, name string, err error) error {
+func quarantineOrFail(to Sink, name string, err error) error {
 	if _, failed := errors.AsType[readError](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
@@ -119,7 +119,7 @@ func refuseOrFail(to Sink, name string, err error) error {
 	case errors.Is(err, errTooBig):
 		reason = ReasonTooLong
 	}
-	refuseFile(to, name, reason, err.Error())
+	quarantineFile(to, name, reason, err.Error())
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		return err
 	}
 
-	files := setFiles[tcgProduct]{
+	files := perSetFiles[tcgProduct]{
 		in: t.in, label: t.label, there: map[string]bool{},
 		none: fmt.Sprintf("none of its %d groups has a usable products file", len(s.listed)),
 		read: func(r io.Reader) ([]record[tcgProduct], error) { return readReplyFile(r, checkProduct) },
@@ -229,16 +229,16 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 			s.product(to, s.groups[set], p, at)
 			return nil
 		},
-		lost: func(set string) { s.missing(to, t, set, Missing{}) },
+		missing: func(set string) { s.missing(to, t, set, MissingFile{}) },
 	}
 	for _, l := range t.leaves["products"] {
 		files.there[l.name] = true
 	}
 
 	// The listing says what should be there, the tree what is.
-	var listed []setFile
+	var listed []perSetFile
 	for _, g := range s.listed {
-		listed = append(listed, setFile{name: t.pathOf(g, "products"), set: g.ref(), title: g.Name})
+		listed = append(listed, perSetFile{name: t.pathOf(g, "products"), set: g.ref(), title: g.Name})
 	}
 
 	return files.records(ctx, to, listed)
@@ -314,7 +314,7 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at Location) {
 	case number == "" && strings.HasPrefix(p.Name, "Code Card - "):
 		if !s.skip[ref] {
 			s.skip[ref] = true
-			s.skipped = append(s.skipped, ref)
+			s.skippedRefs = append(s.skippedRefs, ref)
 		}
 
 	default:

@@ -10,7 +10,7 @@ import (
 
 // cutNumber moves the number that TCGplayer puts at the end of many names to the number (decision
 // 25): "Shaymin VSTAR - 014/172" with Number "014/172" is "Shaymin VSTAR". Only what trails the
-// whole name is cut, so that "Machamp - 59/108 (Prerelease)" stays as the feed spells it. The text
+// whole name is cut, so that "Machamp - 59/108 (Prerelease)" stays as the feed has it. The text
 // is only taken for a number when it is the card's Number, its part before the slash, or completes
 // it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008" and "Seviper - Darkrai Deck" are left
 // alone.
@@ -120,7 +120,7 @@ var ambiguousWords = []string{
 	"trick or trade", "code card", "deck",
 }
 
-// packageOf tells a sealed product's package type and unit kind from its name, "" when the name
+// packageOf reads a sealed product's package type and unit kind from its name, "" when the name
 // does not make it sure (decision 27). How many units are in it no feed says.
 func packageOf(name string) (kind, unit string) {
 	words := plainWords(outsideBrackets(name))
@@ -136,7 +136,7 @@ func packageOf(name string) (kind, unit string) {
 	return "", ""
 }
 
-// editionOf tells Pokémon Center's own edition from the standard one. It is written "… Pokemon
+// editionOf distinguishes Pokémon Center's own edition from the standard one. It is written "… Pokemon
 // Center Elite Trainer Box (Exclusive)", "(Pokemon Center)" or "[Pokemon Center]".
 func editionOf(name string) string {
 	words := plainWords(strings.NewReplacer("é", "e", "É", "e").Replace(name))

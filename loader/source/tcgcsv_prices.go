@@ -94,7 +94,7 @@ func (s *tcgCSV) Prices(ctx context.Context, to Sink) error {
 	}
 
 	for _, t := range s.duplicateTrees {
-		refuseFile(to, t.at(t.prefix), ReasonDuplicateDay, t.day.String())
+		quarantineFile(to, t.at(t.prefix), ReasonDuplicateDay, t.day.String())
 	}
 
 	read := priceFiles{s: s, to: to}
@@ -157,8 +157,8 @@ func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 			p.usable++
 			p.s.prices(p.to, at.tree, at.leaf, list)
 		} else {
-			err = refuseOrFail(p.to, at.tree.at(f.name), err)
-			p.s.missing(p.to, at.tree, at.leaf.category+"/"+at.leaf.group, Missing{Prices: true})
+			err = quarantineOrFail(p.to, at.tree.at(f.name), err)
+			p.s.missing(p.to, at.tree, at.leaf.category+"/"+at.leaf.group, MissingFile{Prices: true})
 		}
 
 		p.done++
@@ -172,8 +172,8 @@ func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgFile, list []record[tcgPrice]) {
 	name := t.at(l.name)
 	if len(list) == 0 {
-		refuseFile(to, name, ReasonEmptyFile, "")
-		s.missing(to, t, l.category+"/"+l.group, Missing{Prices: true, Empty: true})
+		quarantineFile(to, name, ReasonEmptyFile, "")
+		s.missing(to, t, l.category+"/"+l.group, MissingFile{Prices: true, Empty: true})
 	}
 
 	// Rows are counted by lane before any is emitted.
@@ -225,16 +225,16 @@ func (s *tcgCSV) missingPrices(ctx context.Context, to Sink) error {
 
 	for _, g := range s.listed {
 		if name := t.pathOf(g, "prices"); !there[name] {
-			refuseFile(to, t.at(name), ReasonMissingFile, g.Name)
-			s.missing(to, t, g.ref(), Missing{Prices: true})
+			quarantineFile(to, t.at(name), ReasonMissingFile, g.Name)
+			s.missing(to, t, g.ref(), MissingFile{Prices: true})
 		}
 	}
 
 	return nil
 }
 
-// missing tells of a group of a tree that lacks a file.
-func (s *tcgCSV) missing(to Sink, t *tcgTree, ref string, m Missing) {
+// missing reports a group of a tree that lacks a file.
+func (s *tcgCSV) missing(to Sink, t *tcgTree, ref string, m MissingFile) {
 	category, _, _ := strings.Cut(ref, "/")
 	m.Game = gameOfCategory(category)
 	m.SetRef = ref

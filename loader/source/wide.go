@@ -172,7 +172,7 @@ func (w *wideReader) cells(at Location, ref string, cells [][]byte) {
 
 		cents, ok := parseCents(cell)
 		if !ok {
-			(&recordError{ReasonBadPrice, ref, w.cols.days[i].String() + ": " + string(cell)}).refuse(w.to, at)
+			(&recordError{ReasonBadPrice, ref, w.cols.days[i].String() + ": " + string(cell)}).quarantine(w.to, at)
 			continue
 		}
 

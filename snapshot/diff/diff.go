@@ -14,7 +14,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of what a Diff lists; the counts beside the lists are of everything.
+// Bounds of what a Diff lists; the counts next to the lists are of everything.
 const (
 	// MaxLargest is how many of the largest moves are listed.
 	MaxLargest = 20

@@ -22,7 +22,7 @@ const (
 	smallSet  = 5  // cards or prices of a set, before losing them empties it
 )
 
-// comparison is one snapshot beside the one it is to replace, with what the guards measure.
+// comparison is a snapshot and the one that it replaces, with what the guards measure.
 type comparison struct {
 	current, next *snapshot.StoredSnapshot // current may be nil
 	duplicates    []string
@@ -31,12 +31,12 @@ type comparison struct {
 
 	diff *diff.Diff // nil without a current one
 
-	// What a Diff does not tell: cards in both, and of those the ones with another name, number or
+	// What a Diff does not have: cards in both, and of those the ones with another name, number or
 	// set.
 	both, changed int
 }
 
-func newDay(current, next *snapshot.StoredSnapshot, o Options) *comparison {
+func compare(current, next *snapshot.StoredSnapshot, o Options) *comparison {
 	d := &comparison{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
 	if current != nil {
 		d.diff = diff.Compare(current.Catalog, next.Catalog, "")
@@ -70,7 +70,7 @@ func setOf(c *snapshot.Catalog, card int) string { return c.OfSet(&c.Sets.ID, ca
 // setCounts is what a set has.
 type setCounts struct{ cards, priced int }
 
-func holdings(c *snapshot.Catalog) map[string]setCounts {
+func countSets(c *snapshot.Catalog) map[string]setCounts {
 	m := make(map[string]setCounts, c.Sets.ID.Len())
 	for i := range c.Cards.ID.Len() {
 		id := setOf(c, i)
@@ -174,14 +174,14 @@ func (d *comparison) cardsChanged() finding {
 // setsEmptied finds the sets that lost most of their cards or all of their prices.
 func (d *comparison) setsEmptied() finding {
 	a := d.current.Catalog
-	before := holdings(a)
-	after := holdings(d.next.Catalog)
+	before := countSets(a)
+	after := countSets(d.next.Catalog)
 	var emptied []string
 	missing := missingSets(d.next.Catalog)
 	for s := range a.Sets.ID.Len() {
 		id := a.Sets.ID.At(s)
 		if missing[id] {
-			// Its feed lost it for longer than prices are held, which another guard judges.
+			// Its feed lost it for longer than prices are carried, which another guard judges.
 			continue
 		}
 		was := before[id]

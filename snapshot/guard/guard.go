@@ -39,10 +39,10 @@ func row(name string, limit float64, kind kind, judge func(*comparison) finding,
 type kind uint8
 
 const (
-	upperBound kind = iota // the limit is what the figure may be at most
-	lowerBound             // the limit is what the figure must reach
-	compared               // as upperBound, where there is a current snapshot to compare with
-	first                  // as upperBound, where there is none
+	upperBound   kind = iota // the limit is what the figure may be at most
+	lowerBound               // the limit is what the figure must reach
+	onlyWithBase             // as upperBound, where there is a current snapshot to compare with
+	onlyFirst                // as upperBound, where there is none
 )
 
 // finding is what a guard found; the zero finding is that there is nothing to judge.
@@ -75,46 +75,46 @@ var guards = []guard{
 		"Cards in the snapshot.", "look at the sources and the quarantine report of the build"),
 	row("minimum_prices", 0, lowerBound, (*comparison).minimumPrices,
 		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"),
-	row("older", 0, compared, (*comparison).older,
+	row("older", 0, onlyWithBase, (*comparison).older,
 		"Seconds by which the snapshot describes an earlier time than the current one.",
 		"pull today's feed and build again; to go back on purpose run: "+
 			"ninepocket snapshot rollback NEXT --store STORE"),
-	row("future", 86_400, compared, (*comparison).future,
+	row("future", 86_400, onlyWithBase, (*comparison).future,
 		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.",
 		"look at the dates of the feed's files, or set the clock"),
-	row(repeatedFeedName, 0, compared, (*comparison).repeatedFeed,
+	row(repeatedFeedName, 0, onlyWithBase, (*comparison).repeatedFeed,
 		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
 		"pull today's feed and build again"),
-	row("duplicate_keys", 0, compared, (*comparison).duplicateKeys,
+	row("duplicate_keys", 0, onlyWithBase, (*comparison).duplicateKeys,
 		"Identities that two records claim, beyond those of the current snapshot.",
 		"give the records identities of their own, or an alias, and build again; "+
 			"the quarantine report names the lines"),
-	row("cards_removed", 0.05, compared, (*comparison).cardsRemoved,
+	row("cards_removed", 0.05, onlyWithBase, (*comparison).cardsRemoved,
 		"Share of the current snapshot's cards that are gone.",
 		"look for missing files in the catalog feed: "+compareHint),
-	row("cards_added", 0.5, compared, (*comparison).cardsAdded,
+	row("cards_added", 0.5, onlyWithBase, (*comparison).cardsAdded,
 		"Cards that are new, as a share of the current snapshot's.",
 		"were identities lost, or a game added on purpose? Look at: "+compareHint),
-	row("cards_changed", 0.1, compared, (*comparison).cardsChanged,
+	row("cards_changed", 0.1, onlyWithBase, (*comparison).cardsChanged,
 		"Share of the cards in both snapshots whose name, number or set is another.",
 		"look whether columns of the feed were swapped: "+compareHint),
-	row("sets_emptied", 0, compared, (*comparison).setsEmptied,
+	row("sets_emptied", 0, onlyWithBase, (*comparison).setsEmptied,
 		"Sets that lost most of their cards or all of their prices.",
 		"pull the files of these sets again and build again"),
-	row("prices_lost", 0.1, compared, (*comparison).pricesLost,
+	row("prices_lost", 0.1, onlyWithBase, (*comparison).pricesLost,
 		"Share of the current snapshot's prices that are gone.",
 		"look for missing or empty price files and at the quarantine report of the build"),
-	row(pricesMovedName, 0.05, compared, (*comparison).pricesMoved,
+	row(pricesMovedName, 0.05, onlyWithBase, (*comparison).pricesMoved,
 		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.",
 		"were cents read as dollars, or columns swapped? Look at: "+compareHint),
-	row(setsRepricedName, 10, compared, (*comparison).setsRepriced,
+	row(setsRepricedName, 10, onlyWithBase, (*comparison).setsRepriced,
 		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
 		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
 			compareHint),
 	row("groups_missing", 0.05, upperBound, (*comparison).groupsMissing,
 		"Share of the sets whose prices the feed lacks on the snapshot's day, when it is more than one.",
 		"pull the feed again and build again"),
-	row("unpriced", 0.5, first, (*comparison).unpriced,
+	row("unpriced", 0.5, onlyFirst, (*comparison).unpriced,
 		"Share of the cards without a price, of a first snapshot that has price feeds.",
 		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"),
 	row("quarantined", 0.05, upperBound, (*comparison).quarantined,
@@ -131,7 +131,7 @@ func Names() []string {
 	return names
 }
 
-// Description is what an operator is told of a guard.
+// Description is what an operator reads about a guard.
 type Description struct {
 	Name  string
 	Limit float64 // the default
@@ -191,13 +191,13 @@ type Options struct {
 	Now    time.Time
 	// Duplicates are the reasons of quarantine by which two records claim one identity.
 	Duplicates []string
-	// Store is the folder that commands in a verdict name; "" leaves the word STORE.
+	// Store is the folder that commands in a message name; "" leaves the word STORE.
 	Store string
 }
 
 // Judge has every guard judge the next snapshot against the current one, which may be nil.
-func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.Verdict {
-	d := newDay(current, next, o)
+func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.GuardResult {
+	d := compare(current, next, o)
 	ids := []string{"NEXT", next.Manifest.ID}
 	if o.Store != "" {
 		ids = append(ids, "STORE", o.Store)
@@ -206,26 +206,26 @@ func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.Verdict
 		ids = append(ids, "CURRENT", current.Manifest.ID)
 	}
 
-	var verdicts []snapshot.Verdict
+	var verdicts []snapshot.GuardResult
 	for _, g := range guards {
-		// A guard may raise it, so that it is set anew for each.
+		// A guard may raise it, so that it is set again for each.
 		d.limit = o.Limits.of(g.name)
 
 		var f finding
-		if g.kind != compared && g.kind != first || (current != nil) == (g.kind == compared) {
+		if g.kind != onlyWithBase && g.kind != onlyFirst || (current != nil) == (g.kind == onlyWithBase) {
 			f = g.judge(d)
 		}
 
-		verdict := snapshot.Verdict{
-			Name: g.name, Status: snapshot.Passed, Figure: f.figure, Limit: d.limit,
-			Text: f.text,
+		verdict := snapshot.GuardResult{
+			Name: g.name, Status: snapshot.Passed, Value: f.figure, Limit: d.limit,
+			Message: f.text,
 		}
 		switch {
 		case !f.judged:
 			verdict.Status = snapshot.Skipped
 		case g.kind == lowerBound && f.figure < d.limit, g.kind != lowerBound && f.figure > d.limit:
 			verdict.Status = snapshot.Refused
-			verdict.Text = f.text + "; " + strings.NewReplacer(ids...).Replace(g.todo)
+			verdict.Message = f.text + "; " + strings.NewReplacer(ids...).Replace(g.todo)
 		}
 
 		verdicts = append(verdicts, verdict)

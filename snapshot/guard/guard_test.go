@@ -64,7 +64,7 @@ func stored(w *fixture.World) *snapshot.StoredSnapshot {
 var clock = time.UnixMilli(fixture.Random(1, fixture.Size{}).At).Add(36 * time.Hour)
 
 // verdict is what one guard says.
-func verdict(t *testing.T, verdicts []snapshot.Verdict, name string) snapshot.Verdict {
+func verdict(t *testing.T, verdicts []snapshot.GuardResult, name string) snapshot.GuardResult {
 	t.Helper()
 	for _, v := range verdicts {
 		if v.Name == name {
@@ -73,10 +73,10 @@ func verdict(t *testing.T, verdicts []snapshot.Verdict, name string) snapshot.Ve
 	}
 
 	t.Fatalf("there is no guard %s", name)
-	return snapshot.Verdict{}
+	return snapshot.GuardResult{}
 }
 
-func refusals(verdicts []snapshot.Verdict) (names []string) {
+func refusals(verdicts []snapshot.GuardResult) (names []string) {
 	for _, v := range verdicts {
 		if v.Status == snapshot.Refused {
 			names = append(names, v.Name)
@@ -361,7 +361,7 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 	}
 	before := stored(base)
 
-	f := func(what string, days int, want string, change func(w *fixture.World)) snapshot.Verdict {
+	f := func(what string, days int, want string, change func(w *fixture.World)) snapshot.GuardResult {
 		t.Helper()
 		day := later(base, days)
 		change(day)
@@ -375,8 +375,8 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 	}
 
 	v := f("cents read as dollars", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 100) })
-	if !strings.Contains(v.Text, `"Set 7" (more than half of its 100 prices by 100.0 times or more)`) ||
-		v.Figure < 95 || v.Figure > 105 {
+	if !strings.Contains(v.Message, `"Set 7" (more than half of its 100 prices by 100.0 times or more)`) ||
+		v.Value < 95 || v.Value > 105 {
 		t.Errorf("the worst set is not named: %+v", v)
 	}
 

@@ -22,7 +22,7 @@ func join(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// duplicateKeys counts identities that two records claim: cards that nothing tells apart, and what
+// duplicateKeys counts identities that two records claim: cards that nothing distinguishes, and what
 // the build quarantined because another record has its key. What the current snapshot has of them
 // is known and stays.
 func (d *comparison) duplicateKeys() finding {
@@ -49,7 +49,7 @@ func (d *comparison) duplicateKeys() finding {
 	return judged(float64(n), "%s", strings.Join(found, "; "))
 }
 
-// identity is what tells a card from another one.
+// identity is what distinguishes a card from another one.
 type identity struct{ set, name, number, printing string }
 
 // newTwins names the cards that share their identity with another one, where the current snapshot

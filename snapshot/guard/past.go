@@ -8,7 +8,7 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// Change is a price of a past day beside the nearest one of its lane that is known, in cents.
+// Change is a price of a past day next to the nearest one of its lane that is known, in cents.
 type Change struct {
 	Set      int32 // row of the card's set, snapshot.NoSet without one and of sealed products
 	From, To int64

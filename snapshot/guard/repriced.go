@@ -18,9 +18,9 @@ const minInSet = 10
 // real set went as far in half a year, and a wrong unit goes twice as far.
 const maxRepriced = 50
 
-// nothing stands for a price of zero, in cents, where a factor is wanted: cheap cards whose cents
+// zeroPrice stands for a price of zero, in cents, where a factor is wanted: cheap cards whose cents
 // are read as a hundredth of what they are come out as zero.
-const nothing = 0.1
+const zeroPrice = 0.1
 
 // repricedLimit is the limit of sets_repriced over some days. Prices wander: over n days they go about
 // √n times as far.
@@ -30,8 +30,8 @@ func repricedLimit(limit, days float64) float64 {
 
 // factorOf is by how much a price went up or down, 1 and more.
 func factorOf(from, to int64) float64 {
-	a := max(float64(from), nothing)
-	b := max(float64(to), nothing)
+	a := max(float64(from), zeroPrice)
+	b := max(float64(to), zeroPrice)
 	return max(a/b, b/a)
 }
 
@@ -49,7 +49,7 @@ func middleFactor(factors []float64) (middle float64, judged bool) {
 // move. Its own prices all go one way by a hundred, and those of no real set do.
 func (d *comparison) setsRepriced() finding {
 	d.limit = repricedLimit(d.limit, d.days())
-	sets := repricings(d.current.Catalog, d.next.Catalog)
+	sets := setPriceChanges(d.current.Catalog, d.next.Catalog)
 	if len(sets) == 0 {
 		return finding{}
 	}
@@ -71,15 +71,15 @@ func (d *comparison) setsRepriced() finding {
 		"in %q they did by %.1f times, at most", d.limit, worst.name, worst.factor)
 }
 
-// repricing is how far the prices of a set moved.
-type repricing struct {
+// setPriceChange is how far the prices of a set moved.
+type setPriceChange struct {
 	name   string
 	prices int     // of its cards, in both catalogs
 	factor float64 // more than half of them moved by this much or more, up or down
 }
 
-// repricings are those of all sets with enough prices, the farthest first.
-func repricings(a, b *snapshot.Catalog) []repricing {
+// setPriceChanges are those of all sets with enough prices, the farthest first.
+func setPriceChanges(a, b *snapshot.Catalog) []setPriceChange {
 	factors := make([][]float64, b.Sets.ID.Len())
 	for pair := range diff.NewPairs(a, b).All {
 		if pair.From == snapshot.NoCents || pair.To == snapshot.NoCents || pair.ItemB >= b.Cards.ID.Len() {
@@ -90,13 +90,13 @@ func repricings(a, b *snapshot.Catalog) []repricing {
 		}
 	}
 
-	var all []repricing
+	var all []setPriceChange
 	for set, of := range factors {
 		if middle, judged := middleFactor(of); judged {
-			all = append(all, repricing{b.Sets.Name.At(set), len(of), middle})
+			all = append(all, setPriceChange{b.Sets.Name.At(set), len(of), middle})
 		}
 	}
 
-	slices.SortStableFunc(all, func(x, y repricing) int { return cmp.Compare(y.factor, x.factor) })
+	slices.SortStableFunc(all, func(x, y setPriceChange) int { return cmp.Compare(y.factor, x.factor) })
 	return all
 }
