@@ -52,7 +52,7 @@ func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 	return archived
 }
 
-// checkFileDay wants a archived day file to have the day that it is named after.
+// checkFileDay wants an archived day file to have the day that it is named after.
 func checkFileDay(in openInput, day snapshot.Day) error {
 	dated, is := in.Source.(source.NewestDayer)
 	if !is {
@@ -116,7 +116,7 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 	return has
 }
 
-// archiveCheck holds a archived day's prices against those of the base.
+// archiveCheck holds an archived day's prices against those of the base.
 type archiveCheck struct {
 	source.Discard
 	base      *snapshot.Catalog
@@ -130,8 +130,8 @@ type archiveCheck struct {
 	maxDistance snapshot.Day       // days between the day and what its prices are compared with, at most
 }
 
-// checkArchived says what of a archived day is not to be believed: all of it, or some files, each with
-// the reason. A archived day may be one that was refused when it was new: the guards judge it as they
+// checkArchived says what of an archived day is not to be believed: all of it, or some files, each with
+// the reason. An archived day may be one that was refused when it was new: the guards judge it as they
 // did then, for those of a publication see current prices alone. Without a base all is believed
 // that can be read.
 func (b *builder) checkArchived(ctx context.Context, in openInput, items map[string]int32) (

@@ -37,7 +37,7 @@ type Report struct {
 	MappingRemarks []string `json:"mapping_notes"`
 }
 
-// RefusedDay is a archived day, or a file of one, that was left out: no day can have its prices, or it
+// RefusedDay is an archived day, or a file of one, that was left out: no day can have its prices, or it
 // cannot be read.
 type RefusedDay struct {
 	Day   string `json:"day"`
