@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // ownWords are words that this project once had a language of its own with, one plain verb or noun
@@ -103,6 +104,75 @@ func TestCommentsBeginShort(t *testing.T) {
 	}
 	if checked < 1000 {
 		t.Errorf("%d comments were checked", checked)
+	}
+}
+
+// TestCommentsNameTheirDeclaration finds comments that begin with another name than that of the
+// declaration below them, as a rename leaves them behind.
+func TestCommentsNameTheirDeclaration(t *testing.T) {
+	all := declarations(t, ".")
+	declared := map[string]bool{}
+	for _, d := range all {
+		declared[d.folder+" "+d.name] = true
+	}
+
+	checked := 0
+	for _, d := range all {
+		if d.comment == "" {
+			continue
+		}
+		checked++
+		isDeclared := func(name string) bool { return declared[d.folder+" "+name] }
+		if other := otherSubject(d.comment, d.name, isDeclared); other != "" {
+			t.Errorf("%s: the comment on %s begins with %q: %.70s", d.at, d.name, other, d.comment)
+		}
+	}
+	if checked < 5000 {
+		t.Errorf("%d comments were checked", checked)
+	}
+}
+
+// otherSubject returns the identifier that a comment begins with in place of name, and "" if there
+// is none. A comment begins with the name or with a capital; a capital begins another name if it is
+// of several words (such as OtherName) and declared in the package, or if a verb of comments follows.
+func otherSubject(comment, name string, isDeclared func(string) bool) string {
+	words := append(strings.Fields(comment), "", "")
+	article := slices.Contains([]string{"A", "An", "The"}, words[0])
+	if article {
+		words = words[1:]
+	}
+
+	first, _, _ := strings.Cut(words[0], "/")
+	first = strings.TrimSuffix(strings.TrimRight(first, ",.:;"), "'s")
+	begin, _ := utf8.DecodeRuneInString(first)
+	compound := len(camelWords(first)) > 1 && !strings.Contains(first, "-")
+	verb := slices.Contains([]string{"is", "are", "has", "returns", "reports"}, words[1])
+
+	switch {
+	case first == name:
+		return ""
+	case unicode.IsLower(begin) && (compound || !article):
+		return first
+	case unicode.IsUpper(begin) && isDeclared(first) && (compound || verb):
+		return first
+	}
+	return ""
+}
+
+// TestOtherSubject plants comments for the rule above to find and to let pass.
+func TestOtherSubject(t *testing.T) {
+	declared := map[string]bool{"OtherName": true, "Other": true, "otherName": true, "name": true}
+	isDeclared := func(name string) bool { return declared[name] }
+
+	for comment, want := range map[string]string{
+		"name is one": "", "A name is one": "", "name/OtherName is a ratio": "", "name's rows": "",
+		"A plain sentence": "", "The rows of a table": "", "PostgreSQL is slow": "", "Other rows": "", "": "",
+		"names are many": "names", "otherName returns one": "otherName", "The otherName of it": "otherName",
+		"OtherName rows": "OtherName", "An OtherName is one": "OtherName", "Other returns one": "Other", "rows": "rows",
+	} {
+		if got := otherSubject(comment, "name", isDeclared); got != want {
+			t.Errorf("%q: %q, want %q", comment, got, want)
+		}
 	}
 }
 
