@@ -10,13 +10,13 @@ import (
 	"ninepocket/wire"
 )
 
-// Options say what an Endpoint needs.
+// Options configure an Endpoint.
 type Options struct {
 	Cursors *cursor.Signer
-	// Retained finds the View that a cursor began in, nil when it is gone; see
+	// Retained returns the View that a cursor belongs to, nil if it is no longer retained; see
 	// engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
-	// Version is the server's own version, for initialize.
+	// Version is the version of this program, for initialize.
 	Version string
 }
 
@@ -24,13 +24,13 @@ type Options struct {
 type Endpoint struct {
 	Options
 	tools        []*tool
-	list         string // how the result of tools/list ends: its member tools
-	identity     string // how every result of Modern begins: who the server is
+	list         string // the end of the result of tools/list: its member tools
+	identity     string // the begin of every result of Modern: the identity of the server
 	instructions string
 }
 
-// New returns an endpoint with all tools. Their schemas name the games of snapshot.Games as they
-// are now.
+// New returns an endpoint with all tools. Their schemas name the games that snapshot.Games has at
+// the time of the call.
 func New(options Options) *Endpoint { return newEndpoint(options, append(tools(), fixtures()...)) }
 
 func newEndpoint(options Options, tools []*tool) *Endpoint {
@@ -53,8 +53,8 @@ func newEndpoint(options Options, tools []*tool) *Endpoint {
 	}
 }
 
-// Tools are the names of the tools. A name's index is the number of the tool, which Answer returns
-// and Call takes.
+// Tools returns the names of the tools. The index of a name is the number of the tool, which Answer
+// returns and Call takes.
 func (e *Endpoint) Tools() []string {
 	var all []string
 	for _, t := range e.tools {
@@ -63,14 +63,14 @@ func (e *Endpoint) Tools() []string {
 	return all
 }
 
-// What Answer returns in place of the number of a tool.
+// Results of Answer in place of the number of a tool.
 const (
-	NoTool   = -1 // the response is whole
-	NoMethod = -2 // the response is whole: Modern has no such method, which is HTTP status 404
+	NoTool   = -1 // the response is complete
+	NoMethod = -2 // the response is complete: Modern has no such method; the HTTP status is 404
 )
 
 // Answer appends the response to a request that needs no catalog, and returns NoTool or NoMethod.
-// For a well-formed call of a known tool it appends nothing and returns the number of the tool.
+// For a valid call of a known tool it appends nothing and returns the number of the tool.
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	switch {
 	case m.method == "tools/call":
@@ -80,7 +80,7 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 		return e.answerOlder(dst, m), NoTool
 	}
 
-	tool, rpcErr := e.find(m)
+	tool, rpcErr := e.findTool(m)
 	if rpcErr != nil {
 		return rpcErr.Append(dst), NoTool
 	}
@@ -123,9 +123,9 @@ func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
 	return append(append(dst, e.list...), '}')
 }
 
-// find checks the form of a tools/call and finds the tool. It ignores params other than name and
-// arguments.
-func (e *Endpoint) find(m *Message) (int, *RPCError) {
+// findTool validates a tools/call and returns the number of its tool. It ignores params other than
+// name and arguments.
+func (e *Endpoint) findTool(m *Message) (int, *RPCError) {
 	if m.params.Kind() != '{' {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
@@ -135,7 +135,7 @@ func (e *Endpoint) find(m *Message) (int, *RPCError) {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: name must be a string.")
 	}
 
-	// A null is the same as nothing, for the arguments as for each of them (decision 2108).
+	// Null means absent, for all arguments together and for each of them (decision 2108).
 	if args := m.params.Member("arguments").Kind(); args != 0 && args != 'n' && args != '{' {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: arguments must be an object.")
 	}
@@ -162,7 +162,8 @@ func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	return dst
 }
 
-// instructions are what initialize and server/discover tell a model about the server as a whole.
+// instructions returns the text about the whole server that initialize and server/discover give to
+// a model.
 func instructions() string {
 	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. " +
 		"Prices are integer US cents in structuredContent and dollars in text; no price means unknown, never zero. " +
@@ -170,9 +171,9 @@ func instructions() string {
 		"searches. Ids and slugs work wherever an id is asked for. Attribute prices to the service when you show them."
 }
 
-// appendInitialized appends the response to an initialize that asked for a version.
+// appendInitialized appends the response to an initialize that requested a version.
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
-	// The protocol wants another version offered. A client that does not speak that one
+	// The protocol requires the offer of another version. A client that does not support that one
 	// disconnects.
 	if !supportsVersion(asked) {
 		asked = Versions[0]
@@ -191,7 +192,7 @@ type Limits struct {
 	Cards       int // lines of one catalog_value_cards call
 }
 
-// Caller is all that a call knows of the world outside: the catalog, the time and the limits.
+// Caller is the environment of a call: the catalog, the time and the limits of the caller's plan.
 type Caller struct {
 	View   *engine.View
 	Now    time.Time

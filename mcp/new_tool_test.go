@@ -15,16 +15,18 @@ import (
 // countSetsTool is a tool as a new one would be written: one table and one function.
 func countSetsTool() *tool {
 	return &tool{
-		name:   "catalog_count_sets",
-		title:  "Count sets",
-		about:  "How many sets there are.",
-		fields: []field{required(integerField("at_least", "Fewer are refused.", wire.Range{Min: 0, Max: 1000}, 0))},
+		name:        "catalog_count_sets",
+		title:       "Count sets",
+		description: "How many sets there are.",
+		fields: []field{
+			required(integerField("at_least", "Fewer are refused.", wire.Range{Min: 0, Max: 1000}, 0)),
+		},
 		output: object("sets", schemaInteger),
 		run:    countSets,
 	}
 }
 
-func countSets(in *request, out *reply) toolError {
+func countSets(in *request, out *result) toolError {
 	n := out.c.Sets.ID.Len()
 	if n < int(in.number("at_least")) {
 		return "There are not so many sets."

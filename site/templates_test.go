@@ -102,7 +102,7 @@ var rawPattern = regexp.MustCompile(`\{%-?\s*(?:(?:s|v|d|dl|dul|f[.0-9]*|q|z|j|u
 func TestPagesEscape(t *testing.T) {
 	templates, _ := filepath.Glob("*.qtpl")
 	allowed := map[string]string{
-		"f.data": "frame.qtpl", // escaped by encoding/json
+		"f.data": "layout.qtpl", // escaped by encoding/json
 		"p.base": "documents.qtpl", "p.root": "documents.qtpl", "snapshot.GamesInWords()": "documents.qtpl",
 	}
 
@@ -215,7 +215,7 @@ func TestExplanations(t *testing.T) {
 			t.Errorf("%s: known %t, %+v", code, ok, x)
 		}
 	}
-	for _, table := range []map[wire.Code]wire.Meaning{wire.Live, wire.Preview} {
+	for _, table := range []map[wire.Code]wire.Meaning{wire.LiveCodes, wire.PreviewCodes} {
 		for code := range table {
 			if _, ok := explanations[code]; !ok {
 				t.Errorf("%s is not explained", code)
@@ -229,7 +229,7 @@ func TestTitle(t *testing.T) {
 		"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil",
 		"": "", "étoile": "étoile",
 	} {
-		if got := title(code); got != want {
+		if got := displayName(code); got != want {
 			t.Errorf("%q is %q, want %q", code, got, want)
 		}
 	}

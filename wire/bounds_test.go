@@ -37,7 +37,7 @@ var allDocumented = []documented{
 	{at: parameters + "Set/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "SetQuery/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "GameFilter/schema", name: "GameText", bound: wire.GameText},
-	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPage},
+	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPageLimit},
 	{at: parameters + "Cursor/schema", name: "CursorText", bound: wire.CursorText},
 	{at: parameters + "MinPrice/schema", name: "PriceCents", bound: wire.PriceCents},
 	{at: parameters + "MaxPrice/schema", name: "PriceCents", bound: wire.PriceCents},

@@ -288,7 +288,7 @@ func TestUsage(t *testing.T) {
 
 func TestAPIErrors(t *testing.T) {
 	for _, retry := range []int{0, 17} {
-		for code, m := range wire.Live {
+		for code, m := range wire.LiveCodes {
 			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",
 				wire.APIError{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
 			want := problem{
@@ -302,7 +302,7 @@ func TestAPIErrors(t *testing.T) {
 			equal(t, "problem", want, got)
 		}
 
-		for code := range wire.Preview {
+		for code := range wire.PreviewCodes {
 			got := decode[envelope](t, wire.AppendEnvelope(nil,
 				wire.APIError{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
 			var want envelope
@@ -349,6 +349,6 @@ func TestCodes(t *testing.T) {
 		preview[code] = status
 	}
 
-	equal(t, "live codes", live, statuses(wire.Live))
-	equal(t, "preview codes", preview, statuses(wire.Preview))
+	equal(t, "live codes", live, statuses(wire.LiveCodes))
+	equal(t, "preview codes", preview, statuses(wire.PreviewCodes))
 }

@@ -6,9 +6,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that
-// a newer program built may be missing in the table; the contract makes all its codes from slugs in
-// this way.
+// previewGame returns the preview contract's code of a game. A catalog that a newer program built
+// may have a game that the table lacks; then the code is made from the slug, as all codes of the
+// contract are.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
@@ -17,10 +17,10 @@ func previewGame(slug string) string {
 }
 
 // AppendProduct appends a Product: a card or a sealed product, by item number.
-func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site *URLs) []byte {
+func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, urls *URLs) []byte {
 	cards := c.Cards.ID.Len()
 	dst = append(dst, `{"id":"`...)
-	dst = append(dst, site.ProductPrefix...)
+	dst = append(dst, urls.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
 	if item < cards {
@@ -44,7 +44,7 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	return append(dst, `,"condition":"factory_sealed"}`...)
 }
 
-// appendProductCommon appends what both kinds of product have after their name.
+// appendProductCommon appends the members that both kinds of product have after their name.
 func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, updatedAt int64) []byte {
 	dst = AppendText(dst, `,"game":`, previewGame(c.Games.Slug.At(int(game))))
 
@@ -105,7 +105,7 @@ func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) 
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
 
-	// Fresh, stale or unknown is judged at the snapshot's instant, not at the request's.
+	// Freshness is decided at the snapshot's instant, not at the request's.
 	status := "fresh"
 	switch {
 	case asOf == snapshot.NoTime:

@@ -98,7 +98,7 @@ func TestDeeper(t *testing.T) {
 	f := func(text string, limit int, want bool) {
 		t.Helper()
 
-		if got := Value(text).Deeper(limit); got != want {
+		if got := Value(text).DeeperThan(limit); got != want {
 			t.Errorf("%s deeper than %d: %t, want %t", text, limit, got, want)
 		}
 	}

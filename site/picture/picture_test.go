@@ -76,7 +76,7 @@ func TestPreview(t *testing.T) {
 		t.Fatalf("%v, %v", painted.Bounds(), err)
 	}
 	edge := color.RGBAModel.Convert(painted.At(62, previewHeight/2))
-	if edge != inkOf(p.Placeholder.Hue.Edge) {
+	if edge != parseColour(p.Placeholder.Hue.Edge) {
 		t.Errorf("the edge of the card is %v", edge)
 	}
 }
