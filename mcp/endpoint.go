@@ -74,40 +74,25 @@ const (
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	switch {
 	case m.method == "tools/call":
+		tool, rpcErr := e.findTool(m)
+		if rpcErr != nil {
+			return rpcErr.Append(dst), NoTool
+		}
+		return dst, tool
+
+	case m.method == "tools/list":
+		return e.answerList(dst, m), NoTool
 	case m.modern:
 		return e.answerModern(dst, m)
-	default:
-		return e.answerOlder(dst, m), NoTool
+	case m.method == "initialize":
+		return e.answerInitialize(dst, m), NoTool
+	case m.method == "ping":
+		return append(e.beginResult(dst, m), "}}"...), NoTool
 	}
 
-	tool, rpcErr := e.findTool(m)
-	if rpcErr != nil {
-		return rpcErr.Append(dst), NoTool
-	}
-	return dst, tool
-}
-
-// answerOlder appends the response to a request of an older version that is not a call of a tool.
-func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
-	var rpcErr *RPCError
-	switch m.method {
-	case "tools/list":
-		return e.answerList(dst, m)
-
-	case "initialize":
-		if asked := m.params.Member("protocolVersion"); asked.Kind() == '"' {
-			return e.appendInitialized(dst, m, asked.Text())
-		}
-		rpcErr = m.rpcError(invalidParams, "Invalid params: protocolVersion must be a string.")
-
-	case "ping":
-		return append(e.beginResult(dst, m), "}}"...)
-
-	default:
-		rpcErr = m.rpcError(methodNotFound,
-			"Method not found. This server has initialize, ping, tools/list and tools/call.")
-	}
-	return rpcErr.Append(dst)
+	rpcErr := m.rpcError(methodNotFound,
+		"Method not found. This server has initialize, ping, tools/list and tools/call.")
+	return rpcErr.Append(dst), NoTool
 }
 
 // answerList appends the response to tools/list.
@@ -171,16 +156,22 @@ func instructions() string {
 		"searches. Ids and slugs work wherever an id is asked for. Attribute prices to the service when you show them."
 }
 
-// appendInitialized appends the response to an initialize that requested a version.
-func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
+// answerInitialize appends the response to initialize.
+func (e *Endpoint) answerInitialize(dst []byte, m *Message) []byte {
+	requested := m.params.Member("protocolVersion")
+	if requested.Kind() != '"' {
+		return m.rpcError(invalidParams, "Invalid params: protocolVersion must be a string.").Append(dst)
+	}
+
 	// The protocol requires the offer of another version. A client that does not support that one
 	// disconnects.
-	if !supportsVersion(asked) {
-		asked = Versions[0]
+	version := requested.Text()
+	if !supportsVersion(version) {
+		version = Versions[0]
 	}
 
 	dst = append(e.beginResult(dst, m), `"protocolVersion":"`...)
-	dst = append(dst, asked...)
+	dst = append(dst, version...)
 	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
 	dst = wire.AppendText(dst, `,"version":`, e.Version)
 	return append(wire.AppendText(dst, `},"instructions":`, e.instructions), "}}"...)

@@ -25,10 +25,9 @@ func getCardTool() *tool {
 }
 
 func getCard(in *request, out *result) toolError {
-	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
-	card, ok := in.View.Index.Resolve(ref)
-	if !ok {
-		return cardNotFound(in, out, ref)
+	card, toolErr := findCard(in, out)
+	if toolErr != "" {
+		return toolErr
 	}
 
 	// A single card has its rarity also in the concise form.
@@ -110,15 +109,6 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 
 	lanes := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
-	dst = appendPercent(append(dst, `,"change_7d_percent":`...), lanes.Price7DaysAgo[lane], lanes.Cents[lane])
-	return append(appendPercent(append(dst, `,"change_30d_percent":`...), lanes.Base30[lane], lanes.Cents[lane]), '}')
-}
-
-// appendPercent appends the change from base to now in percent. It appends null when one of the two
-// is missing or base is zero.
-func appendPercent(dst []byte, base, now int64) []byte {
-	if base <= 0 || now < 0 {
-		return append(dst, "null"...)
-	}
-	return wire.AppendPercent(dst, now-base, base)
+	dst = wire.AppendChangePercent(dst, `,"change_7d_percent":`, lanes.Price7DaysAgo[lane], lanes.Cents[lane])
+	return append(wire.AppendChangePercent(dst, `,"change_30d_percent":`, lanes.Base30[lane], lanes.Cents[lane]), '}')
 }

@@ -55,10 +55,9 @@ func getPriceHistoryTool() *tool {
 }
 
 func getPriceHistory(in *request, out *result) toolError {
-	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
-	card, ok := in.View.Index.Resolve(ref)
-	if !ok {
-		return cardNotFound(in, out, ref)
+	card, toolErr := findCard(in, out)
+	if toolErr != "" {
+		return toolErr
 	}
 
 	// A plan shortens the window, as in REST, and the text says so.

@@ -191,10 +191,8 @@ func quotedName(name jsonwalk.Value) string {
 // decodeHeader returns the text of a header's value. A value between =?base64? and ?= is the text
 // in base64. Any other value is the text itself, in plain ASCII.
 func decodeHeader(value string) (text string, ok bool) {
-	for i := range len(value) {
-		if c := value[i]; (c < ' ' || c > '~') && c != '\t' {
-			return "", false
-		}
+	if strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
+		return "", false
 	}
 
 	encoded, begun := strings.CutPrefix(value, "=?base64?")
@@ -207,16 +205,12 @@ func decodeHeader(value string) (text string, ok bool) {
 	return string(decoded), err == nil
 }
 
-// answerModern appends the response to a request of Modern that is not a call of a tool.
+// answerModern appends the response to a request of Modern that is not about tools.
 func (e *Endpoint) answerModern(dst []byte, m *Message) (response []byte, tool int) {
-	switch m.method {
-	case "server/discover":
+	if m.method == "server/discover" {
 		dst = append(e.beginResult(dst, m), cacheable+`"supportedVersions":`...)
 		dst = append(append(dst, supportedVersions()...), `,"capabilities":{"tools":{}}`...)
 		return append(wire.AppendText(dst, `,"instructions":`, e.instructions), "}}"...), NoTool
-
-	case "tools/list":
-		return e.answerList(dst, m), NoTool
 	}
 
 	// A client may send initialize with the _meta of Modern: the error names the versions that have

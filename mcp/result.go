@@ -21,12 +21,7 @@ type result struct {
 	detailed bool
 }
 
-func (out *result) reset(v *engine.View) {
-	*out = result{data: out.data[:0], textBuilder: out.textBuilder[:0]}
-	if v != nil {
-		out.setView(v)
-	}
-}
+func (out *result) reset() { *out = result{data: out.data[:0], textBuilder: out.textBuilder[:0]} }
 
 // setView sets the View of the result.
 func (out *result) setView(v *engine.View) {
@@ -171,15 +166,20 @@ func (out *result) textSuggestion(card int) {
 // maxNearest is how many similar cards are listed if the requested one does not exist.
 const maxNearest = 3
 
-// cardNotFound returns the error for an id, slug or identifier that does not select exactly one
-// card. It lists the cards that may be meant.
-func cardNotFound(in *request, out *result, ref string) toolError {
+// findCard returns the card of the argument id. The error for one that does not select exactly one
+// card lists the cards that may be meant.
+func findCard(in *request, out *result) (int, toolError) {
+	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
+	if card, ok := in.View.Index.Resolve(ref); ok {
+		return card, ""
+	}
+
 	if cards := in.View.Index.ForBatch(ref); len(cards) > 1 {
 		out.text(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
 		for _, card := range cards {
 			out.textSuggestion(int(card))
 		}
-		return toolError(out.textBuilder)
+		return -1, toolError(out.textBuilder)
 	}
 
 	out.text(`No card has the id, slug or identifier "`, readable(ref), `". `)
@@ -193,7 +193,7 @@ func cardNotFound(in *request, out *result, ref string) toolError {
 	}
 	if len(meant) == 0 {
 		out.text("Find ids with catalog_search_cards.")
-		return toolError(out.textBuilder)
+		return -1, toolError(out.textBuilder)
 	}
 
 	out.text("Did you mean:\n")
@@ -202,7 +202,7 @@ func cardNotFound(in *request, out *result, ref string) toolError {
 	}
 
 	out.text("Otherwise find ids with catalog_search_cards.")
-	return toolError(out.textBuilder)
+	return -1, toolError(out.textBuilder)
 }
 
 // textNoSet appends that nothing was found because no set has the requested name. It returns false

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"ninepocket/wire"
 )
 
@@ -58,11 +60,8 @@ func oneOf(values ...string) string { return `{"type":"string","enum":` + quoted
 func quoted(s string) string { return string(wire.AppendString(nil, s)) }
 
 func quotedList(all []string) string {
-	var list []string
-	for _, s := range all {
-		list = append(list, quoted(s))
-	}
-	return "[" + strings.Join(list, ",") + "]"
+	list, _ := json.Marshal(all) // valid strings do not fail
+	return string(list)
 }
 
 // Members that several results have.

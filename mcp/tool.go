@@ -70,7 +70,7 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 
 	run, _ := calls.Get().(*call)
 	run.in.reset(e, t, by)
-	run.out.reset(by.View)
+	run.out.setView(by.View)
 
 	// Wrong arguments are reported in a result, which a model reads. A protocol error would be seen
 	// by its client alone.
@@ -90,7 +90,7 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	// A pooled call must not hold a View in memory that was replaced.
 	if cap(run.out.data) <= maxPooledBuffer && cap(run.out.textBuilder) <= maxPooledBuffer {
 		run.in.reset(nil, nil, Caller{})
-		run.out.reset(nil)
+		run.out.reset()
 		calls.Put(run)
 	}
 

@@ -2,7 +2,6 @@ package site
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -212,11 +211,8 @@ func rangeOf(c *snapshot.Catalog, lane, requested int) int {
 
 // historyLink returns the URL of the chart with another range or variant.
 func (k *cardPage) historyLink(days int, variant string) string {
-	link := k.cardLink(k.slug) + "?days=" + strconv.Itoa(days)
-	if variant != "" {
-		link += "&variant=" + url.QueryEscape(variant)
-	}
-	return link + "#history"
+	choices := []param{{"days", strconv.Itoa(days)}, {"variant", variant}}
+	return pageAddress(k.cardLink(k.slug), 1, choices...) + "#history"
 }
 
 // describe fills in the layout: title, description and the data for search engines and link
@@ -250,12 +246,20 @@ func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card in
 		k.image = pages.base + k.images.original[len(pages.root):]
 	}
 
-	// Marshal escapes everything that could end a script element. It does not fail for strings.
-	k.data, _ = json.Marshal(product{
+	about := product{
 		Context: "https://schema.org", Type: "Product", Name: k.name, SKU: c.Cards.ID.At(card),
 		MPN: k.number, Description: joined(k.number, k.set, k.rarity), URL: k.canonical, Image: k.image,
-		Category: c.Games.Name.At(int(k.game)), Properties: propertiesOf(c, k.display),
-	})
+		Category: c.Games.Name.At(int(k.game)),
+	}
+	if k.display >= 0 {
+		about.Properties = []property{{
+			Type: "PropertyValue", Name: "Market price, " + laneName(c, k.display),
+			Value: decimal(c.Lanes.Cents[k.display]), Unit: "USD",
+		}}
+	}
+
+	// Marshal escapes everything that could end a script element. It does not fail for strings.
+	k.data, _ = json.Marshal(about)
 }
 
 // product is a card as schema.org's Product, for search engines. The market price is a property and
@@ -278,15 +282,4 @@ type property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Unit  string `json:"unitText"`
-}
-
-// propertiesOf returns the market price of a card, nil without one.
-func propertiesOf(c *snapshot.Catalog, display int) []property {
-	if display < 0 {
-		return nil
-	}
-	return []property{{
-		Type: "PropertyValue", Name: "Market price, " + laneName(c, display), Value: decimal(c.Lanes.Cents[display]),
-		Unit: "USD",
-	}}
 }

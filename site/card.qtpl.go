@@ -27,7 +27,7 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 	game := c.Games.Name.At(int(k.game))
 
 	qw422016.N().S(`<nav class="trail" aria-label="Where this is"> <a href="`)
-	qw422016.E().S(k.setsLink(c.Games.Slug.At(int(k.game)), 1))
+	qw422016.E().S(k.setsLink(c.Games.Slug.At(int(k.game))))
 	qw422016.N().S(`">`)
 	qw422016.E().S(game)
 	qw422016.N().S(`</a> `)

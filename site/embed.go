@@ -1,8 +1,6 @@
 package site
 
 import (
-	"github.com/valyala/quicktemplate"
-
 	"ninepocket/engine"
 	"ninepocket/site/picture"
 )
@@ -16,8 +14,7 @@ type embedCard struct {
 
 // Embed appends a small page of a card with its price, for a frame on another site.
 func (p *Pages) Embed(dst []byte, v *engine.View, card int) []byte {
-	embed := embedCard{Pages: p, view: v, card: card}
-	return render(dst, func(w *quicktemplate.Writer) { embed.streamdocument(w) })
+	return render(dst, (&embedCard{Pages: p, view: v, card: card}).streamdocument)
 }
 
 // Preview returns the picture that other sites show next to a link to a card, as PNG.

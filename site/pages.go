@@ -145,9 +145,9 @@ func canonical(v *engine.View, path string) string { return v.Site().URL + path 
 func (p *Pages) cardLink(slug string) string { return p.root + "/cards/" + slug }
 func (p *Pages) setLink(slug string) string  { return p.root + "/sets/" + slug }
 
-// setsLink returns the URL of a page of the list of sets of a game, "" for all games.
-func (p *Pages) setsLink(game string, page int) string {
-	return pageAddress(p.root+"/sets", page, param{"game", game})
+// setsLink returns the URL of the list of sets of a game.
+func (p *Pages) setsLink(game string) string {
+	return pageAddress(p.root+"/sets", 1, param{"game", game})
 }
 
 // param is a query parameter; it is left out if its value is "".

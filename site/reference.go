@@ -32,9 +32,7 @@ type operation struct {
 	Description string
 	Parameters  []parameter
 	Responses   ordered[response]
-	RequestBody *struct {
-		Content map[string]media
-	}
+	RequestBody *struct{}
 
 	method, path string
 }
@@ -148,27 +146,25 @@ func (d *openAPIDocument) resolve(op *operation) {
 // kind returns the valid values of a parameter in a few words.
 func (p *parameter) kind() string {
 	s := &p.Schema
-	var words []string
+	text := fmt.Sprint(s.Type)
 	switch {
 	case len(s.Enum) > 0:
-		for _, value := range s.Enum {
-			words = append(words, fmt.Sprint(value))
+		text = "one of " + fmt.Sprint(s.Enum[0])
+		for _, value := range s.Enum[1:] {
+			text += ", " + fmt.Sprint(value)
 		}
-		words = []string{"one of " + strings.Join(words, ", ")}
 	case s.Minimum != nil && s.Maximum != nil:
-		words = []string{s.Minimum.String() + " to " + s.Maximum.String()}
+		text = s.Minimum.String() + " to " + s.Maximum.String()
 	case s.Format == "date" || s.Format == "date-time":
-		words = []string{s.Format}
+		text = s.Format
 	case s.MaxLength > 0:
-		words = []string{"text of at most " + strconv.Itoa(s.MaxLength)}
-	default:
-		words = []string{fmt.Sprint(s.Type)}
+		text = "text of at most " + strconv.Itoa(s.MaxLength)
 	}
 
 	if s.Default != nil {
-		words = append(words, "default "+fmt.Sprint(s.Default))
+		text += ", default " + fmt.Sprint(s.Default)
 	}
-	return strings.Join(words, ", ")
+	return text
 }
 
 // example returns the example response of an operation, indented; "" for none.
@@ -232,7 +228,7 @@ func samplesOf(v *engine.View) (s samples) {
 
 	c := v.Catalog
 	best := 0
-	for card := range c.Cards.ID.Len() {
+	for card := 0; card < c.Cards.ID.Len() && best < 3; card++ {
 		set := c.Cards.Set[card]
 		if set == snapshot.NoSet {
 			continue
@@ -250,16 +246,11 @@ func samplesOf(v *engine.View) (s samples) {
 			s.card = c.Cards.Slug.At(card)
 			s.set = c.Sets.Slug.At(int(set))
 		}
-		if best == 3 {
-			break
-		}
 	}
-	for card, verified := range c.Cards.Product {
-		if verified != 0 {
-			_, tail, _ := strings.Cut(c.Cards.ID.At(card), "_")
-			s.product = v.Site().ProductPrefix + "_" + tail
-			break
-		}
+
+	if card := slices.IndexFunc(c.Cards.Product, func(verified uint8) bool { return verified != 0 }); card >= 0 {
+		_, tail, _ := strings.Cut(c.Cards.ID.At(card), "_")
+		s.product = v.Site().ProductPrefix + "_" + tail
 	}
 	return s
 }

@@ -23,7 +23,7 @@ func (s *setPage) streamcontent(qw422016 *qt422016.Writer) {
 	game := int(c.Sets.Game[q.Set])
 
 	qw422016.N().S(`<nav class="trail" aria-label="Where this is"> <a href="`)
-	qw422016.E().S(s.setsLink(c.Games.Slug.At(game), 1))
+	qw422016.E().S(s.setsLink(c.Games.Slug.At(game)))
 	qw422016.N().S(`">`)
 	qw422016.E().S(c.Games.Name.At(game))
 	qw422016.N().S(`</a> </nav> <h1>`)

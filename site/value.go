@@ -36,20 +36,13 @@ type Pick struct {
 
 // ParsePick parses the value that a button of the page sends.
 func ParsePick(text string) (pick Pick, ok bool) {
-	fields := strings.SplitN(text, " ", 3)
-	if len(fields) < 2 {
-		return pick, false
+	number, rest, _ := strings.Cut(text, " ")
+	card, variant, _ := strings.Cut(rest, " ")
+	line, err := strconv.Atoi(number)
+	if err != nil || line < 1 || line > ValueLines || card == "" {
+		return Pick{}, false
 	}
-
-	line, err := strconv.Atoi(fields[0])
-	if err != nil || line < 1 || line > ValueLines || fields[1] == "" {
-		return pick, false
-	}
-	pick = Pick{Line: line, Card: fields[1]}
-	if len(fields) > 2 {
-		pick.Variant = fields[2]
-	}
-	return pick, true
+	return Pick{Line: line, Card: card, Variant: variant}, true
 }
 
 // String returns the pick as a button sends it.

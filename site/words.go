@@ -35,10 +35,7 @@ const minus = "−"
 // dollars returns an amount as text: $1,234.50.
 func dollars(cents int64) string {
 	var buf [32]byte
-	return string(appendDollars(buf[:0], cents))
-}
-
-func appendDollars(dst []byte, cents int64) []byte {
+	dst := buf[:0]
 	if cents < 0 {
 		dst = append(dst, minus...)
 		cents = -cents
@@ -52,7 +49,7 @@ func appendDollars(dst []byte, cents int64) []byte {
 		copy(dst[i+1:], dst[i:])
 		dst[i] = ','
 	}
-	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+	return string(append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10)))
 }
 
 // signedDollars returns a price change as text: +$1.00.

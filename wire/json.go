@@ -130,8 +130,12 @@ func AppendSeconds(dst []byte, name string, ms int64) []byte {
 }
 
 // AppendMillis is AppendSeconds with at most three fractional digits, as the preview contract has
-// it (decision 8).
+// it (decision 8), and null for snapshot.NoTime.
 func AppendMillis(dst []byte, name string, ms int64) []byte {
+	if ms == snapshot.NoTime {
+		return append(append(dst, name...), "null"...)
+	}
+
 	dst, fraction := appendClock(append(append(dst, name...), '"'), ms)
 	if fraction != 0 {
 		dst = append(dst, '.', byte('0'+fraction/100), byte('0'+fraction/10%10), byte('0'+fraction%10))
@@ -158,8 +162,7 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 }
 
 // AppendChange appends the two members of a price change from base to now: the difference in cents
-// and the percentage (decision 8). The percentage has at most two decimals, rounded half away from
-// zero. Both are null when either price is unknown, the percentage also when base is 0.
+// and the percentage (decision 8). The difference is null when either price is unknown.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
 	dst = append(dst, centsName...)
 	if base >= 0 && now >= 0 {
@@ -168,12 +171,16 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 		dst = append(dst, "null"...)
 	}
 
-	// From nothing there is no percentage.
-	dst = append(dst, percentName...)
+	return AppendChangePercent(dst, percentName, base, now)
+}
+
+// AppendChangePercent appends a member with the change from base to now in percent, as AppendPercent
+// does. It is null when either price is unknown, or when base is 0.
+func AppendChangePercent(dst []byte, name string, base, now int64) []byte {
+	dst = append(dst, name...)
 	if base <= 0 || now < 0 {
 		return append(dst, "null"...)
 	}
-
 	return AppendPercent(dst, now-base, base)
 }
 

@@ -83,14 +83,13 @@ const (
 )
 
 func appendSelection(dst []byte, s *Selection) []byte {
-	if s.Kind == "card" {
-		dst = AppendText(dst, `{"selection":{"kind":"card","product_id":`, s.ProductID)
-		dst = AppendText(dst, `,"variant":`, s.Variant)
-		return append(AppendText(dst, `,"condition":`, s.Condition), '}')
-	}
-
 	dst = AppendText(dst, `{"selection":{"kind":`, s.Kind)
-	return append(AppendText(dst, `,"product_id":`, s.ProductID), '}')
+	dst = AppendText(dst, `,"product_id":`, s.ProductID)
+	if s.Kind == "card" {
+		dst = AppendText(dst, `,"variant":`, s.Variant)
+		dst = AppendText(dst, `,"condition":`, s.Condition)
+	}
+	return append(dst, '}')
 }
 
 // AppendMissing appends the result of a selection without a distributable price.
@@ -118,11 +117,7 @@ func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) 
 	dst = AppendCents(dst, `,"price":{"amount_cents":`, l.Cents[lane])
 
 	const observed = `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`
-	if asOf == snapshot.NoTime {
-		dst = append(append(dst, observed...), "null"...)
-	} else {
-		dst = AppendMillis(dst, observed, asOf)
-	}
+	dst = AppendMillis(dst, observed, asOf)
 	dst = AppendMillis(dst, `,"collected_at":`, l.CollectedAt[lane])
 	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))
 	return append(dst, `},"missing_reason":null}`...)

@@ -1,8 +1,6 @@
 package picture
 
 import (
-	"bytes"
-	"fmt"
 	"image"
 	"image/draw"
 	"image/png"
@@ -34,9 +32,5 @@ func Icon(width int) ([]byte, error) {
 		}
 	}
 
-	var out bytes.Buffer
-	if err := png.Encode(&out, icon); err != nil {
-		return nil, fmt.Errorf("cannot write a picture: %w", err)
-	}
-	return out.Bytes(), nil
+	return encodePNG(icon, png.DefaultCompression)
 }

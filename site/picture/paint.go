@@ -78,9 +78,13 @@ func (p *Preview) PNG() ([]byte, error) {
 	}
 
 	// A better compression would take most of the time for the last tenth of the size.
+	return encodePNG(painter.RGBA, png.BestSpeed)
+}
+
+func encodePNG(picture image.Image, level png.CompressionLevel) ([]byte, error) {
 	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, painter.RGBA); err != nil {
+	encoder := png.Encoder{CompressionLevel: level}
+	if err := encoder.Encode(&out, picture); err != nil {
 		return nil, fmt.Errorf("cannot write a picture: %w", err)
 	}
 	return out.Bytes(), nil
@@ -144,13 +148,8 @@ func (p *painter) placeholder(f *Placeholder, x, y int) {
 
 // shape paints a shape around a point.
 func (p *painter) shape(shape Shape, x, y int, ink color.Color) {
-	corners := shapeCorners[shape]
-	if len(corners) == 0 {
-		return
-	}
-
 	r := vector.NewRasterizer(previewWidth, previewHeight)
-	for i, corner := range corners {
+	for i, corner := range shapeCorners[shape] {
 		px := float32(x) + corner[0]*previewScale
 		py := float32(y) + corner[1]*previewScale
 		if i == 0 {

@@ -51,7 +51,7 @@ func FuzzBroken(f *testing.F) {
 	f.Add("Pikachu with the Extraordinarily Wide Grey Felt!!!")
 	f.Add("a\xff\u2003b … \u00a0")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, line := range wrapName(text) {
+		for _, line := range NewPlaceholder(text, "", "", "", 0).Lines {
 			if utf8.RuneCountInString(line) > lineLength {
 				t.Errorf("%q has the line %q", text, line)
 			}

@@ -36,23 +36,20 @@ type Placeholder struct {
 
 // NewPlaceholder makes the placeholder of a card; game is the number of its game.
 func NewPlaceholder(name, number, rarity, code string, game int) Placeholder {
-	mark := markOf(rarity)
+	// The mark of a card of unknown rarity is the first letter of its name.
 	if rarity == "" {
-		mark = initialMark(name)
+		name := strings.TrimSpace(name)
+		_, size := utf8.DecodeRuneInString(name)
+		rarity = strings.ToUpper(name[:size])
 	}
-	return Placeholder{
-		Lines: wrapName(name), Number: truncate(number, numberLength), Code: truncate(code, codeLength), Mark: mark,
+
+	placeholder := Placeholder{
+		Number: truncate(number, numberLength), Code: truncate(code, codeLength), Mark: markOf(rarity),
 		Hue: hues[game%len(hues)],
 	}
-}
-
-// initialMark returns the mark of a card of unknown rarity: the first letter of its name.
-func initialMark(name string) Mark {
-	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
-	if first == utf8.RuneError {
-		return Mark{}
-	}
-	return Mark{Letters: string(unicode.ToUpper(first))}
+	fits := func(s string) bool { return utf8.RuneCountInString(s) <= lineLength }
+	copy(placeholder.Lines[:], breakLines(name, lineCount, fits))
+	return placeholder
 }
 
 // Hue is the colours of a game: of the edge of its cards and of the panel within.
@@ -71,21 +68,13 @@ var hues = [...]Hue{
 // Ink is the colour of a placeholder's texts.
 const Ink = "#1b1d21"
 
-// wrapName breaks a name into lines. A name that does not fit ends in an ellipsis.
-func wrapName(name string) (lines [lineCount]string) {
-	fits := func(s string) bool { return utf8.RuneCountInString(s) <= lineLength }
-	copy(lines[:], breakLines(name, lineCount, fits))
-	return lines
-}
-
 // breakLines breaks a text into at most maxLines lines that fit. A text that does not fit ends in
 // an ellipsis.
 func breakLines(text string, maxLines int, fits func(string) bool) (lines []string) {
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i++ {
-		head, tail, ok := splitWord(words[i], fits)
-		if ok {
-			words = slices.Replace(words, i, i+1, head, tail)
+		if at := splitIndex(words[i], fits); at > 0 {
+			words = slices.Replace(words, i, i+1, words[i][:at], words[i][at:])
 		}
 	}
 	for len(words) > 0 {
@@ -108,17 +97,19 @@ func breakLines(text string, maxLines int, fits func(string) bool) (lines []stri
 	return lines
 }
 
-// splitWord divides a word that does not fit after a dot or a hyphen: Monkey.D.Luffy.
-func splitWord(word string, fits func(string) bool) (head, tail string, ok bool) {
+// splitIndex returns where to divide a word that does not fit: after a dot or a hyphen, as in
+// Monkey.D.Luffy. It returns 0 for a word that fits or has no such place.
+func splitIndex(word string, fits func(string) bool) int {
 	if fits(word) {
-		return word, "", false
+		return 0
 	}
-	for at := len(word) - 2; at > 0; at-- {
-		if (word[at] == '.' || word[at] == '-') && fits(word[:at+1]) {
-			return word[:at+1], word[at+1:], true
+
+	for at := len(word) - 1; at > 1; at-- {
+		if (word[at-1] == '.' || word[at-1] == '-') && fits(word[:at]) {
+			return at
 		}
 	}
-	return word, "", false
+	return 0
 }
 
 // truncate shortens a text to at most limit characters.
