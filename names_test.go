@@ -23,7 +23,7 @@ const ownWords = `told tell tells telling spelt spell spells respelt held hold h
 	form forms note notes noted seat seats fate restive stir wish wishes fame unsure doubt doubts`
 
 // TestNamesAreOfTheField finds declarations with a word of ownWords that no exception explains, and
-// exceptions that nothing needs any more.
+// unused exceptions.
 func TestNamesAreOfTheField(t *testing.T) {
 	banned := map[string]bool{}
 	for word := range strings.FieldsSeq(ownWords) {
@@ -179,8 +179,8 @@ func TestOtherSubject(t *testing.T) {
 // declaration is a name that our code declares, and its comment; folder is relative to the root.
 type declaration struct{ name, folder, at, comment string }
 
-// declarations are those of all Go files below root, tests and other modules included, generated
-// ones not.
+// declarations returns the declarations of all Go files below root, with tests and other modules,
+// without generated files.
 func declarations(t *testing.T, root string) (all []declaration) {
 	t.Helper()
 
@@ -214,7 +214,7 @@ func declarations(t *testing.T, root string) (all []declaration) {
 	return all
 }
 
-// declaredBy are the names that a file declares: of the package, of fields and parameters, and
+// declaredBy returns the names that a file declares: of the package, of fields and parameters, and
 // local ones.
 func declaredBy(file *ast.File) (all []*ast.Ident) {
 	add := func(exprs ...ast.Expr) {
@@ -255,7 +255,7 @@ func declaredBy(file *ast.File) (all []*ast.Ident) {
 	return all
 }
 
-// commentsOn are the comments above declarations of a file, by the name that is declared.
+// commentsOn returns the comments above declarations of a file, by the declared name.
 func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 	all := map[*ast.Ident]*ast.CommentGroup{}
 
@@ -264,7 +264,7 @@ func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 		case *ast.FuncDecl:
 			all[n.Name] = n.Doc
 		case *ast.GenDecl:
-			// A comment above a declaration of one thing is that thing's.
+			// A comment above a declaration of one name belongs to that name.
 			if spec, ok := n.Specs[0].(*ast.TypeSpec); ok {
 				all[spec.Name] = n.Doc
 			} else if spec, ok := n.Specs[0].(*ast.ValueSpec); ok && len(n.Specs) == 1 {
@@ -289,7 +289,8 @@ func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 	return all
 }
 
-// camelWords are the words of a name in lower case: "keepAliveHTTP2" has keep, alive, http and 2.
+// camelWords returns the words of a name in lower case: "keepAliveHTTP2" has keep, alive, http and
+// 2.
 func camelWords(name string) (words []string) {
 	runes := []rune(name)
 	begin := 0
@@ -315,7 +316,7 @@ func wordBegins(runes []rune, i int) bool {
 		unicode.IsUpper(at) && (!unicode.IsUpper(before) || endsCapitals)
 }
 
-// nameExceptions are declarations that have such a word for a reason: a folder and a name.
+// nameExceptions are declarations that have such a word, by folder and name, with the reason.
 var nameExceptions = map[string]string{
 	"index Note":             "explains what a search did to a word: the one meaning that the word has here",
 	"index NoteKind":         "as Note",

@@ -90,8 +90,9 @@ const (
 // Ratio returns the p99 of one phase divided by that before the swaps.
 func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.Phases[before].P99 }
 
-// Swapping returns the p99 in µs before the swaps and in four situations: while the server loads
-// and swaps, while a publisher verifies, afterwards, and while another process only computes.
+// Swapping returns the p99 in µs before the swaps and in four situations. These are: while the
+// server loads and swaps, while a publisher verifies, afterwards, and while another process only
+// computes.
 func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 	return r.Phases[before].P99, r.Ratio(swapping), r.Ratio(publishing), r.Ratio(after), r.Ratio(computing)
 }

@@ -9,7 +9,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// drawPoints draws a series as catalogs have them: ascending days with gaps, prices that jump now and then.
+// drawPoints draws a realistic series: ascending days with gaps, and prices that sometimes jump.
 func drawPoints(t *rapid.T, lo, hi int) []snapshot.Point {
 	n := rapid.IntRange(lo, hi).Draw(t, "points")
 	day := snapshot.Day(20000)
