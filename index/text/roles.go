@@ -15,7 +15,7 @@ type role struct {
 	id         uint32               // of the token: the word that it is, or none
 	// sealed is a word of roleStop that names a product of cards.
 	sealed bool
-	// maxMarkShapes is, in a phrasebook, how many words a phrase has at most that begins with this one.
+	// maxWords is, in a phrasebook, how many words a phrase has at most that begins with this one.
 	maxWords uint8
 }
 
