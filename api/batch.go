@@ -84,7 +84,7 @@ func (r *Request) object() jsonwalk.Value {
 	switch syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err); {
 	case err == nil && value.Kind() != '{':
 		what = "the body must be a JSON object"
-	case err == nil && value.Deeper(maxDepth):
+	case err == nil && value.DeeperThan(maxDepth):
 		what = tooDeep
 	case err == nil:
 		return value

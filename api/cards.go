@@ -10,7 +10,7 @@ import (
 // searchCards answers GET /v1/cards.
 func searchCards(r *Request, out *Reply) *wire.APIError {
 	q := r.cardQuery()
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 
 	// A cursor is bound to what decides which cards are found and their order, not to the page's
 	// size.

@@ -85,7 +85,7 @@ func listMovers(r *Request, out *Reply) *wire.APIError {
 	filter.Min = r.intArg("min_price_cents", wire.PriceCents, wire.MoversMinCents)
 	filter.Set, _ = r.wordsArg("set", wire.SetText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 	if f := r.invalid(); f != nil {
 		return f
 	}

@@ -25,7 +25,7 @@ func listProducts(r *Request, out *Reply) *wire.APIError {
 		r.problem("partner_id must be digits, such as 42382 (got %s)", QuoteInput(partner))
 	}
 	filter.Partner = partner
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 
 	// The preview contract binds the tenant and the limit too.
 	r.text = filter.AppendKey(r.text[:0])

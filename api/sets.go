@@ -12,7 +12,7 @@ func listSets(r *Request, out *Reply) *wire.APIError {
 	filter.Series, _ = r.textArg("series", wire.SeriesText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
 	filter.Query, _ = r.wordsArg("q", wire.SetText)
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("sets", string(r.text))

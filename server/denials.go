@@ -67,7 +67,7 @@ func seconds(n int64) string {
 // that are worth watching. Both follow from the tables of codes.
 var statuses, denialReasons = func() (statuses []int, reasons []wire.Code) {
 	statuses = []int{200, 202, 204, 301, 304}
-	for _, table := range []map[wire.Code]wire.Meaning{wire.Live, wire.Preview} {
+	for _, table := range []map[wire.Code]wire.Meaning{wire.LiveCodes, wire.PreviewCodes} {
 		for code, meaning := range table {
 			statuses = append(statuses, meaning.Status)
 			switch meaning.Status {

@@ -14,7 +14,7 @@ var liveSurface = surface{
 	private:     "no-store",
 	challenge:   `Bearer realm="ninepocket"`,
 	errorType:   "application/problem+json",
-	codes:       wire.Live,
+	codes:       wire.LiveCodes,
 	encodeError: wire.AppendProblem,
 	noKey: problem(wire.Unauthorized,
 		"no API key: send Authorization: Bearer <API_KEY> or X-API-Key: <API_KEY>"),

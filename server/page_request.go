@@ -114,7 +114,7 @@ func (v *pageRequest) sendFault(f *wire.APIError, page []byte) {
 	if f.RetryAfter > 0 {
 		v.x.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(f.RetryAfter)))
 	}
-	v.writePage(wire.Live[f.Code].Status, "no-store")
+	v.writePage(wire.LiveCodes[f.Code].Status, "no-store")
 }
 
 // writePage sends the reply's body as a page. A success has a validator, of its content.

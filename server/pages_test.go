@@ -468,8 +468,8 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 func TestErrorPages(t *testing.T) {
 	w := sharedSite()
 	codes := map[wire.Code]wire.Meaning{}
-	maps.Copy(codes, wire.Live)
-	maps.Copy(codes, wire.Preview)
+	maps.Copy(codes, wire.LiveCodes)
+	maps.Copy(codes, wire.PreviewCodes)
 	for code, m := range codes {
 		r := w.page(t, "/errors/"+string(code))
 		text := html.UnescapeString(string(r.body))

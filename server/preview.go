@@ -13,7 +13,7 @@ var previewSurface = surface{
 	private:   "private, no-store",
 	challenge: `ApiKey realm="ninepocket"`,
 	errorType: "application/json",
-	codes:     wire.Preview,
+	codes:     wire.PreviewCodes,
 	encodeError: func(dst []byte, _ string, f wire.APIError, requestID string) []byte {
 		return wire.AppendEnvelope(dst, f, requestID)
 	},
