@@ -28,7 +28,7 @@ func createValuation(r *Request, out *Reply) *wire.APIError {
 		r.appraiser = &valuation.Appraiser{}
 	}
 	out.Body = append(out.Body, `{"items":[`...)
-	totals := r.appraiser.Walk(r.View, items, valued{r.View, out})
+	totals := r.appraiser.ValueList(r.View, items, valued{r.View, out})
 	out.Body = append(out.Body, ']')
 	out.Body = wire.AppendInt(out.Body, `,"totals":{"exact_cents":`, totals.Exact)
 	out.Body = wire.AppendInt(out.Body, `,"assumed_cents":`, totals.Assumed)

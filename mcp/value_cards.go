@@ -89,7 +89,7 @@ func valueCards(in *request, out *reply) toolError {
 	}
 
 	list := valuedList{lines: make([]valuation.Line, 0, len(items))}
-	list.totals = in.appraiser.Walk(in.View, items, &list)
+	list.totals = in.appraiser.ValueList(in.View, items, &list)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
 	for limit := valuation.MaxCandidates; ; limit-- {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// cardKey is what a card can be asked for.
+// cardKey has the fields by which a card can be distinguished.
 type cardKey struct {
 	set    int32
-	number uint32 // its group
+	number uint32 // its NumberGroup
 	bare   bool   // it has no number
 }
 
-// cardKeys are what cards that fit one line can be asked for.
+// cardKeys are the keys of the cards that match one line.
 type cardKeys []cardKey
 
 // neededFields finds the least that tells all cards that fit a line apart, so that whichever is
