@@ -38,7 +38,8 @@ func TrimParallel(number string) string {
 	return number
 }
 
-// appendNumberKey appends NumberKey(number) to an empty key. A "-" stays between two runs of
+// appendNumberKey appends NumberKey(number) to an empty key. It is separate, so that NumberKey is
+// inlined and a key that its caller only looks up needs no memory. A "-" stays between two runs of
 // digits, and only there.
 func appendNumberKey(key []byte, number string) []byte {
 	// The total is compared separately.

@@ -59,13 +59,14 @@ func FindPreference(folded []byte) (Preference, bool) {
 }
 
 // Preferences returns all phrases that express a preference, their words separated by spaces.
-func Preferences() map[string]Preference { return preferencesOf(preferenceTable) }
+func Preferences() map[string]Preference { return preferencesBy(strings.TrimSpace, preferenceTable) }
 
-func preferencesOf(table []phrases) map[string]Preference {
+// preferencesBy returns the preferences of the phrases in a table, by the key of each phrase.
+func preferencesBy(key func(phrase string) string, table []phrases) map[string]Preference {
 	all := map[string]Preference{}
 	for _, p := range table {
 		for phrase := range strings.SplitSeq(p.words, ",") {
-			all[strings.TrimSpace(phrase)] = p.Preference
+			all[key(phrase)] = p.Preference
 		}
 	}
 	return all
@@ -95,8 +96,8 @@ func TraitsOf(words []string) (all Traits) {
 		key := buf[:0]
 		for k := i; k < min(i+MaxPreferenceWords, len(words)); k++ {
 			key = append(key, words[k]...)
-			if stated, ok := statedTraits[string(key)]; ok {
-				found = stated
+			if stated, ok := statedPreferences[string(key)]; ok {
+				found = stated.Exact
 				n = k + 1 - i
 			}
 		}
@@ -174,23 +175,12 @@ type phrases struct {
 	words string // separated by commas
 }
 
-// foldedPreferences are the preferences by folded phrase.
-var foldedPreferences = func() map[string]Preference {
-	table := map[string]Preference{}
-	for phrase, w := range Preferences() {
-		table[Fold(phrase)] = w
-	}
-	return table
-}()
-
-// statedTraits are the traits that the phrases state of a card, by folded phrase.
-var statedTraits = func() map[string]Traits {
-	table := map[string]Traits{}
-	for phrase, w := range preferencesOf(slices.Concat(preferenceTable, statedTable)) {
-		table[Fold(phrase)] = w.Exact
-	}
-	return table
-}()
+// foldedPreferences are the preferences by folded phrase. The exact traits of statedPreferences are
+// those that a phrase states of a card.
+var (
+	foldedPreferences = preferencesBy(Fold, preferenceTable)
+	statedPreferences = preferencesBy(Fold, slices.Concat(preferenceTable, statedTable))
+)
 
 // Finishes are the traits that distinguish variants.
 const Finishes = Holo | Reverse | NonHolo | First | Unlimited | Shadowless
