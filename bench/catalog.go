@@ -97,7 +97,7 @@ func (s *sample) readCards(address string) error {
 	return nil
 }
 
-// readSelections takes every price option of the first products until a batch is full.
+// hashSelections takes every price option of the first products until a batch is full.
 func (s *sample) readSelections(address string) error {
 	for next := ""; len(s.selections) < sampleSelections; {
 		var page struct {
