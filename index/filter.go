@@ -107,24 +107,17 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 		filter.to = uint32(to)
 	}
 
-	if f.Set != "" {
-		filter.lists = append(filter.lists, ix.cardsIn(f.Set))
-	}
-
-	if f.Rarity != "" {
-		filter.lists = append(filter.lists, ix.rarities.find(cardvocab.Fold(f.Rarity)))
-	}
-
-	if f.Number != "" {
-		filter.lists = append(filter.lists, ix.cardsNumbered(f.Number))
-	}
-
-	if f.Identifier != "" {
-		filter.lists = append(filter.lists, ix.ByIdentifier(f.Identifier))
-	}
-
-	if f.Variant != "" {
-		filter.lists = append(filter.lists, ix.cardsPriced(f.Variant))
+	for _, by := range [...]struct {
+		value string
+		cards func(ix *Index, value string) []uint32
+	}{
+		{f.Set, (*Index).cardsIn}, {f.Number, (*Index).cardsNumbered}, {f.Identifier, (*Index).ByIdentifier},
+		{f.Variant, (*Index).cardsPriced},
+		{f.Rarity, func(ix *Index, rarity string) []uint32 { return ix.rarities.find(cardvocab.Fold(rarity)) }},
+	} {
+		if by.value != "" {
+			filter.lists = append(filter.lists, by.cards(ix, by.value))
+		}
 	}
 
 	if f.ReleasedAfter != snapshot.NoDay || f.ReleasedBefore != snapshot.NoDay {

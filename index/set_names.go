@@ -147,10 +147,7 @@ func (sn *SetNames) ResolveFuzzy(ref string) (sets []uint32, corrected bool) {
 		return nil, false
 	}
 	if folded := cardvocab.Fold(ref); folded != "" {
-		if sets := sn.byKey.find(folded); len(sets) > 0 {
-			return sets, false
-		}
-		if sets := sn.codes[folded]; len(sets) > 0 {
+		if sets := firstFound(sn.byKey.find(folded), sn.codes[folded]); len(sets) > 0 {
 			return sets, false
 		}
 	}
@@ -162,13 +159,17 @@ func (sn *SetNames) Exact(key string) []uint32 {
 	if len(key) > sn.maxLen {
 		return nil
 	}
-	if sets := sn.byKey.find(key); len(sets) > 0 {
-		return sets
+	return firstFound(sn.byKey.find(key), sn.commonNames.find(key), sn.commonNames.find(sn.aliases[key]))
+}
+
+// firstFound returns the first list that is not empty.
+func firstFound(lists ...[]uint32) []uint32 {
+	for _, list := range lists {
+		if len(list) > 0 {
+			return list
+		}
 	}
-	if sets := sn.commonNames.find(key); len(sets) > 0 {
-		return sets
-	}
-	return sn.commonNames.find(sn.aliases[key])
+	return nil
 }
 
 // setStopWords are words of a set's name that do not distinguish it from others.
@@ -357,10 +358,9 @@ func (sn *SetNames) byCommonName(words []string) []uint32 {
 	}
 
 	folded := strings.Join(words, "")
-	for _, name := range []string{folded, cardvocab.NumberKey(folded)} {
-		if sets := sn.commonNames.find(name); len(sets) > 0 {
-			return sets
-		}
+	found := firstFound(sn.commonNames.find(folded), sn.commonNames.find(cardvocab.NumberKey(folded)))
+	if len(found) > 0 {
+		return found
 	}
 
 	// The rest of "sm base" is the code of a series, which is no name of its sets.
@@ -378,10 +378,7 @@ func (sn *SetNames) byCommonName(words []string) []uint32 {
 func (sn *SetNames) withWords(words []string) []uint32 {
 	var sets []uint32
 	for i, w := range words {
-		of := sn.words.find(w)
-		if len(of) == 0 {
-			of = sn.words.find(cardvocab.NumberKey(w))
-		}
+		of := firstFound(sn.words.find(w), sn.words.find(cardvocab.NumberKey(w)))
 		if i == 0 {
 			sets = slices.Clone(of)
 			continue

@@ -152,33 +152,24 @@ func (b *builder) internGroup(parsed name, game uint8) uint32 {
 	t := uint32(len(b.familyOf))
 	b.groups[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
-	b.index.groups = append(b.index.groups, nameGroup{
-		termMask: newTermMask(len(parsed.words), parsed.core), traitBits: traitWordBits(parsed),
-		suffixBits: suffixWordBits(parsed),
-	})
+	b.index.groups = append(b.index.groups, newNameGroup(parsed))
 	b.names = b.addWords(b.names, t, parsed.words, parsed.core)
 	return t
 }
 
-// traitWordBits are the bits of the qualifying words of a name that say a rarity, finish or
-// edition.
-func traitWordBits(parsed name) (mask uint32) {
-	for i := parsed.core; i < len(parsed.words); i++ {
-		if _, ok := cardvocab.FindPreference([]byte(parsed.words[i].text)); ok || parsed.words[i].text == "art" {
-			mask |= 1 << i
+// newNameGroup returns the masks of a name's words.
+func newNameGroup(parsed name) nameGroup {
+	group := nameGroup{termMask: newTermMask(len(parsed.words), parsed.core)}
+	for i, w := range parsed.words {
+		if i < parsed.core {
+			if len(w.text) == 1 || slices.Contains(suffixes, w.text) {
+				group.suffixBits |= 1 << i
+			}
+		} else if _, ok := cardvocab.FindPreference([]byte(w.text)); ok || w.text == "art" {
+			group.traitBits |= 1 << i
 		}
 	}
-	return mask
-}
-
-// suffixWordBits are the bits of the words of a name itself that are suffixes or single letters.
-func suffixWordBits(parsed name) (mask uint32) {
-	for i, w := range parsed.words[:parsed.core] {
-		if len(w.text) == 1 || slices.Contains(suffixes, w.text) {
-			mask |= 1 << i
-		}
-	}
-	return mask
+	return group
 }
 
 func newTermMask(words, core int) termMask {
@@ -361,17 +352,16 @@ func (b *builder) addNumber(i int) {
 	ix := b.index
 	printed := b.corpus.Number(i)
 	key := cardvocab.NumberKey(printed)
+	ix.tailOf[i] = none
 	if key == "" {
 		ix.numberOf[i] = none
 		ix.baseOf[i] = none
-		ix.tailOf[i] = none
 		return
 	}
 
 	base := cardvocab.NumberBase(printed)
 	ix.numberOf[i] = b.number.intern(key)
 	ix.baseOf[i] = b.number.intern(base)
-	ix.tailOf[i] = none
 	if tail := cardvocab.NumberTail(base); tail != "" {
 		ix.tailOf[i] = b.number.intern(tailMark + tail)
 	}

@@ -126,8 +126,7 @@ type search struct {
 func newSearch(ix *Index) *search {
 	s := &search{
 		ix: ix, groups: make([]candidate, len(ix.groups)), sets: make([]candidate, len(ix.setWords)),
-		lastPass: passPhonetic,
-		only:     ^uint64(0),
+		only: ^uint64(0),
 	}
 	s.expansions = termExpander{ix: ix, query: &s.query}
 	return s
