@@ -219,7 +219,7 @@ func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 	}
 
 	for _, list := range filter.lists[skip:] {
-		if !contains(list, card) {
+		if !Contains(list, card) {
 			return false
 		}
 	}
@@ -227,8 +227,8 @@ func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 	return true
 }
 
-// contains reports whether a row is in an ascending list.
-func contains(list []uint32, row uint32) bool {
+// Contains reports whether a row is in an ascending list.
+func Contains(list []uint32, row uint32) bool {
 	_, ok := slices.BinarySearch(list, row)
 	return ok
 }

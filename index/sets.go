@@ -67,8 +67,8 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		}
 
 		// An unknown series has no sets.
-		if filter.Series != "" && !contains(series, uint32(set)) ||
-			filter.Query != "" && !contains(asked, uint32(set)) {
+		if filter.Series != "" && !Contains(series, uint32(set)) ||
+			filter.Query != "" && !Contains(asked, uint32(set)) {
 			continue
 		}
 

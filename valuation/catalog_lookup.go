@@ -44,7 +44,7 @@ func (cs catalogLookup) hasWords(run []word, card uint32) bool {
 // isNumbered reports whether a number is the card's, or a word of its name or set. A number also
 // matches a parallel, or the number within the set.
 func (cs catalogLookup) isNumbered(w *word, card uint32) bool {
-	if contains(w.cards, card) || isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.hasWord(w, card) {
+	if index.Contains(w.cards, card) || isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.hasWord(w, card) {
 		return true
 	}
 
@@ -99,12 +99,6 @@ func (cs catalogLookup) anyIn(sets []uint32, baseName string) bool {
 func (cs catalogLookup) isIn(card uint32, sets []uint32) bool {
 	set := cs.view.Catalog.Cards.Set[card]
 	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
-}
-
-// contains reports whether an ascending list has a card.
-func contains(cards []uint32, card uint32) bool {
-	_, ok := slices.BinarySearch(cards, card)
-	return ok
 }
 
 // isNamed reports whether all words are of a card's own name.

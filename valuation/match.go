@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
+	"ninepocket/index"
 )
 
 // matchAll returns the cards that have everything that a line says; their names may have more. The
@@ -43,7 +44,7 @@ func (cs catalogLookup) passesFilters(f *parsedLine, card uint32) bool {
 		return false
 	}
 
-	return !f.hasNumber() || contains(f.numbered, card)
+	return !f.hasNumber() || index.Contains(f.numbered, card)
 }
 
 // leftover returns the index of the first word that matches nothing of a card: its name, set,

@@ -523,7 +523,7 @@ func (cs catalogLookup) isNameOfOthers(f *parsedLine, numbered []uint32) bool {
 	name := cardvocab.Fold(f.item.Name)
 	for _, card := range cs.view.Index.Lookup().ByBaseName(f.baseName) {
 		other := cs.view.Catalog.Cards.Name.At(int(card))
-		if !contains(numbered, card) && len(other) >= len(name) && cardvocab.Fold(other) == name {
+		if !index.Contains(numbered, card) && len(other) >= len(name) && cardvocab.Fold(other) == name {
 			return true
 		}
 	}

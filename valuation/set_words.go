@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
+	"ninepocket/index"
 	"ninepocket/snapshot"
 )
 
@@ -64,7 +65,7 @@ func (a *Appraiser) addAlternativeReading(f *parsedLine, sets []uint32, from, le
 	numbered := a.lookup.numbered(f.words[at].raw)
 	for _, card := range a.View.Index.Lookup().ByBaseName(f.baseName) {
 		set := a.View.Catalog.Cards.Set[card]
-		if !contains(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
+		if !index.Contains(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
 			continue
 		}
 
@@ -122,7 +123,7 @@ func (cs catalogLookup) isSetCode(f *parsedLine, w *word) bool {
 	}
 	cards := cs.numbered(w.raw)
 	if slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(f.baseName), func(card uint32) bool {
-		return contains(cards, card)
+		return index.Contains(cards, card)
 	}) {
 		return false
 	}

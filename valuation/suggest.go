@@ -368,7 +368,7 @@ func (cs catalogLookup) agreement(f *parsedLine, card uint32) (n int) {
 	if f.hasSet() && cs.isIn(card, f.sets) {
 		n++
 	}
-	if f.hasNumber() && contains(f.numbered, card) {
+	if f.hasNumber() && index.Contains(f.numbered, card) {
 		n++
 	}
 	return n

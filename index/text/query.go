@@ -67,7 +67,11 @@ type query struct {
 	optional       uint8                  // the terms that may be missing without cost
 	unpriced       bool                   // prices do not show which of several cards is meant
 
-	// The weights of missing terms: see weigh.
+	termWeights
+}
+
+// termWeights are the weights of the terms of a query if they are missing.
+type termWeights struct {
 	weight    [maxQueryTerms]uint8
 	total     int
 	minWeight int          // the least weight of a term, 0 aside

@@ -217,12 +217,10 @@ func (s *search) retryWithoutMinor(e pass, begin int) bool {
 	}
 
 	// No other term is as light as the minor terms together.
-	weight := s.query.weight
-	total := s.query.total
+	weights := s.query.termWeights
 	limit := s.query.reduceWeight(minor)
 	found := s.runRound(passExact, limit, begin) && len(s.dst) > begin && s.maxMissing == s.bestMissing
-	s.query.weight = weight
-	s.query.total = total
+	s.query.termWeights = weights
 	if found {
 		s.best = s.bestMissing
 		return true

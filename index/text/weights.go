@@ -25,12 +25,7 @@ const (
 
 // weigh computes the weight of each term if it is missing.
 func (q *query) weigh(ix *Index) {
-	q.total = 0
-	q.minWeight = weightRarest
-	q.keyTerms = 0
-	q.heavy = 0
-	q.stopTerms = 0
-	q.known = 0
+	q.termWeights = termWeights{minWeight: weightRarest}
 	every := matchClasses(0)
 	codes := q.codes(ix)
 	for i := range q.terms {
