@@ -119,7 +119,7 @@ func FuzzReadIDs(f *testing.F) {
 	})
 }
 
-// FuzzReadSelections wants hashSelections to take only what is well formed, and to refuse in few
+// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few
 // words.
 func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{

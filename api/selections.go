@@ -81,7 +81,7 @@ func selectionMember(s *wire.Selection, name string) (*string, members) {
 	return [...]*string{&s.Kind, &s.ProductID, &s.Variant, &s.Condition}[i], 1 << i
 }
 
-// hashSelections reads a body {"items": […]} of distinct selections into the request. It records
+// readSelections reads a body {"items": […]} of distinct selections into the request. It records
 // problems. The selections alias the body.
 func (r *Request) readSelections() {
 	if !r.scanSelections() {
@@ -137,7 +137,7 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 	}
 }
 
-// decodeSelections is hashSelections for any body, without the check for duplicates.
+// decodeSelections is readSelections for any body, without the check for duplicates.
 func (r *Request) decodeSelections() {
 	r.selections = r.selections[:0]
 	r.readArray("items", wire.Selections, func(value jsonwalk.Value, n int) {

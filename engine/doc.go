@@ -1,4 +1,4 @@
-// Package engine holds the current catalog in memory and answers every read from it.
+// Package engine keeps the current catalog in memory and serves every read from it.
 //
 // # Basics
 //
@@ -11,5 +11,5 @@
 //
 // Views are never closed. A View that was swapped out is retired: the engine retains it while a
 // cursor may refer to it (decision 35), within a memory budget. Then the garbage collector frees
-// it. A request that still holds a View is safe.
+// it. A request that still uses a View is safe.
 package engine

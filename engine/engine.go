@@ -37,7 +37,7 @@ type Options struct {
 	// Images lists the existing card images, once for each View. It is nil when the Site has no
 	// images, or needs no list (see wire.URLs.HasImage).
 	Images func() (has func(file string) bool, err error)
-	// Poll is how often the source is asked for its current snapshot; default 250 ms.
+	// Poll is the interval between polls of the source; default 250 ms.
 	Poll time.Duration
 	// RetiredBudget bounds the memory of Views retained for cursors, in bytes; default 2 GiB. A
 	// negative value retains none.
@@ -65,7 +65,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Engine holds the current View.
+// Engine has the current View and follows a Source.
 type Engine struct {
 	current  atomic.Pointer[View]
 	prepared atomic.Pointer[scheduledView] // nil without one
@@ -74,10 +74,10 @@ type Engine struct {
 	o        Options
 	source   Source
 	searches *searchCache    // nil without a cache
-	mu       sync.Mutex      // held while swapping
+	mu       sync.Mutex      // locked during a swap
 	woken    chan<- struct{} // wakes Follow when a View is prepared; guarded by mu
 
-	pollMu    sync.Mutex  // held during a poll of the source; guards the next three
+	pollMu    sync.Mutex  // locked during a poll of the source; guards the next three
 	published publication // the publication that is served, or prepared
 	refused   publication // a publication that cannot be served: only Retry tries it again
 	backoff   loadBackoff // a failure that may pass: it is tried again

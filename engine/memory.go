@@ -10,8 +10,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// The memory that a load takes at its peak (decision 95). A View holds the decoded columns, JSON,
-// and an index. JSON and index grow with cards and lanes, not with the length of history, so the
+// The memory that a load takes at its peak (decision 95). A View has the decoded columns, JSON, and
+// an index. JSON and index grow with cards and lanes, not with the length of history, so the
 // decoded size alone would be wrong by a factor of two.
 //
 // The table has the highest live heap of a load as TestSwapCost measured it (docs/PERFORMANCE.md),

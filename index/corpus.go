@@ -60,7 +60,7 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 	}
 }
 
-// aliases returns the phrases that stand for other words or for a card.
+// aliases returns the phrases that mean other words or a card.
 func aliases(c *snapshot.Catalog) []text.Alias {
 	a := &c.Aliases
 	all := make([]text.Alias, a.Phrase.Len())

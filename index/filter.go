@@ -128,7 +128,7 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 	}
 
 	for i, list := range filter.lists {
-		filter.lists[i] = cut(list, filter.from, filter.to)
+		filter.lists[i] = sublist(list, filter.from, filter.to)
 		if len(filter.lists[i]) == 0 {
 			return filter, false
 		}
@@ -198,8 +198,8 @@ func sameTotal(a, b string) bool {
 	return a == "" || b == "" || a == b
 }
 
-// cut returns the part of an ascending list that lies in [from, to).
-func cut(list []uint32, from, to uint32) []uint32 {
+// sublist returns the part of an ascending list that lies in [from, to).
+func sublist(list []uint32, from, to uint32) []uint32 {
 	a := sort.Search(len(list), func(i int) bool { return list[i] >= from })
 	b := sort.Search(len(list), func(i int) bool { return list[i] >= to })
 	return list[a:b]

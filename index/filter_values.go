@@ -17,11 +17,11 @@ func (ix *Index) buildValueFilters(step func()) {
 	n := c.Cards.ID.Len()
 	// Names of one variant share a list. A catalog has few variants, and every lane has one of
 	// them.
-	ix.sameAs = firstOfSame(&c.Variants)
+	ix.sameVariant = firstOfSame(&c.Variants)
 	ix.variants = newTerms(step, n, func(card int, add func(string)) {
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			if c.Lanes.Cents[lane] >= 0 {
-				add(c.Variants.At(ix.sameAs[c.Lanes.Variant[lane]]))
+				add(c.Variants.At(ix.sameVariant[c.Lanes.Variant[lane]]))
 			}
 		}
 	})
@@ -54,7 +54,7 @@ func firstOfSame(variants *snapshot.Strings) []int {
 // cardsPriced returns the cards that have a price in a variant, ascending. Histories and statistics
 // compare variants in the same way (decision 2019).
 func (ix *Index) cardsPriced(variant string) []uint32 {
-	for k, first := range ix.sameAs {
+	for k, first := range ix.sameVariant {
 		if name := ix.c.Variants.At(k); name != "" && cardvocab.SameVariant(name, variant) {
 			return ix.variants.find(ix.c.Variants.At(first))
 		}

@@ -4,9 +4,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// table is an open-addressing hash table from strings to row numbers, without pointers: a slot
-// holds a row+1, and the strings stay in the columns they came from. It is built once and then only
-// read.
+// table is an open-addressing hash table from strings to row numbers, without pointers: a slot has
+// a row+1, and the strings stay in their columns. It is built once and then only read.
 type table struct {
 	slots []uint32
 	mask  uint64

@@ -65,8 +65,8 @@ func (r *refs) find(ref string) (row int, ok bool) {
 	return int(r.former[at-2*r.n]), true
 }
 
-// id finds a row by its id, but not by a slug.
-func (r *refs) id(id string) (row int, ok bool) {
+// findID finds a row by its id, but not by a slug.
+func (r *refs) findID(id string) (row int, ok bool) {
 	at, ok := r.table.find(id)
 	return int(at), ok && at < r.n
 }

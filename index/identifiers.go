@@ -40,7 +40,7 @@ func (ix *Index) buildIdentifiers(step func()) {
 // (decision 2001). The values of our own namespace are card ids.
 func (ix *Index) ByIdentifier(identifier string) []uint32 {
 	if id, own := strings.CutPrefix(identifier, snapshot.OwnNamespace+":"); own {
-		if card, ok := ix.cards.id(id); ok {
+		if card, ok := ix.cards.findID(id); ok {
 			return []uint32{uint32(card)}
 		}
 	}

@@ -17,14 +17,14 @@ type Index struct {
 	products *Products
 	setNames *SetNames
 
-	bySet     text.Grouping // cards of a set
-	rarities  *terms        // cards by folded rarity
-	numbers   *terms        // cards by collector number and by its base, see cardsNumbered
-	series    *terms        // sets by folded series
-	names     *terms        // cards by folded plain name
-	baseNames *terms        // cards by baseNameKey of their base name
-	variants  *terms        // cards by the variants in which they have a price
-	sameAs    []int         // by variant: the first variant that means the same
+	bySet       text.Grouping // cards of a set
+	rarities    *terms        // cards by folded rarity
+	numbers     *terms        // cards by collector number and by its base, see cardsNumbered
+	series      *terms        // sets by folded series
+	names       *terms        // cards by folded plain name
+	baseNames   *terms        // cards by baseNameKey of their base name
+	variants    *terms        // cards by the variants in which they have a price
+	sameVariant []int         // by variant: the first variant that means the same
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending

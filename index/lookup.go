@@ -65,20 +65,20 @@ func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(num
 // InSet returns the cards of a set, ascending.
 func (f Lookup) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
 
-// Traits are the traits of a card (docs/SEARCH.md, Preferences).
+// Traits returns a card's rarity, finishes and edition (docs/SEARCH.md, Preferences).
 func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
 
-// NumberGroup tells numbers apart: cards have the same one when they have the same number, or are
-// parallels of it. False without a number.
+// NumberGroup identifies a collector number: cards have the same group if they have the same
+// number, or are parallels of it. ok is false without a number.
 func (f Lookup) NumberGroup(card uint32) (group uint32, ok bool) { return f.ix.words.NumberGroup(card) }
 
-// TermID is the number of a folded word; false for one that nothing has.
+// TermID returns the id of a folded word; ok is false for a word that nothing has.
 func (f Lookup) TermID(folded string) (word uint32, ok bool) { return f.ix.words.TermID(folded) }
 
-// NameHasTerm reports whether a card's name, or what qualifies it, has a word.
+// NameHasTerm reports whether a card's name or its qualifiers have a word.
 func (f Lookup) NameHasTerm(card, word uint32) bool { return f.ix.words.NameHasTerm(card, word) }
 
-// SetHasTerm reports whether a card's set is called by a word, among others.
+// SetHasTerm reports whether the name or a code of a card's set has a word.
 func (f Lookup) SetHasTerm(card, word uint32) bool { return f.ix.words.SetHasTerm(card, word) }
 
 // ComparePrior is negative if a is more likely to be meant than b (docs/SEARCH.md, Order).

@@ -9,7 +9,7 @@ import (
 type Match struct {
 	Card uint32
 	text.MatchQuality
-	Same bool // the words are the card's name to the last letter, signs and case aside
+	ExactName bool // the words are the card's name to the last letter, signs and case aside
 }
 
 // Matches appends the best n cards that match the words of q and its filter, in order of relevance.
@@ -46,11 +46,11 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	for _, r := range s.best {
 		m := Match{Card: r.card, MatchQuality: text.QualityOf(r.major)}
 		// Dropped words may say which copy is meant, and preferences decide nothing.
-		m.Whole = m.Whole && m.UnmetPreference == 0 && !left
-		m.Same = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
-		if m.Same {
+		m.WholeName = m.WholeName && m.UnmetPreference == 0 && !left
+		m.ExactName = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
+		if m.ExactName {
 			// This holds also for names with more words than a query may have.
-			m.MatchQuality = text.MatchQuality{Whole: true}
+			m.MatchQuality = text.MatchQuality{WholeName: true}
 		}
 		dst = append(dst, m)
 	}

@@ -39,7 +39,7 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 	best := dst[len(dst):]
 	base := ix.c.Lanes.Base30
 	order := func(a, b uint32) int { return ix.c.ComparePriceChange(base, int(a), int(b)) }
-	ix.each(&sel, func(card uint32) {
+	ix.eachMatch(&sel, func(card uint32) {
 		lane := ix.c.Cards.Display[card]
 		if lane < 0 || base[lane] <= 0 || ix.c.Lanes.Cents[lane] < 0 {
 			return
@@ -56,8 +56,8 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 	return append(dst, best...)
 }
 
-// each calls f with every card that matches a filter.
-func (ix *Index) each(sel *compiledFilter, f func(card uint32)) {
+// eachMatch calls f with every card that matches a filter.
+func (ix *Index) eachMatch(sel *compiledFilter, f func(card uint32)) {
 	if len(sel.lists) > 0 {
 		for _, card := range sel.lists[0] {
 			if ix.has(sel, card, 1) {

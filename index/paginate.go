@@ -55,7 +55,7 @@ func (a ranked) compare(b ranked) int {
 // interpret explains how the words of a query found some hits, by the example of card, the first on
 // the page.
 func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.Note {
-	if ix.cardNamed(words) >= 0 {
+	if ix.cardByID(words) >= 0 {
 		return nil
 	}
 
@@ -70,11 +70,11 @@ func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.No
 	return notes
 }
 
-// cardNamed returns the card whose id the words are, -1 for none.
-func (ix *Index) cardNamed(words string) int {
+// cardByID returns the card whose id the words are, -1 for none.
+func (ix *Index) cardByID(words string) int {
 	words = strings.TrimSpace(words)
 	if strings.HasPrefix(words, cardPrefix) {
-		if card, ok := ix.cards.id(words); ok {
+		if card, ok := ix.cards.findID(words); ok {
 			return card
 		}
 	}
@@ -147,7 +147,7 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 		bound = ix.seek(q, after)
 	}
 
-	// One card more than the page holds says whether another page follows.
+	// One card more than the page shows whether another page follows.
 	switch {
 	case q.HasWords:
 		s.topByWords(ix, q, &filter, bound, limit+1, ix.words.Search)
@@ -180,7 +180,7 @@ func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound r
 	// The meaning of words does not depend on the filter: the search ranks the whole catalog, and
 	// accept applies the filter.
 	s.hits = s.hits[:0]
-	if card := ix.cardNamed(q.Words); card < 0 {
+	if card := ix.cardByID(q.Words); card < 0 {
 		s.hits = search(s.hits, q.Words, accept)
 	} else if accept == nil || accept(uint32(card)) {
 		s.hits = append(s.hits, text.Hit{Card: uint32(card)})
@@ -202,7 +202,7 @@ func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound 
 	list := filter.lists[0]
 	switch q.Sort {
 	case Relevance, PriceDesc:
-		for _, card := range cut(list, uint32(bound.major), filter.to) {
+		for _, card := range sublist(list, uint32(bound.major), filter.to) {
 			if !s.addFromList(ix, filter, card, uint64(card), n) {
 				return
 			}
@@ -222,7 +222,7 @@ func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound 
 // topCheapest reads a list from its end, where prices ascend. Cards of one price are in catalog
 // order both ways, and cards without a price come last.
 func (s *scratch) topCheapest(ix *Index, list []uint32, filter *compiledFilter, from uint64, n int) {
-	priced := cut(list, 0, uint32(ix.orders.priced))
+	priced := sublist(list, 0, uint32(ix.orders.priced))
 	end := 0
 	// Otherwise the page is among the cards without a price.
 	if from < uint64(ix.orders.priced) {
@@ -282,7 +282,7 @@ func (s *scratch) topFromOrder(ix *Index, q Query, filter *compiledFilter, bound
 	}
 
 	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
-		card := ix.orders.at(q.Sort, uint32(rank))
+		card := ix.orders.cardAt(q.Sort, uint32(rank))
 		if ix.has(filter, card, 0) {
 			s.best = append(s.best, ranked{major: rank, card: card})
 		}
@@ -306,6 +306,6 @@ func insertTop[T any](best []T, one T, n int, compare func(x, y T) int) []T {
 
 // Top appends the n most expensive cards of a set, only those with a price (decision 22).
 func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
-	list := cut(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
+	list := sublist(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }

@@ -77,7 +77,7 @@ func (p *Products) Find(tail string) (item int, ok bool) {
 	// Ids fit into it; a longer text is no id, and may allocate.
 	var buf [len(cardPrefix) + 64]byte
 	id := append(append(buf[:0], cardPrefix...), tail...)
-	if card, ok := p.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
+	if card, ok := p.cards.findID(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
 		return card, true
 	}
 
@@ -137,7 +137,7 @@ func (p *Products) Page(dst []uint32, filter ProductFilter, after string, limit 
 	n := len(p.items) - from
 	row := func(k int) uint32 { return uint32(from + k) }
 	if filter.Partner != "" {
-		listed := cut(p.partners.find(filter.Partner), uint32(from), uint32(len(p.items)))
+		listed := sublist(p.partners.find(filter.Partner), uint32(from), uint32(len(p.items)))
 		n = len(listed)
 		row = func(k int) uint32 { return listed[k] }
 	}

@@ -21,7 +21,7 @@ type SetNames struct {
 	words       *terms // sets by each word of their names, codes and aliases
 	keys        []setKey
 	aliases     map[string]string   // folded alias → the folded common name that it stands for
-	heads       []string            // the first word of each set's name, which begins with its series' code
+	firstWords  []string            // the first word of each set's name, which begins with its series' code
 	maxLen      int                 // the longest of these keys, in bytes
 	codes       map[string][]uint32 // sets by the folded codes of a game's own apps: set_codes.go
 }
@@ -96,7 +96,7 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	})
 	for name := range c.Sets.Name.All() {
 		// A name of signs alone has no first word.
-		sn.heads = append(sn.heads, append(setWords(name), "")[0])
+		sn.firstWords = append(sn.firstWords, append(setWords(name), "")[0])
 	}
 	sn.words = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) {
@@ -315,7 +315,7 @@ func (sn *SetNames) bySplitName(words []string) []uint32 {
 			sets = sn.bySplitName(strings.Fields(name))
 		}
 		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
-			number, ok := strings.CutPrefix(sn.heads[set], s.code)
+			number, ok := strings.CutPrefix(sn.firstWords[set], s.code)
 			return !ok || number != "" && !cardvocab.IsInteger(number)
 		})
 		if len(sets) > 0 {

@@ -129,8 +129,8 @@ func (o *sortOrders) rank(order Sort, card uint32) uint32 {
 	return card
 }
 
-// at returns the card at a rank in an order.
-func (o *sortOrders) at(order Sort, rank uint32) uint32 {
+// cardAt returns the card at a rank in an order.
+func (o *sortOrders) cardAt(order Sort, rank uint32) uint32 {
 	switch order {
 	case PriceAsc:
 		return o.byPriceAsc[rank]

@@ -20,7 +20,7 @@ var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, D
 func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 
-	// Some files have a first line that tells spreadsheets the separator.
+	// Some files begin with a line that names the separator for spreadsheets.
 	if line, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(strings.Trim(line, "\"\r "), "sep=") {
 		text = rest
 	}

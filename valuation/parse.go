@@ -92,7 +92,7 @@ func (a *Appraiser) readAs(item *Item, nameIndex int) *parsedLine {
 	f.splitCondition()
 	f.variantStart = len(f.words)
 
-	// Each step claims words before the next: the base name comes before sets and preferences.
+	// Each step takes words away from the next: the base name comes before sets and preferences.
 	if f.plain {
 		f.readCode(a)
 		f.readDeckCode(a)

@@ -58,12 +58,12 @@ func (a *Appraiser) searchExact(f *parsedLine) []uint32 {
 
 	a.matching = a.matching[:0]
 	for _, match := range a.matches {
-		if !match.Whole || match.Missing > 0 || match.Typos > 0 || long && !match.Same || !f.plain &&
+		if !match.WholeName || match.Missing > 0 || match.Typos > 0 || long && !match.ExactName || !f.plain &&
 			match.OutsideName > 0 ||
 			!a.lookup.passesFilters(f, match.Card) {
 			continue
 		}
-		if like, _ := a.lookup.allWordsMatch(f, match.Card); like || match.Same {
+		if like, _ := a.lookup.allWordsMatch(f, match.Card); like || match.ExactName {
 			a.matching = append(a.matching, match.Card)
 		}
 	}

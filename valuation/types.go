@@ -125,7 +125,7 @@ func newResult(quantity int64) Result {
 	}
 }
 
-// extendRange makes the range hold a price.
+// extendRange extends the range to a price.
 func (r *Result) extendRange(cents int64) {
 	if cents < 0 {
 		return

@@ -80,7 +80,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 	return s, nil
 }
 
-// Replace sets other keys while the signer is in use. On an error it keeps its keys.
+// Replace sets other keys while the signer is in use. On an error its keys stay.
 func (s *Signer) Replace(keys ...Key) error {
 	if len(keys) == 0 {
 		return errors.New("cannot sign cursors without a key")

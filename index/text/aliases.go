@@ -182,14 +182,14 @@ func (q *query) readTotals() {
 	}
 }
 
-// isHead reports whether letters before a number are a known word or an alias.
-func (ix *Index) isHead(w []byte) bool {
+// isKnownWord reports whether letters before a number are a known word or an alias.
+func (ix *Index) isKnownWord(w []byte) bool {
 	_, ok := ix.aliases[string(w)]
 	return ok || ix.words.find(w) != none
 }
 
-// separate divides a token that is a word, or a set's code, and a number: "ex199", "svp085".
-func (q *query) separate(ix *Index) {
+// splitNumbers divides a token that is a word, or a set's code, and a number: "ex199", "svp085".
+func (q *query) splitNumbers(ix *Index) {
 	q.readTotals()
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
 		tok := q.norm.tokens[i]
@@ -201,7 +201,7 @@ func (q *query) separate(ix *Index) {
 		head := slices.IndexFunc(word, cardvocab.IsDigit)
 		if head < 2 || !cardvocab.IsInteger(word[head:]) || tok.hash ||
 			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||
-			!ix.isHead(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
+			!ix.isKnownWord(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
 			continue
 		}
 

@@ -429,8 +429,7 @@ func (b *builder) finish() *Index {
 	ix.groupCards = NewGrouping(len(ix.groups), cards, func(card int) uint32 { return ix.groupOf[card] }, Identity)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
-		// Most cards say which total is printed behind their numbers; else the highest number
-		// stands in.
+		// Most cards have the total behind their numbers; otherwise the highest number replaces it.
 		cards := ix.setCard.Of(uint32(set))
 		ix.setTotal[set] = majority(ix.totalOf, cards)
 		if ix.setTotal[set] == 0 {

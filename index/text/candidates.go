@@ -331,7 +331,7 @@ func (s *search) finishSets() {
 		core := s.ix.setWords[set].nameBits
 		// Part of a set's name is no set if the query has nothing else: "base" alone is an ordinary
 		// word.
-		if s.by.pass == passExact && f.covered&core != core && !s.longNumber(f) && !s.mayNarrow(f) {
+		if s.by.pass == passExact && f.covered&core != core && !s.hasLongNumber(f) && !s.mayNarrow(f) {
 			f.stamp = s.stamp - 1
 			continue
 		}
@@ -376,8 +376,8 @@ func (s *search) mayNarrow(f *candidate) bool {
 	return hasKeyTerm && others
 }
 
-// longNumber reports whether the set was found by a number of three digits or more: 151, 2016.
-func (s *search) longNumber(f *candidate) bool {
+// hasLongNumber reports whether the set was found by a number of three digits or more: 151, 2016.
+func (s *search) hasLongNumber(f *candidate) bool {
 	for word := range s.query.terms {
 		text := s.query.terms[word].text
 		if f.classes.at(word) != missing && len(text) >= 3 && cardvocab.IsInteger(text) {

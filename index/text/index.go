@@ -225,7 +225,7 @@ type posting struct{ word, doc, mask uint32 }
 func newPostings(words int, entries []posting, rank func(word uint32) uint32) postings {
 	// Documents come in ascending order, and stay so.
 	word := func(i int) uint32 { return rank(entries[i].word) }
-	col := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].doc })
+	docs := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].doc })
 	masks := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
-	return postings{col.start, col.rows, masks.rows}
+	return postings{docs.start, docs.rows, masks.rows}
 }

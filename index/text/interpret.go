@@ -33,7 +33,7 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	q.parse(ix, query, hit.by.noAliases)
 
 	if q.rewritten {
-		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spaced(0, len(q.norm.tokens))})
+		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spacedText(0, len(q.norm.tokens))})
 	}
 	dst = ix.explainRoles(dst, q, hit.Card)
 	if hit.isPlain() && q.optional == 0 {
@@ -49,8 +49,8 @@ func (hit Hit) isPlain() bool {
 	return quality.Missing+quality.Typos+quality.OutsideName == 0 && exact && hit.Score>>numberAt&noNumber == noNumber
 }
 
-// spaced returns the words of some tokens, separated by spaces.
-func (q *query) spaced(from, til int) string {
+// spacedText returns the words of some tokens, separated by spaces.
+func (q *query) spacedText(from, til int) string {
 	var text []byte
 	for i, tok := range q.norm.tokens[from:til] {
 		if i > 0 {
@@ -72,16 +72,16 @@ func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 
 		switch q.roles[i].kind {
 		case roleStop, roleGrade:
-			dst = append(dst, Note{Kind: Dropped, From: q.spaced(i, til)})
+			dst = append(dst, Note{Kind: Dropped, From: q.spacedText(i, til)})
 		case rolePreference:
 			// If the first hit is not near it, no hit is.
 			kind := Preferred
 			if preference := q.roles[i].preference; !ix.comesNear(card, preference) {
 				kind = Missing
 			}
-			dst = append(dst, Note{Kind: kind, From: q.spaced(i, til)})
+			dst = append(dst, Note{Kind: kind, From: q.spacedText(i, til)})
 		case roleGame:
-			dst = append(dst, Note{Kind: InGame, From: q.spaced(i, til)})
+			dst = append(dst, Note{Kind: InGame, From: q.spacedText(i, til)})
 		case roleTerm, roleYear:
 		}
 

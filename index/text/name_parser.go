@@ -29,7 +29,7 @@ type nameWord struct {
 // A nameParser parses names. TCGCSV's names contain what other sources have in other fields;
 // docs/SEARCH.md, Normalise:
 //   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is
-//     left out;
+//     dropped;
 //   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of
 //     the name;
 //   - the other words in brackets or behind a dash only qualify the name.

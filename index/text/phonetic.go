@@ -154,19 +154,19 @@ type phoneticMatch struct {
 
 // expandPhonetic takes up to four neighbouring words of letters for one that sounds like them.
 func (rd *termExpander) expandPhonetic() {
-	l := &rd.phoneticScratch
+	scratch := &rd.phoneticScratch
 	tokens := rd.query.norm.tokens
 	for i := range tokens {
-		l.joined = l.joined[:0]
+		scratch.joined = scratch.joined[:0]
 		for til := i + 1; til <= min(i+maxPhoneticTokens, len(tokens)); til++ {
 			word := rd.query.norm.word(tokens[til-1])
-			if !isLetters(word) || len(l.joined)+len(word) > maxPhoneticLen {
+			if !isLetters(word) || len(scratch.joined)+len(word) > maxPhoneticLen {
 				break
 			}
 
-			l.joined = append(l.joined, word...)
-			if bits := rd.termsWithin(i, til); bits != 0 && len(l.joined) >= minPhoneticLen {
-				l.sound = appendPhonetic(l.sound[:0], l.joined)
+			scratch.joined = append(scratch.joined, word...)
+			if bits := rd.termsWithin(i, til); bits != 0 && len(scratch.joined) >= minPhoneticLen {
+				scratch.sound = appendPhonetic(scratch.sound[:0], scratch.joined)
 				rd.addPhonetic(bits)
 			}
 		}
@@ -197,46 +197,46 @@ func (rd *termExpander) termsWithin(i, til int) (bits uint8) {
 // addPhonetic adds the words that share at least half of all trigrams with the sound.
 func (rd *termExpander) addPhonetic(bits uint8) {
 	index := &rd.ix.phonetic
-	l := &rd.phoneticScratch
-	if len(l.shared) < len(index.words) {
-		l.shared = make([]uint8, len(index.words))
+	scratch := &rd.phoneticScratch
+	if len(scratch.shared) < len(index.words) {
+		scratch.shared = make([]uint8, len(index.words))
 	}
 
-	l.matches = l.matches[:0]
+	scratch.matches = scratch.matches[:0]
 
 	// "hahaha" repeats a trigram, which counts once: two such words share no more than they have.
-	l.trigrams = appendTrigrams(l.trigrams[:0], l.sound)
-	slices.Sort(l.trigrams)
-	l.trigrams = slices.Compact(l.trigrams)
+	scratch.trigrams = appendTrigrams(scratch.trigrams[:0], scratch.sound)
+	slices.Sort(scratch.trigrams)
+	scratch.trigrams = slices.Compact(scratch.trigrams)
 
-	for _, trigram := range l.trigrams {
+	for _, trigram := range scratch.trigrams {
 		at, ok := slices.BinarySearch(index.trigrams, trigram)
 		if !ok {
 			continue
 		}
 		for _, other := range index.entries[index.start[at]:index.start[at+1]] {
-			if l.shared[other] == 0 {
-				l.matches = append(l.matches, other)
+			if scratch.shared[other] == 0 {
+				scratch.matches = append(scratch.matches, other)
 			}
-			l.shared[other]++
+			scratch.shared[other]++
 		}
 	}
 
-	l.best = l.best[:0]
-	for _, other := range l.matches {
-		shared := int(l.shared[other])
-		l.shared[other] = 0
-		if all := len(l.trigrams) + int(index.size[other]) - shared; 2*shared >= all {
-			l.best = append(l.best, phoneticMatch{other, shared * 1000 / all})
+	scratch.best = scratch.best[:0]
+	for _, other := range scratch.matches {
+		shared := int(scratch.shared[other])
+		scratch.shared[other] = 0
+		if all := len(scratch.trigrams) + int(index.size[other]) - shared; 2*shared >= all {
+			scratch.best = append(scratch.best, phoneticMatch{other, shared * 1000 / all})
 		}
 	}
 
-	slices.SortFunc(l.best, func(one, b phoneticMatch) int {
+	slices.SortFunc(scratch.best, func(one, b phoneticMatch) int {
 		return cmp.Or(cmp.Compare(b.share, one.share), cmp.Compare(one.sound, b.sound))
 	})
-	for _, one := range l.best[:min(len(l.best), maxPhoneticMatches)] {
+	for _, one := range scratch.best[:min(len(scratch.best), maxPhoneticMatches)] {
 		// A match far behind the best is dropped.
-		if one.share*4 >= l.best[0].share*3 {
+		if one.share*4 >= scratch.best[0].share*3 {
 			rd.add(bits, phoneticName, index.words[one.sound])
 		}
 	}

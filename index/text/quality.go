@@ -9,7 +9,7 @@ type MatchQuality struct {
 	// number
 	OutsideName int
 	// the query has every word of the card's name, as typed; qualifiers may be missing
-	Whole bool
+	WholeName bool
 }
 
 // QualityOf decodes the quality from a hit's score.
@@ -20,6 +20,6 @@ func QualityOf(score uint64) MatchQuality {
 		UnmetPreference: level(unmetAt, partAt),
 		Typos:           level(typosAt, dropAt),
 		OutsideName:     level(outsideNameAt, unmetAt),
-		Whole:           level(partAt, tieTermsAt) == 0,
+		WholeName:       level(partAt, tieTermsAt) == 0,
 	}
 }

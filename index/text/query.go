@@ -37,7 +37,7 @@ type queryTerm struct {
 type numberCandidate struct {
 	bits  uint8
 	class matchClass
-	exact uint32 // the number asked for, or none
+	exact uint32 // the number's id, or none
 	tail  uint32 // the same as a number within a set, or none
 	total uint16
 }
@@ -84,7 +84,7 @@ type termWeights struct {
 // parse parses a text; typed disables aliases.
 func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
-	q.separate(ix)
+	q.splitNumbers(ix)
 	q.readAliases(ix, typed)
 	q.readTerms(ix)
 }

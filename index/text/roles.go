@@ -323,50 +323,50 @@ type phraseDict map[string]role
 
 // newPhraseDict collects the stop words, the preferences, and the names of the games of a catalog.
 func newPhraseDict(games []string) phraseDict {
-	book := phraseDict{}
+	dict := phraseDict{}
 	roles := map[stopClass]role{
 		stopWord: {kind: roleStop}, sealedTerm: {kind: roleStop, sealed: true}, copyWord: {kind: roleGrade},
 	}
 	for phrase, kind := range stopWords {
 		if m, ok := roles[kind]; ok {
-			book.add(phrase, m)
+			dict.add(phrase, m)
 		}
 	}
 
 	for _, phrase := range cardvocab.ConditionPhrases() {
-		book.add(phrase, role{kind: roleGrade})
+		dict.add(phrase, role{kind: roleGrade})
 	}
 
 	for phrase, preference := range cardvocab.Preferences() {
-		book.add(phrase, role{kind: rolePreference, preference: preference})
+		dict.add(phrase, role{kind: rolePreference, preference: preference})
 	}
 
 	var norm normaliser
 	for game, display := range games {
-		book.add(strings.Join(norm.words(display), " "), role{kind: roleGame, game: uint8(game)})
+		dict.add(strings.Join(norm.words(display), " "), role{kind: roleGame, game: uint8(game)})
 		for short, of := range gameAbbreviations {
 			if of == string(norm.text) {
-				book.add(short, role{kind: roleGame, game: uint8(game)})
+				dict.add(short, role{kind: roleGame, game: uint8(game)})
 			}
 		}
 	}
 
-	return book
+	return dict
 }
 
 // add adds a phrase, its words separated by spaces.
-func (book phraseDict) add(phrase string, m role) {
+func (dict phraseDict) add(phrase string, m role) {
 	words := strings.Fields(phrase)
 	folded := strings.Join(words, "")
 	if folded == "" {
 		return
 	}
 
-	m.maxWords = book[folded].maxWords
-	book[folded] = m
-	first := book[words[0]]
+	m.maxWords = dict[folded].maxWords
+	dict[folded] = m
+	first := dict[words[0]]
 	first.maxWords = max(first.maxWords, uint8(len(words)))
-	book[words[0]] = first
+	dict[words[0]] = first
 }
 
 // isCode reports whether a word is the code of a set, or another spelling of one.

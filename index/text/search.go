@@ -25,17 +25,17 @@ type round struct {
 // HasTerms reports whether a query contains a search term. "And" alone, or an apostrophe alone, is
 // none: nothing is left of it.
 func (ix *Index) HasTerms(text string) bool {
-	return ix.asked(text, func(q *query) bool { return len(q.terms) > 0 })
+	return ix.checkQuery(text, func(q *query) bool { return len(q.terms) > 0 })
 }
 
 // DropsCopyWords reports whether the search drops words that identify a copy: a grade, a condition,
 // a language, or an alias that was replaced.
 func (ix *Index) DropsCopyWords(text string) bool {
-	return ix.asked(text, func(q *query) bool { return q.leftOut || q.rewritten })
+	return ix.checkQuery(text, func(q *query) bool { return q.leftOut || q.rewritten })
 }
 
-// asked parses a query and reports whether is holds for it.
-func (ix *Index) asked(text string, is func(q *query) bool) bool {
+// checkQuery parses a query and reports whether is holds for it.
+func (ix *Index) checkQuery(text string, is func(q *query) bool) bool {
 	s := ix.take()
 	defer ix.scratch.Put(s)
 	s.query.parse(ix, text, false)
@@ -269,7 +269,7 @@ func (s *search) searchUnfiltered(e pass, begin int) {
 
 	// The games of the best hits are fixed from here on.
 	games := s.games
-	if !s.knowsAll() {
+	if !s.allTermsKnown() {
 		for next := e + 1; next <= passFuzzyPrefix; next++ {
 			if s.runRound(next, 0, begin) && len(s.dst) > begin {
 				return
@@ -282,8 +282,8 @@ func (s *search) searchUnfiltered(e pass, begin int) {
 	s.only = ^uint64(0)
 }
 
-// knowsAll reports whether each term is a number or a word that occurs alone.
-func (s *search) knowsAll() bool {
+// allTermsKnown reports whether each term is a number or a word that occurs alone.
+func (s *search) allTermsKnown() bool {
 	for i := range s.query.terms {
 		u := &s.query.terms[i]
 		id := s.ix.words.find(u.text)

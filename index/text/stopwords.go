@@ -21,10 +21,10 @@ const (
 	copyWord
 )
 
-//go:embed noise.txt
+//go:embed stopwords.txt
 var stopText string
 
-// stopWords are the words and phrases of noise.txt, the words of a phrase separated by spaces.
+// stopWords are the words and phrases of stopwords.txt, the words of a phrase separated by spaces.
 var stopWords = readStopWords(stopText)
 
 func readStopWords(text string) map[string]stopClass {

@@ -27,7 +27,7 @@ const (
 func (q *query) weigh(ix *Index) {
 	q.termWeights = termWeights{minWeight: weightRarest}
 	every := matchClasses(0)
-	codes := q.codes(ix)
+	codes := q.codeTerms(ix)
 	for i := range q.terms {
 		weight, known := ix.weightOf(&q.terms[i])
 		if known {
@@ -65,9 +65,9 @@ func (q *query) weigh(ix *Index) {
 	}
 }
 
-// codes returns the terms that a set's code was replaced by. Together they weigh as much as a code,
+// codeTerms returns the terms that a set's code was replaced by. Together they weigh as much as a code,
 // and less than a name next to them.
-func (q *query) codes(ix *Index) (codes uint8) {
+func (q *query) codeTerms(ix *Index) (codes uint8) {
 	for _, words := range q.rewrites {
 		var found uint8
 		n := 0
