@@ -14,7 +14,7 @@ import (
 
 // createValuation handles POST /v1/valuations: what each item means and costs. It stores nothing.
 func createValuation(r *Request, out *Reply) *wire.APIError {
-	items := r.readItems()
+	items := readItems(r)
 	if f := r.invalid(); f != nil {
 		return f
 	}
@@ -92,15 +92,15 @@ func (v valuationWriter) Line(line *valuation.Line) {
 
 // readItems reads a JSON object with a list of items, or an app's export. It records problems. The
 // items alias the body.
-func (r *Request) readItems() (items []valuation.Item) {
+func readItems(r *Request) (items []valuation.Item) {
 	if r.CSV {
-		return r.readExport()
+		return readExport(r)
 	}
 
 	r.readArray("items", wire.ValueItems, func(value jsonwalk.Value, n int) {
 		// Items beyond the limit are only counted.
 		if int64(n) < wire.ValueItems.Max {
-			items = append(items, r.decodeItem(value, n))
+			items = append(items, decodeItem(r, value, n))
 		}
 	})
 	return items
@@ -124,7 +124,7 @@ var itemTexts = []struct {
 }
 
 // decodeItem reads one item. Unknown members are ignored (decision 7).
-func (r *Request) decodeItem(value jsonwalk.Value, n int) (item valuation.Item) {
+func decodeItem(r *Request, value jsonwalk.Value, n int) (item valuation.Item) {
 	if value.Kind() != '{' {
 		r.addItemError(n, " must be an object with a line, a name or an id (got %s)", jsonwalk.KindName(value.Kind()))
 		return item
@@ -133,24 +133,24 @@ func (r *Request) decodeItem(value jsonwalk.Value, n int) (item valuation.Item) 
 	wrong := r.problems.count
 	for name, value := range value.Members() {
 		if name.Is("quantity") {
-			item.Quantity = r.itemQuantity(value, n)
+			item.Quantity = itemQuantity(r, value, n)
 			continue
 		}
 		for i := range itemTexts {
 			if name.Is(itemTexts[i].name) {
-				*itemTexts[i].of(&item) = r.itemText(value, n, itemTexts[i].name)
+				*itemTexts[i].of(&item) = itemText(r, value, n, itemTexts[i].name)
 			}
 		}
 	}
 
 	// The invalid member may be the one that names the card.
 	if r.problems.count == wrong {
-		r.validateItem(&item, "items[%d]", n)
+		validateItem(r, &item, "items[%d]", n)
 	}
 	return item
 }
 
-func (r *Request) itemText(value jsonwalk.Value, n int, name string) string {
+func itemText(r *Request, value jsonwalk.Value, n int, name string) string {
 	if value.Kind() != '"' {
 		r.addItemError(n, ".%s must be a string (got %s): leave it out when there is none", name,
 			jsonwalk.KindName(value.Kind()))
@@ -162,7 +162,7 @@ func (r *Request) itemText(value jsonwalk.Value, n int, name string) string {
 	return value.Text()
 }
 
-func (r *Request) itemQuantity(value jsonwalk.Value, n int) int64 {
+func itemQuantity(r *Request, value jsonwalk.Value, n int) int64 {
 	count, ok := value.Integer()
 	if !ok || !wire.Copies.Has(count) {
 		r.addItemError(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
@@ -173,7 +173,7 @@ func (r *Request) itemQuantity(value jsonwalk.Value, n int) int64 {
 }
 
 // validateItem records what is wrong with an item, which format and n name.
-func (r *Request) validateItem(item *valuation.Item, format string, n int) {
+func validateItem(r *Request, item *valuation.Item, format string, n int) {
 	for i := range itemTexts {
 		t := &itemTexts[i]
 		text := *t.of(item)
@@ -200,7 +200,7 @@ func (r *Request) validateItem(item *valuation.Item, format string, n int) {
 }
 
 // readExport reads a body that is an app's export.
-func (r *Request) readExport() []valuation.Item {
+func readExport(r *Request) []valuation.Item {
 	text := unsafe.String(unsafe.SliceData(r.Body), len(r.Body))
 	if !utf8.ValidString(text) {
 		r.problem("the body is not valid UTF-8: save the export as UTF-8")
@@ -216,7 +216,7 @@ func (r *Request) readExport() []valuation.Item {
 			wire.ValueItems.Max, rows)
 	}
 	for i := range items {
-		r.validateItem(&items[i], "row %d", i+1)
+		validateItem(r, &items[i], "row %d", i+1)
 	}
 	return items
 }

@@ -44,7 +44,8 @@ func (cs catalogLookup) hasWords(run []word, card uint32) bool {
 // isNumbered reports whether a number is the card's, or a word of its name or set. A number also
 // matches a parallel, or the number within the set.
 func (cs catalogLookup) isNumbered(w *word, card uint32) bool {
-	if index.Contains(w.cards, card) || isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.hasWord(w, card) {
+	name := cs.view.Catalog.Cards.Name.At(int(card))
+	if index.Contains(w.cards, card) || isWordOf(name, w.raw) || cs.hasWord(w, card) {
 		return true
 	}
 
