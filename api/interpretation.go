@@ -14,8 +14,9 @@ var interpretationTokens = map[index.NoteKind]string{
 	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
 }
 
-// interpret sets the X-Search-Interpretation header: how the words of a query were interpreted, and
-// the set that a misspelled name was taken for, or the nearest sets if none matches.
+// interpret sets the X-Search-Interpretation header, which explains how the words of a query were
+// interpreted. It also has the set that a misspelled name was taken for, or the nearest sets if
+// none matches.
 func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage) {
 	if q.Sort == index.Relevance {
 		for _, remark := range found.Interpretation {

@@ -66,8 +66,8 @@ func (r *Request) badCursor(token string, err error) {
 }
 
 // appendNext appends next_cursor, which differs every time, closes the body, and makes the Link
-// header. last appends the position of the page's last entry, where the next page begins, in this View
-// or a later one; it counts only if there are more entries.
+// header. If there are more entries, last appends the position of the page's last one, where the
+// next page begins, in this View or a later one.
 func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, more bool, last func(dst []byte) []byte) {
 	if !more {
 		out.Body = append(out.Body, `,"next_cursor":null}`...)

@@ -64,9 +64,9 @@ func previewGames() []string {
 	return names
 }
 
-// appendProductCursor appends the cursor after the product of a row: the hash of the catalog's
-// products, so that pagination may go on in another snapshot with the same products, and the
-// product's tail.
+// appendProductCursor appends the cursor after the product of a row. Its position is the hash of
+// the catalog's products, so that pagination may go on in another snapshot with the same products,
+// and the product's tail.
 func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	item := r.View.Index.Products().Items()[row]
 	position := binary.BigEndian.AppendUint64(r.text[:0], r.View.ProductsHash)
@@ -82,10 +82,10 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 // pendingView is the error for a cursor that another server issued a moment ago (decision 2308).
 const pendingView = "the catalog of this cursor is on its way to this server: send the same request again in a second"
 
-// openProductCursor reads the cursor and sets the request's View to the catalog of the first page:
-// its View while that is retained, otherwise the current one if its products are the same (decision
-// 29). It returns the last tail shown. pending reports that another server has that catalog and
-// this one will have it.
+// openProductCursor reads the cursor and sets the request's View to the catalog of the first page.
+// That is its View while it is retained, otherwise the current one if its products are the same
+// (decision 29). It returns the last tail shown. pending reports that another server has that
+// catalog and this one will have it.
 func (r *Request) openProductCursor(bound uint64) (after string, pending bool) {
 	token, page, ok := r.readCursor(cursor.Products, bound, wire.PreviewCursorText)
 	if !ok {

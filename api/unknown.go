@@ -7,8 +7,9 @@ import (
 	"ninepocket/wire"
 )
 
-// reportUnknownCards adds the values of a filter that no record has to X-Unknown-Values, if a page
-// is empty: a misspelled value looks like a catalog without such cards (decision 2006).
+// reportUnknownCards adds the values of a filter that no record has to X-Unknown-Values. It is
+// called for an empty page: a misspelled value looks like a catalog without such cards (decision
+// 2006).
 func (out *Reply) reportUnknownCards(ix *index.Index, filter *index.Filter) {
 	out.reportValue(ix, "game", index.GameKind, filter.Game)
 	out.reportValue(ix, "set", index.SetKind, filter.Set)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNearest is the longest text, in folded bytes, that Nearest compares: a longer one is no typing
+// maxNearest is the longest text, in folded bytes, that Nearest compares. A longer one is no typing
 // error, and it would be compared with every text of a catalog.
 const maxNearest = 64
 

@@ -82,9 +82,8 @@ func (e *Engine) Open(now time.Time) error {
 	return e.openFallback(ctx, cur, err, now)
 }
 
-// openFallback serves the latest other publication that can be served: an older catalog is better
-// than none. cause is why cur cannot be served; openFallback returns it if no other can be served
-// either.
+// openFallback serves the latest other publication that can be served, because an older catalog is
+// better than none. If there is none, it returns cause, the reason why cur cannot be served.
 func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
 	published, err := e.source.Published()
 	if err != nil {

@@ -148,9 +148,9 @@ func (ix *Index) HasValue(kind Kind, value string) (nearest string, known bool) 
 	return nearest, false
 }
 
-// sameRarity returns the first rarity that means the same as a value in other words: "Holo Rare"
-// for "rare holo", "Special Illustration Rare" for "SIR". meant is "" where no rarity does; is
-// reports whether the value names a rarity at all.
+// sameRarity returns the first rarity that means the same as a value in other words. Examples:
+// "Holo Rare" for "rare holo", "Special Illustration Rare" for "SIR". meant is "" if no rarity
+// does; is reports whether the value names a rarity at all.
 func sameRarity(folded string, all iter.Seq[string]) (meant string, is bool) {
 	want, is := cardvocab.FindPreference([]byte(folded))
 	if !is {

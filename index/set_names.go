@@ -287,11 +287,9 @@ var series = []struct{ words, code string }{
 	{"sm", "sm"},
 }
 
-// maxSetWords is how many words a set's name has at most that is said with its series or code, and
-// maxCodeWords how many such a code has: "OP 01".
+// maxSetWords is the maximum number of words of a set's name with its series or code.
+// maxCodeWords is that of such a code: "OP 01".
 const (
-	// maxSetWords is the maximum number of words of a set's name with its series or code.
-	// maxCodeWords is that of such a code: "OP 01".
 	maxSetWords  = 16
 	maxCodeWords = 2
 )
@@ -389,11 +387,9 @@ func (sn *SetNames) withWords(words []string) []uint32 {
 	return sets
 }
 
-// maxCodeLen is how many letters a word may have that is taken for a code, in which one letter
-// makes another set; maxSeriesLen is that of a series, such as swsh.
+// maxCodeLen is the maximum length of a word that may be a code, where one letter makes another
+// set. maxSeriesLen is that of a series, such as swsh.
 const (
-	// maxCodeLen is the maximum length of a word that may be a code, where one letter makes another
-	// set. maxSeriesLen is that of a series, such as swsh.
 	maxCodeLen   = 3
 	maxSeriesLen = 4
 )
@@ -475,11 +471,9 @@ func (sn *SetNames) Nearest(ref string) []uint32 {
 	return sets[:min(len(sets), maxNearestSets)]
 }
 
-// minSimilarity is the share of pairs of letters, in hundredths, from which names are alike;
+// minSimilarity is the least share of common bigrams, in hundredths, of similar names.
 // fullSimilarity is that of a name and itself.
 const (
-	// minSimilarity is the least share of common bigrams, in hundredths, of similar names.
-	// fullSimilarity is that of a name and itself.
 	minSimilarity  = 35
 	fullSimilarity = 100
 )

@@ -102,8 +102,8 @@ type SetPosition struct {
 // maxSetName bounds a position, so that a cursor fits into 512 characters.
 const maxSetName = 100
 
-// compareSet compares a set's place in the order of decision 22 with a sort key: newest first,
-// without a date last (NoDay is the smallest), then name and id.
+// compareSet compares a set's place in the order of decision 22 with a sort key. The order is
+// newest first, without a date last (NoDay is the smallest), then name and id.
 func compareSet(sets *snapshot.Sets, set int, release snapshot.Day, name, id string) int {
 	return cmp.Or(cmp.Compare(release, sets.Release[set]), cmp.Compare(sets.Name.At(set), name),
 		cmp.Compare(sets.ID.At(set), id))

@@ -202,8 +202,8 @@ func (a *Appraiser) bySetNumber(f *parsedLine) []uint32 {
 }
 
 // byName handles a line with a name. It resolves the line to the only card that has everything that
-// the line says, to the only card that is printed so, or to the only card with the number in the
-// set if the name may be a misspelling of its name. All other lines stay ambiguous or unmatched.
+// the line says, or to the only card that is printed so. If the name may be a misspelling, number
+// and set may also leave one card. All other lines stay ambiguous or unmatched.
 func (a *Appraiser) byName(r *Result, f *parsedLine) {
 	a.matches = a.matches[:0]
 	if f.tooManyUnknown() {

@@ -128,8 +128,8 @@ func (p *pricer) price(r *Result, wanted *laneQuery) {
 	p.applyLane(r)
 }
 
-// findLane returns the lane of a card's variant that has the price of a line, -1 for none.
-// substituted reports that it is the raw market price in place of the condition that was given.
+// findLane returns the lane of a card's variant that has the price of a line, -1 for none. With
+// substituted, the raw market price replaces that of the condition that was given.
 func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, substituted bool) {
 	l := &p.view.Catalog.Lanes
 	raw := -1

@@ -47,10 +47,10 @@ func (cs catalogLookup) passesFilters(f *parsedLine, card uint32) bool {
 	return !f.hasNumber() || index.Contains(f.numbered, card)
 }
 
-// leftover returns the index of the first word that matches nothing of a card: its name, set,
-// printing, rarity, number or traits; -1 if all match. With a matcher, words of the name may be
-// misspelled; without one, the name was found as it is written. If near is true, near matches of a
-// preference count.
+// leftover returns the index of the first word that matches nothing of a card, -1 if all match.
+// Words match its name, set, printing, rarity, number or traits. With a matcher, words of the name
+// may be misspelled; without one, the name was found as it is written. If near is true, near
+// matches of a preference count.
 func (cs catalogLookup) leftover(words []word, card uint32, matcher *nameMatcher, near bool) int {
 	for i := 0; i < len(words); i++ {
 		w := &words[i]
@@ -147,9 +147,9 @@ func (f *parsedLine) isBaseName() bool {
 // candidateRank ranks a card by how likely a matching line means it.
 type candidateRank struct {
 	card uint32
-	// keys are sort keys, the most significant first and the least value most likely: 1 if the
-	// card's name has a qualifier, 1 if the card is not in the set that its number names, and the
-	// length of the qualifier if the line has a number.
+	// keys are sort keys, the most significant first and the least value most likely. The first is
+	// 1 if the card's name has a qualifier, the second is 1 if the card is not in the set that its
+	// number names. The third is the length of the qualifier if the line has a number.
 	keys [3]int
 }
 

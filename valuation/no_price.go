@@ -134,8 +134,8 @@ func (a *Appraiser) checkCopies(f *parsedLine, words []word, card uint32) string
 	return ""
 }
 
-// wrongSet explains which of some words are the name of a set that is not the card's, although each
-// word alone is a stop word or matches: "WoTC Promo".
+// wrongSet explains which words name a set that is not the card's, although each word alone is a
+// stop word or matches: "WoTC Promo".
 func (cs catalogLookup) wrongSet(words []word, card uint32) string {
 	var key []byte
 	for from := range words {
@@ -186,8 +186,8 @@ func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
 	return f.version <= n && first == (f.version == 1)
 }
 
-// wrongYear explains which of some words is a year that is not the card's: the one in its name or
-// set, else the one of its set's release.
+// wrongYear explains which word is a year that is not the card's. The card's year is the one in its
+// name or set, else that of its set's release.
 func (cs catalogLookup) wrongYear(words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]

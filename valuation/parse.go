@@ -353,8 +353,8 @@ func (f *parsedLine) deckSets(a *Appraiser, run []word) []uint32 {
 	return a.View.Index.SetNames().ByAppCode(a.joinedText(run))
 }
 
-// havingNumber returns the given sets if one of their cards has a number, otherwise the parts of
-// these sets that have it: CRZ GG70 is in "Crown Zenith: Galarian Gallery".
+// havingNumber returns the given sets if one of their cards has a number. Otherwise it returns the
+// parts of these sets that have it: CRZ GG70 is in "Crown Zenith: Galarian Gallery".
 func (cs catalogLookup) havingNumber(sets []uint32, number string) []uint32 {
 	var parts []uint32
 	if len(sets) == 0 {
@@ -406,9 +406,9 @@ func isCode(s string) bool {
 	return letters > 0 && len(s) >= 2 && len(s) <= 5
 }
 
-// findBaseName finds the longest run of words that is the base name of some card, the leftmost of
-// equally long ones, or the one after baseNameIndex others. It does not cross brackets, and words
-// outside them come first.
+// findBaseName finds the longest run of words that is the base name of some card. Of equally long
+// ones it takes the leftmost, or the one after baseNameIndex others. It does not cross brackets,
+// and words outside them come first.
 func (f *parsedLine) findBaseName(a *Appraiser) {
 	// Brackets qualify a name, and contain it only if the other words do not.
 	for _, inside := range []bool{false, true} {

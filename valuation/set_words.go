@@ -43,8 +43,8 @@ func (f *parsedLine) readSetWords(a *Appraiser) {
 }
 
 // addAlternativeReading adds the sets of the other reading of a number that ends or follows a set's
-// name, if it is the line's only number: the card's or the set's. "Blastoise Base Set 2" may be
-// number 2 of Base Set, and "Blastoise Base 2" may be one of Base Set 2.
+// name. The line's only number may be the card's or the set's. "Blastoise Base Set 2" may be number
+// 2 of Base Set, and "Blastoise Base 2" may be one of Base Set 2.
 func (a *Appraiser) addAlternativeReading(f *parsedLine, sets []uint32, from, length int) []uint32 {
 	at := from + length - 1
 	ends := f.words[at].role == numberWord

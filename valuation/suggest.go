@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// allWordsMatch reports whether every word of a line matches a card, its name misspelled or not:
-// search drops words, but a price must not. named reports that a word is of its name and more than
+// allWordsMatch reports whether every word of a line matches a card, its name misspelled or not.
+// Search drops words, but a price must not. named reports that a word is of its name and more than
 // a suffix.
 func (cs catalogLookup) allWordsMatch(f *parsedLine, card uint32) (like, named bool) {
 	matcher := cs.matcherOf(f.words, card, false)
@@ -340,8 +340,8 @@ func (r *Result) addCandidates(cards ...uint32) {
 	}
 }
 
-// addNearest adds the cards that a line may mean: the results of the search, those of the line's
-// set or number first, and the cards that have both.
+// addNearest adds the cards that a line may mean. These are the results of the search, those of the
+// line's set or number first, and the cards that have both.
 func (a *Appraiser) addNearest(r *Result, f *parsedLine) {
 	slices.SortStableFunc(a.matches, func(x, y index.Match) int {
 		return a.lookup.agreement(f, y.Card) - a.lookup.agreement(f, x.Card)

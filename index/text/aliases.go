@@ -125,7 +125,7 @@ func (q *query) readAliases(ix *Index, typed bool) {
 }
 
 // isInName reports whether the tokens from i to til are part of a whole name, or one word with the
-// next token: "eustass captain kid", "pre release".
+// next token. Examples: "eustass captain kid", "pre release".
 func (q *query) isInName(ix *Index, i, til int) bool {
 	n := len(q.norm.tokens)
 	if til < n {

@@ -15,9 +15,9 @@ type automaton struct {
 	prefix  bool // accept words with a prefix near the pattern
 }
 
-// A state holds, from the lowest bit on: the five cells around the diagonal of the last row and
-// those of the row before it (two bits each, 3 for "more than 2"), the last byte, and the number of
-// bytes taken. Two states are special.
+// A state packs two rows, the last byte, and the number of bytes taken, from the lowest bit on. The
+// rows are the last one and the one before it, each with the five cells around the diagonal (two
+// bits each, 3 for "more than 2"). Two states are special.
 const (
 	rejected = -1
 	// reached, plus the distance, is the state of a prefix automaton that has matched its whole

@@ -359,8 +359,8 @@ func (s *search) finishSets() {
 	}
 }
 
-// mayNarrow reports whether the words found of a set may restrict others: one of them is more than
-// a suffix, and another word that is no integer is left.
+// mayNarrow reports whether the words found of a set may restrict others. That is so if one of them
+// is more than a suffix, and another word that is no integer is left.
 func (s *search) mayNarrow(f *candidate) bool {
 	hasKeyTerm := false
 	others := false

@@ -51,9 +51,9 @@ const (
 	typoPrefix                  // words with a prefix that is one error away
 )
 
-// allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand):
-// none under four letters or with digits, one up to six, two from seven. Words of three letters are
-// compared with the suffixes only (see lookup).
+// allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
+// It is 0 under four letters or with digits, 1 up to six letters, 2 from seven. Words of three
+// letters are compared with the suffixes only (see lookup).
 func allowedTypos(w []byte) int {
 	switch {
 	case len(w) < 4 || len(w) > maxWord || !isLetters(w):
@@ -130,8 +130,8 @@ func (ex *fuzzyExpander) best(near []nearWord, limit int) []nearWord {
 	return slices.Clip(near[:min(limit, len(near))])
 }
 
-// suffixes is the closed list of words that follow (or precede) a name, the only ones for which a
-// word of three letters may be a misspelling (docs/SEARCH.md, Expand).
+// suffixes is the closed list of words that follow (or precede) a name. Only these are compared
+// with a word of three letters (docs/SEARCH.md, Expand).
 var suffixes = []string{
 	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
 }

@@ -264,7 +264,7 @@ func matchesTooLittle(t *nameGroup, f *candidate) bool {
 }
 
 // missesKeyTerm reports whether a heavy term is missing from a query of three or more, and less
-// than half of a name was found: "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
+// than half of a name was found. So "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
 func (q *query) missesKeyTerm(all matchClasses, t *nameGroup, f *candidate) bool {
 	if len(q.terms) < 3 || all.unmatched()&q.heavy == 0 {
 		return false

@@ -10,8 +10,9 @@ import (
 // maxNameWords bounds the words of a name: further words have no bit in a mask.
 const maxNameWords = 31
 
-// A name is a card's parsed name: first the words that are the name itself, then its qualifiers
-// ("(Alternate Art)", "- 2016 (Shintaro Ito)"), which a query may contain but need not.
+// A name is a card's parsed name: first the words of the name itself, then its qualifiers.
+// Qualifiers are words such as "(Alternate Art)" and "- 2016 (Shintaro Ito)", which a query may
+// contain but need not.
 type name struct {
 	words []nameWord
 	core  int // how many of the words are the name itself
@@ -231,8 +232,8 @@ func (reader *nameParser) readSet(display, code string) setName {
 	return parsed
 }
 
-// codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six
-// letters and digits before ": " or " - ".
+// codeEnd returns the end of the code in front of a set's name, 0 without one. The code is at most
+// six letters and digits before ": " or " - ".
 func codeEnd(display string) int {
 	n := 0
 	for n < len(display) && cardvocab.IsWordByte(cardvocab.Lower(display[n])) {

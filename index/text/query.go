@@ -246,8 +246,8 @@ func (q *query) isRange(i, k int) bool {
 	return cardvocab.IsInteger(q.norm.word(q.norm.tokens[i])) && cardvocab.IsInteger(q.norm.word(q.norm.tokens[k]))
 }
 
-// numberEnd returns the end of the tokens that are one number: those tied by dashes and low lines,
-// when the first has a digit ("OP05-119_p1") or the whole is a known number ("P-001").
+// numberEnd returns the end of the tokens that are one number. These are tied by dashes and low
+// lines, and the first has a digit ("OP05-119_p1") or the whole is a known number ("P-001").
 func (q *query) numberEnd(ix *Index, i int) int {
 	tokens := q.norm.tokens
 	til := i + 1
@@ -294,8 +294,8 @@ func isNumberWord(w []byte) bool {
 	return slices.ContainsFunc(w, cardvocab.IsDigit)
 }
 
-// findNumbers lists the numbers that the terms may mean: each that has a digit, and up to three
-// neighbours that are a known number together ("op05 119", "tg 23").
+// findNumbers lists the numbers that the terms may mean. These are each term with a digit, and up
+// to three neighbours that are a known number together ("op05 119", "tg 23").
 func (q *query) findNumbers(ix *Index) {
 	for i := range q.terms {
 		q.readNumber(ix, i)

@@ -38,7 +38,7 @@ const maxPreferences = 7
 const maxProtectedWords = 12
 
 // classifyTokens finds the role of every word of the query. A word that is part of a whole name or
-// set is a term whatever else it may be. If nothing else is left, so is every word.
+// set is a term whatever else it may be. If nothing else is left, every word is a term.
 func (q *query) classifyTokens(ix *Index) {
 	tokens := q.norm.tokens
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
@@ -199,8 +199,8 @@ func (q *query) protectNames(ix *Index) {
 	}
 }
 
-// protectSealed makes terms of words for products, and stop words in brackets, if a name or a set
-// has them next to the neighbouring word: "ancient booster", "premium booster", "pikachu
+// protectSealed makes terms of words for products, and of stop words in brackets, if a name or a
+// set has them next to the same neighbour. Examples: "ancient booster", "premium booster", "pikachu
 // (portuguese)".
 func (q *query) protectSealed(ix *Index) {
 	adjacent := func(i, k int) bool {

@@ -207,8 +207,8 @@ func (s *search) run() {
 	}
 }
 
-// retryWithoutMinor searches cards that have all words as typed except some minor terms, if pass e
-// matched all words only by correction: "pikachu staff" is no Pichu. It returns false, with the
+// retryWithoutMinor searches cards that have all words as typed except minor terms, if pass e
+// matched all words only by correction. So "pikachu staff" is no Pichu. It returns false, with the
 // hits of e unchanged, if there are none.
 func (s *search) retryWithoutMinor(e pass, begin int) bool {
 	minor := s.query.minorTerms(s.ix)

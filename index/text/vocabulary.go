@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A vocabulary is a set of distinct words in byte order: the word's index is its id, so that the
-// words with a common prefix are a range of ids. Its columns contain no pointers.
+// A vocabulary is a set of distinct words in byte order: a word's index is its id. So the words
+// with a common prefix are a range of ids. Its columns contain no pointers.
 type vocabulary struct {
 	arena []byte
 	start []uint32 // len = words + 1
