@@ -89,7 +89,7 @@ func valueCards(in *request, out *result) toolError {
 	}
 
 	list := valuedList{lines: make([]valuation.Line, 0, len(items))}
-	list.totals = in.appraiser.Walk(in.View, items, &list)
+	list.totals = in.appraiser.ValueList(in.View, items, &list)
 
 	// If the result is too large, every line shows fewer candidates, rather than some lines none.
 	for limit := valuation.MaxCandidates; ; limit-- {

@@ -124,7 +124,7 @@ func (x *exchange) answerHead(encoding string) {
 		head.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	x.ignoredHead()
-	if unknown := x.reply.Unknown; len(unknown) > 0 {
+	if unknown := x.reply.UnknownValues; len(unknown) > 0 {
 		head.SetBytes("X-Unknown-Values", unknown)
 	}
 	if len(x.reply.Interpretation) > 0 {

@@ -151,7 +151,7 @@ func valueLines(v *engine.View, query *ValueQuery) (lines []valuedLine, totals v
 		}
 	}
 	appraiser := &valuation.Appraiser{Candidates: maxPicks}
-	totals = appraiser.Walk(v, items, valuedLines(lines))
+	totals = appraiser.ValueList(v, items, valuedLines(lines))
 	return lines, totals
 }
 
