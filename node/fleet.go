@@ -24,7 +24,7 @@ const lastExportTimeout = 5 * time.Second
 // fleetNode is what a server of a fleet has besides.
 type fleetNode struct {
 	control        *control.DB
-	keys           *control.Keys
+	keys           *control.KeySource
 	exporter       *control.Exporter
 	exportInterval time.Duration
 }

@@ -393,7 +393,7 @@ func importState(cmd *cobra.Command, db *control.DB, state string) (out imported
 		err = db.ImportRows(cmd.Context(), out.Incarnation, node.Hostname(), rows)
 	}
 	if err == nil {
-		err = db.ImportUses(cmd.Context(), used)
+		err = db.ImportLastUses(cmd.Context(), used)
 	}
 	if err == nil && secret != nil {
 		out.Cursors, err = db.AdoptCursorKey(cmd.Context(), [cursor.KeyLen]byte(secret))

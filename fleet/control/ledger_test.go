@@ -185,7 +185,7 @@ func TestLedgerMerge(t *testing.T) {
 	var past []statement
 	enter := func(s statement) {
 		var behind int64
-		args := arguments(s.rows, exporters[s.of].options.Incarnation)
+		args := rowArguments(s.rows, exporters[s.of].options.Incarnation)
 		do(t, db.pool.QueryRow(t.Context(), mergeSQL, args...).Scan(&behind))
 	}
 	for round := range 40 {
@@ -241,7 +241,7 @@ func TestLateStatementsAreNoLoss(t *testing.T) {
 	do(t, ex.Export(t.Context()))
 
 	var behind int64
-	do(t, db.pool.QueryRow(t.Context(), mergeSQL, arguments(late, "a")...).Scan(&behind))
+	do(t, db.pool.QueryRow(t.Context(), mergeSQL, rowArguments(late, "a")...).Scan(&behind))
 	b.charge(row, 1, time.UnixMilli(3))
 	do(t, ex.Export(t.Context()))
 	wantBills(t, db, b)
