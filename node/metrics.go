@@ -375,19 +375,19 @@ func (out sink) limiter(stats *limiter.Stats) {
 
 // mirror sends the figures of the store that many servers follow.
 func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
-	if !stats.Asked.IsZero() {
+	if !stats.AnsweredAt.IsZero() {
 		out.ageGauge("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.",
-			now, stats.Asked)
+			now, stats.AnsweredAt)
 	}
 
 	counter(out, "fleet_download_bytes_total", "Bytes of sections that were downloaded.", stats.Downloaded)
-	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.Took.Seconds())
+	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.PullTime.Seconds())
 	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was activated last.", stats.Epoch)
 	gauge(out, "fleet_prepared", "1 while a snapshot is made ready and waits for its time.", flag(made.Prepared != ""))
 	gauge(out, "fleet_activation_late_seconds",
 		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
 	gauge(out, "fleet_published_epoch", "Epoch that the store of many servers publishes, whether it is here or not.",
-		stats.Published)
+		stats.PublishedEpoch)
 	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",
-		stats.Trust)
+		stats.TrustVersion)
 }

@@ -25,7 +25,7 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 	now := time.Now()
 	out.fleet(fleetStats{ledgerReadyAt: now, keysReadAt: now}, now)
 	out.limiter(&limiter.Stats{})
-	out.mirror(mirror.Stats{Asked: now}, engine.Stats{}, now)
+	out.mirror(mirror.Stats{AnsweredAt: now}, engine.Stats{}, now)
 	close(metrics)
 	known := map[string]bool{}
 	for metric := range metrics {

@@ -176,7 +176,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	// The engine follows the cache as it follows any store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
 	n.mirror = mirror.NewFollower(mirror.Open(place), dir, mirror.FollowerOptions{
-		Publishers: publishers, Recent: cursor.Lifetime, Log: n.Log,
+		Publishers: publishers, RetainFor: cursor.Lifetime, Log: n.Log,
 	})
 	_, none := dir.Current()
 	if none == nil {

@@ -41,7 +41,7 @@ func snapshotPull() *cobra.Command {
 
 			log := term.NewLog(cmd.ErrOrStderr(), "text", term.Colourful(cmd.ErrOrStderr()))
 			cache := mirror.NewFollower(bucket, flags.dir(), mirror.FollowerOptions{
-				Publishers: publishers, Recent: cursor.Lifetime, Log: log,
+				Publishers: publishers, RetainFor: cursor.Lifetime, Log: log,
 			})
 			// Until it is ended: a timer that pulls would be late by its interval.
 			if follow {

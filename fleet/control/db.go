@@ -178,14 +178,15 @@ func (db *DB) explain(err error) error {
 	if !answered {
 		return fmt.Errorf("cannot reach %s: %w: %s", db, ErrUnavailable, cause(err))
 	}
-	verb, kind := "reach", ErrUnavailable
+	kind := ErrPermission
 	switch reported.Code[:2] {
 	case "25", "28", "3D", "42": // a standby, a wrong password or user, no such database, no permission
-		verb, kind = "use", ErrPermission
 	case "22", "23": // a value that only another version of the schema can store
-		verb, kind = "use", ErrSchemaVersion
+		kind = ErrSchemaVersion
+	default:
+		return fmt.Errorf("cannot reach %s: %w: %s (%s)", db, ErrUnavailable, reported.Message, reported.Code)
 	}
-	return fmt.Errorf("cannot %s %s: %w: %s (%s)", verb, db, kind, reported.Message, reported.Code)
+	return fmt.Errorf("cannot use %s: %w: %s (%s)", db, kind, reported.Message, reported.Code)
 }
 
 // cause returns a short text for an error on the way to the database.

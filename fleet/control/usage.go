@@ -90,8 +90,9 @@ func (db *DB) ChargesByServer(ctx context.Context, incarnation string) (*Charges
 	return out, err
 }
 
-// Of returns the units charged to a quota of a tenant from an instant on, in Unix milliseconds: those of
-// that day, or credits of that day and later. It is false if they are aggregated with other servers'.
+// Of returns the units charged to a quota of a tenant since an instant, in Unix milliseconds. They are
+// those of that day, or the credits of that day and later. It is false if they are aggregated with
+// other servers'.
 func (c *Charges) Of(tenant string, quota access.QuotaKind, from int64) (units int64, known bool) {
 	first := calendar.DayOf(from)
 	for key, charged := range c.sums {

@@ -136,7 +136,7 @@ func bytesOf(t *testing.T, dir *snapshot.Store, id string) (n int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, section := range distinct(m) {
+	for _, section := range distinctSections(m) {
 		n += section.Bytes
 	}
 	return n

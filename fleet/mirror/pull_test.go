@@ -272,7 +272,7 @@ func TestPullRollback(t *testing.T) {
 	other := Pointer{
 		Format: pointerVersion, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}
-	signed, err := appendSignature(kindCurrent, &other, w.key)
+	signed, err := encodeSigned(kindCurrent, &other, w.key)
 	if err != nil {
 		t.Fatal(err)
 	}

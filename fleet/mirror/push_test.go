@@ -71,7 +71,7 @@ func TestPushBesideAStranger(t *testing.T) {
 	model := s3test.Start(t)
 	w := newWorld(t, model.Store)
 	id := w.build(1)
-	forged, err := appendSignature(kindCurrent, &Pointer{
+	forged, err := encodeSigned(kindCurrent, &Pointer{
 		Format: pointerVersion, Epoch: 1, ID: id, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}, newKey(t, "ops-1999"))
 	if err != nil {
