@@ -22,9 +22,9 @@ import (
 // earlier version, and gets the checksum at the next start.
 const cursorKeysName = "cursor.key"
 
-// openCursors reads the secrets that sign cursors: on all servers of a fleet, or in the state
+// openCursorKeys reads the secrets that sign cursors: on all servers of a fleet, or in the state
 // directory, which gets one the first time.
-func (n *Node) openCursors(ctx context.Context) error {
+func (n *Node) openCursorKeys(ctx context.Context) error {
 	var keys []cursor.Key
 	var err error
 	if n.fleet != nil {

@@ -13,9 +13,9 @@ import (
 	"ninepocket/fleet/limiter"
 )
 
-// cursorsInterval is how often a server asks for the secrets that sign cursors: a new one is known
+// cursorKeysInterval is how often a server asks for the secrets that sign cursors: a new one is known
 // for ten minutes before it signs.
-const cursorsInterval = time.Minute
+const cursorKeysInterval = time.Minute
 
 // lastExportTimeout is how long the end of a server waits for its last report. What is not sent by
 // then is sent at the next start.
@@ -74,7 +74,7 @@ func (n *Node) openExport(ctx context.Context) error {
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
-		Served: n.servedState, Report: reports{n.Log}.exportChanged, OnLag: reports{n.Log}.ledgerBehind,
+		Served: n.servedState, Report: eventLog{n.Log}.exportChanged, OnLag: eventLog{n.Log}.ledgerBehind,
 	})
 	return err
 }
@@ -92,13 +92,13 @@ func Hostname() string {
 func (n *Node) servedState() control.ServedState {
 	out := control.ServedState{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
 	if n.images != nil {
-		out.Images = n.images.Listed()
+		out.Images = n.images.ListHash()
 	}
 	return out
 }
 
 // exportChanged logs that what is charged cannot be reported, and that it is over.
-func (r reports) exportChanged(err error) {
+func (r eventLog) exportChanged(err error) {
 	switch {
 	case err == nil:
 		r.log.Info("the ledger is up to date again")
@@ -110,14 +110,14 @@ func (r reports) exportChanged(err error) {
 }
 
 // ledgerBehind logs that what is charged could not be reported for long.
-func (r reports) ledgerBehind(by time.Duration, err error) {
+func (r eventLog) ledgerBehind(by time.Duration, err error) {
 	r.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
 }
 
-// followCursors takes secrets over that sign cursors, until ctx is done. What cannot be read is read
+// followCursorKeys takes secrets over that sign cursors, until ctx is done. What cannot be read is read
 // the next time: the ones of before are good for a month.
-func (n *Node) followCursors(ctx context.Context) {
-	ticker := time.NewTicker(cursorsInterval)
+func (n *Node) followCursorKeys(ctx context.Context) {
+	ticker := time.NewTicker(cursorKeysInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -147,7 +147,7 @@ func (n *Node) exportLast(ctx context.Context) {
 
 // limiterChanged logs that the limiter is unavailable, that it is available again, and what it
 // lost.
-func (r reports) limiterChanged(err error) {
+func (r eventLog) limiterChanged(err error) {
 	_, lost := errors.AsType[*limiter.LostError](err)
 	switch {
 	case err == nil:

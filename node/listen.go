@@ -134,7 +134,7 @@ func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity in
 
 	maxPerAddr := config.MaxConnectionsPerAddress
 	if maxPerAddr == 0 {
-		maxPerAddr = max(maxOpen/perAddress, 1)
+		maxPerAddr = max(maxOpen/addressShare, 1)
 	}
 	return connlimit.Options{
 		Max: maxOpen, MaxPerAddr: maxPerAddr, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
@@ -145,6 +145,6 @@ func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity in
 	}
 }
 
-// perAddress is the share of all connections that one address may have: a quarter, so that it takes
+// addressShare is the share of all connections that one address may have: a quarter, so that it takes
 // several to keep others out, and a proxy that nobody named has plenty.
-const perAddress = 4
+const addressShare = 4

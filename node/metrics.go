@@ -56,8 +56,8 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
 
 	dropped = 0
-	if n.Lines != nil {
-		dropped = n.Lines.Dropped()
+	if n.LogWriter != nil {
+		dropped = n.LogWriter.Dropped()
 	}
 	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
 
@@ -188,8 +188,8 @@ func (out sink) requests(stats server.Stats) {
 			encoding)
 	}
 	const packs = "Compressed bodies by whether they were remembered; those of batches, usage and MCP never are."
-	counter(out, "compressed_body_cache_requests_total", packs, stats.PackHits, "result", "hit")
-	counter(out, "compressed_body_cache_requests_total", packs, stats.PackMisses, "result", "miss")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.CompressedHits, "result", "hit")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.CompressedMisses, "result", "miss")
 
 	counter(out, "http_panics_total", "Requests whose handler panicked; each was answered 500.", stats.Panics)
 	for status, n := range stats.ParseErrors {

@@ -47,16 +47,16 @@ const adminTimeout = 200 * time.Millisecond
 
 // Options are what a server is made of, besides what its settings name.
 type Options struct {
-	Config  settings.Config // which is valid
-	Version string          // of the program
-	Log     *slog.Logger
-	Lines   *accesslog.AsyncWriter // that the log's lines go through; nil without one
-	Stdout  io.Writer              // of an access log at -
+	Config    settings.Config // which is valid
+	Version   string          // of the program
+	Log       *slog.Logger
+	LogWriter *accesslog.AsyncWriter // that the log's lines go through; nil without one
+	Stdout    io.Writer              // of an access log at -
 
 	// Keys are those of a server without keys in its state directory; nil reads these.
 	Keys *keys.Ring
-	// Memory meters in memory: nothing of it outlives the process.
-	Memory bool
+	// InMemory meters in memory: nothing of it outlives the process.
+	InMemory bool
 	// Publish makes what is served, once the ports are taken; nil where the store has it.
 	Publish func() error
 	// Reread returns the settings as they are now, for a reload; nil where they never change.
@@ -183,8 +183,8 @@ func (n *Node) run(ctx context.Context) error {
 		n.onClose(func() error { n.exportLast(ctx); return nil })
 	}
 	// The log outlives the drain, whose requests it tells of.
-	defer n.writeAccess()()
-	n.follow(task)
+	defer n.startAccessLog()()
+	n.startTasks(task)
 
 	err = n.announce()
 	if err != nil {
@@ -201,17 +201,17 @@ func (n *Node) run(ctx context.Context) error {
 	return err
 }
 
-// follow starts what keeps a server up to date with what changes around it.
-func (n *Node) follow(task func(func(context.Context))) {
+// startTasks starts what keeps a server up to date with what changes around it.
+func (n *Node) startTasks(task func(func(context.Context))) {
 	task(func(ctx context.Context) { runOrAbandon(ctx, n.engine.Follow) })
 	if n.mirror != nil {
 		task(n.mirror.Follow)
 	}
-	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, reports{n.Log}.clockStepped) })
+	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, eventLog{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
 	if n.fleet != nil {
 		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.exportInterval) })
-		task(n.followCursors)
+		task(n.followCursorKeys)
 	}
 
 	// SIGHUP is taken over before anyone learns that it may be sent.
@@ -271,9 +271,9 @@ func runOrAbandon(ctx context.Context, do func(context.Context)) {
 // accessLogTimeout is how long the end waits for who takes the last lines of the access log.
 const accessLogTimeout = 2 * time.Second
 
-// writeAccess writes the access log, if there is one, until its end is called. That waits until all
+// startAccessLog writes the access log, if there is one, until its end is called. That waits until all
 // is written, unless who takes the log hangs.
-func (n *Node) writeAccess() (end func()) {
+func (n *Node) startAccessLog() (end func()) {
 	if n.access == nil {
 		return func() {}
 	}
@@ -326,11 +326,11 @@ func (n *Node) newServer() (*server.Server, error) {
 	return server.New(server.Options{
 		OnAccess: onAccess,
 		Engine:   n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
-		Metering:  n.store.Err,
-		BodyRoom:  bodyBudget(memoryLimit()),
-		PackCache: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,
+		Metering:            n.store.Err,
+		BodyBudget:          bodyBudget(memoryLimit()),
+		CompressedCacheSize: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,
 		ProductPrefix: config.ProductPrefix,
-		Preview:       preview, Contract: contract, DefaultPreview: config.DefaultSurface == "preview",
+		Preview:       preview, OpenAPI: contract, DefaultPreview: config.DefaultSurface == "preview",
 		Origins: config.CORSOrigins, AllowedHosts: config.MCP.AllowedHosts, AllowedOrigins: config.MCP.AllowedOrigins,
 		Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
 	})

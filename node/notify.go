@@ -29,11 +29,11 @@ func (n *Node) warnKeysWithoutPlan() {
 	}
 }
 
-// reports logs what parts of a server tell of themselves: that something fails, and that it is over.
-type reports struct{ log *slog.Logger }
+// eventLog logs what parts of a server tell of themselves: that something fails, and that it is over.
+type eventLog struct{ log *slog.Logger }
 
 // clockStepped logs that days, periods and expiry go by another time from now on.
-func (r reports) clockStepped(by time.Duration) {
+func (r eventLog) clockStepped(by time.Duration) {
 	r.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
 }
 
@@ -55,7 +55,7 @@ func (n *Node) keysChanged(changed bool, err error) {
 
 // meteringChanged logs what the store reports: that something fails, and that it is over. What fails
 // is tried again by itself.
-func (r reports) meteringChanged(err error) {
+func (r eventLog) meteringChanged(err error) {
 	switch {
 	case err == nil:
 		r.log.Info("metering has recovered")

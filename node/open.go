@@ -74,7 +74,7 @@ func (n *Node) open(ctx context.Context) error {
 		StageImages:      n.openImages,
 		StageMirror:      n.openMirror,
 		StageSnapshot:    n.openEngine,
-		StageCursors:     n.openCursors,
+		StageCursors:     n.openCursorKeys,
 		StageJournal:     n.openJournal,
 		StageExport:      n.openExport,
 		StageLimiter:     n.openLimiter,
@@ -233,7 +233,7 @@ const handoverInterval = 20 * time.Millisecond
 // its socket replaces another one, for which it waits; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
 	// Nothing is written, so that no other process can be in the way.
-	if n.Memory {
+	if n.InMemory {
 		n.store = access.NewMemory(access.MemoryOptions{})
 		n.onClose(n.store.Close)
 		return nil
@@ -242,7 +242,7 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 	begun := time.Now()
 	for waiting := false; ; waiting = true {
 		n.journal, err = access.OpenLocal(n.Config.State, access.LocalOptions{
-			Now: n.clock.At(time.Now()), Report: reports{n.Log}.meteringChanged,
+			Now: n.clock.At(time.Now()), Report: eventLog{n.Log}.meteringChanged,
 			MaxIdempotencyRecords: n.Config.MaxIdempotencyRecords,
 			Export:                n.fleet != nil,
 		})
@@ -291,7 +291,7 @@ func (n *Node) openLimiter(ctx context.Context) error {
 	// The bill stays here, where no other server can lose it.
 	options.Journal = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
-	options.Report = reports{n.Log}.limiterChanged
+	options.Report = eventLog{n.Log}.limiterChanged
 	options.ChargesByServer = n.fleet.control.ChargesByTenant
 
 	n.limiter, err = limiter.Open(ctx, options)

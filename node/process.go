@@ -58,9 +58,9 @@ func availableMemory() int64 {
 	return math.MinInt64 / 2
 }
 
-// heapShare is how much of the control group's memory the Go runtime may plan with, in per cent;
+// heapPercent is how much of the control group's memory the Go runtime may plan with, in per cent;
 // stacks of C, page tables and file pages that cannot be dropped need the rest.
-const heapShare = 90
+const heapPercent = 90
 
 // LimitMemory lets the garbage collector work harder near the limit, so that the kernel does not
 // kill the process. Unless GOMEMLIMIT is set, the runtime's soft limit becomes a share of what the
@@ -76,7 +76,7 @@ func LimitMemory(group memlimit.Provider) {
 	if err != nil || limit == 0 || limit > math.MaxInt64 {
 		return
 	}
-	debug.SetMemoryLimit(int64(limit) / 100 * heapShare)
+	debug.SetMemoryLimit(int64(limit) / 100 * heapPercent)
 }
 
 // memoryLimit is the memory in bytes that the process is to stay below, 0 when nobody said: 90 % of
@@ -97,7 +97,7 @@ const (
 	maxBodyBudget = 64 << 20
 )
 
-// bodyBudget is server.Options.BodyRoom.
+// bodyBudget is server.Options.BodyBudget.
 func bodyBudget(limit int64) int64 { return max(memoryShare(limit, 4, maxBodyBudget), minBodyBudget) }
 
 // memoryShare is a part of a limit of memory, most of which is where there is no limit.

@@ -221,7 +221,7 @@ func TestUnnamedProxy(t *testing.T) {
 		t.Helper()
 		lines.Reset()
 		l.TrustedProxies = trusted
-		l.unnamedProxy.Store(false)
+		l.warnedProxy.Store(false)
 		c := l.dial(t)
 		defer c.Close()
 		for range 3 {

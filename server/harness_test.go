@@ -200,14 +200,14 @@ func newWorld(tb testing.TB, s setup) *world {
 	o := Options{
 		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
 		BaseURL: baseURL + "/",
-		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
+		Preview: !s.liveOnly, CompressedCacheSize: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.options != nil {
 		s.options(&o)
 	}
 
-	o.Contract, err = contracts(servedAs{o.BaseURL, o.ProductPrefix, o.Preview})
+	o.OpenAPI, err = contracts(servedAs{o.BaseURL, o.ProductPrefix, o.Preview})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		w.stop()
 	}
 	if s.timeouts != (httpconn.Timeouts{}) {
-		w.open.Timeouts = s.timeouts
+		w.connections.Timeouts = s.timeouts
 	}
 	if s.tune != nil {
 		s.tune(w.http)

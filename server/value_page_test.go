@@ -279,9 +279,9 @@ func TestValueListOfStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); w.Server.lists.Load() < maxStreams; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); w.Server.openLists.Load() < maxStreams; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d lists are being read", w.Server.lists.Load())
+			t.Fatalf("%d lists are being read", w.Server.openLists.Load())
 		}
 	}
 	if r := post(anybody(), list); r.status != http.StatusServiceUnavailable {
@@ -294,8 +294,8 @@ func TestValueListOfStrangers(t *testing.T) {
 	if r, err := w.send(batch); err != nil || r.status == http.StatusServiceUnavailable {
 		t.Errorf("status %d for a key, %v", r.status, err)
 	}
-	if w.open.BodyBytes() != 0 {
-		t.Errorf("lists take %d bytes of the room for keys", w.open.BodyBytes())
+	if w.connections.BodyBytes() != 0 {
+		t.Errorf("lists take %d bytes of the room for keys", w.connections.BodyBytes())
 	}
 	if r := post(anybody(), multipartOf("Umbreon VMAX", "")); r.status != http.StatusOK {
 		t.Errorf("status %d of a short one", r.status)

@@ -9,7 +9,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxCounted is how many cards of a search are counted, so that a search for everything costs no
+// maxListBytes is how many cards of a search are counted, so that a search for everything costs no
 // more than others.
 const maxCounted = 1000
 

@@ -80,7 +80,7 @@ type searchPage struct {
 	asked      SearchQuery
 	cards      []uint32
 	more       bool     // after this page
-	total      int      // how many cards there are, at most maxCounted
+	total      int      // how many cards there are, at most maxListBytes
 	sets       []uint32 // that the words name
 	filter     filters
 	didYouMean string // other words that find something, where these find nothing
@@ -195,7 +195,7 @@ type suggested struct {
 	words      string
 	sets       []uint32
 	cards      []uint32
-	total      int  // how many cards there are, at most maxCounted
+	total      int  // how many cards there are, at most maxListBytes
 	more       bool // than that
 	didYouMean string
 }

@@ -95,7 +95,7 @@ func demo(cmd *cobra.Command, config settings.Config, catalog synth.Options) err
 	config.Store = filepath.Join(folder, "store")
 	config.State = folder
 	o := nodeOptions(cmd, config)
-	o.Memory = true
+	o.InMemory = true
 	o.Keys = ring
 	// A port that is taken is found out before a catalog is built.
 	o.Publish = func() error { return buildDemo(cmd, folder, config.Store, catalog) }

@@ -82,7 +82,7 @@ func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	}
 	// Notes of the command wait for nobody, either.
 	cmd.SetErr(lines)
-	return node.Options{Config: config, Version: version, Log: log, Lines: lines, Stdout: cmd.OutOrStdout()}
+	return node.Options{Config: config, Version: version, Log: log, LogWriter: lines, Stdout: cmd.OutOrStdout()}
 }
 
 // serveFailure gives an error of a server its exit code and its hint, by the stage of the start.

@@ -191,7 +191,7 @@ func TestLargeBodies(t *testing.T) {
 		for size := 1; size <= len(sent); size++ {
 			asked := 0
 			g := Guard{Limits: &limits}
-			g.Welcome = func() bool {
+			g.AllowLargeBody = func() bool {
 				asked++
 				if got := string(g.Head()); got != wantHead {
 					t.Errorf("%d bytes at a time: asked about %q, want %q", size, got, wantHead)
@@ -230,7 +230,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 
 	for _, welcome := range []bool{false, true} {
-		refused := Unwelcome
+		refused := Unauthenticated
 		if welcome {
 			refused = 0
 		}
