@@ -233,7 +233,7 @@ func ParseDecimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// oneOf reads a parameter that must be one of values, or returns absent.
+// fixedValues reads a parameter that must be one of values, or returns absent.
 func (r *Request) oneOf(name, absent string, values ...string) string {
 	v, ok := r.Args.Given(name)
 	if !ok {

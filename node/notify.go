@@ -65,7 +65,8 @@ func (events eventLog) meteringChanged(err error) {
 		events.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):
-		events.log.Error("metering is down: calls are answered 503 until the log can be written", slog.Any("cause", err))
+		events.log.Error("metering is down: calls are answered 503 until the log can be written",
+			slog.Any("cause", err))
 	default:
 		events.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
 	}

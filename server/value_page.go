@@ -208,8 +208,12 @@ func readEscaped(text *bufio.Reader, length int, take func(name string, value io
 		if err == nil {
 			_, err = io.Copy(io.Discard, fields) // the unread rest
 		}
+		// A form that ends has as many bytes as its length says.
+		if err == nil && fields.delimiter == 0 && fields.read < min(length, maxListBytes) {
+			err = io.ErrUnexpectedEOF
+		}
 		if err != nil || fields.delimiter == 0 {
-			return fields.checkComplete(err, length)
+			return err
 		}
 	}
 	return nil
@@ -229,15 +233,6 @@ func (e *escapedReader) begin(ends string) {
 	e.delimiters = ends
 	e.delimiter = 0
 	e.err = nil
-}
-
-// checkComplete returns err, or io.ErrUnexpectedEOF if the form has fewer bytes than its length
-// says.
-func (e *escapedReader) checkComplete(err error, length int) error {
-	if err == nil && e.read < min(length, maxListBytes) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // Read reads the text with its escapes decoded. An invalid escape stays as it is.

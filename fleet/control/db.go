@@ -147,6 +147,14 @@ func (db *DB) withTimeout(ctx context.Context, timeout time.Duration, do func(co
 	return db.explain(do(ctx))
 }
 
+// exec runs a statement that returns nothing.
+func (db *DB) exec(ctx context.Context, timeout time.Duration, statement string, arguments ...any) error {
+	return db.withTimeout(ctx, timeout, func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, statement, arguments...)
+		return err
+	})
+}
+
 // each runs a query with a timeout, and calls do after each row is scanned to into. Here and elsewhere
 // the error of Query is dropped, because reading its rows returns it as well.
 func (db *DB) each(

@@ -442,10 +442,7 @@ func (ex *Exporter) heartbeat(ctx context.Context) error {
 // out servers that did not export everything of these days, and days that are not older than detailDays
 // by the database's clock.
 func (db *DB) aggregateDays(ctx context.Context, through calendar.Day) error {
-	return db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, aggregateSQL, int32(through), detailDays)
-		return err
-	})
+	return db.exec(ctx, exportTimeout, aggregateSQL, int32(through), detailDays)
 }
 
 const aggregateSQL = `with through as (

@@ -246,10 +246,7 @@ func (keys *KeySource) LastSuccess() time.Time {
 
 // AppendKeyLog appends a JSON object to the log of commands that changed keys.
 func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {
-	return db.query(ctx, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, "insert into ninepocket.key_log (entry) values ($1)", string(entry))
-		return err
-	})
+	return db.exec(ctx, db.timeout, "insert into ninepocket.key_log (entry) values ($1)", string(entry))
 }
 
 // KeyLog returns that log, oldest first.

@@ -108,21 +108,14 @@ func (c *Charges) Of(tenant string, quota access.QuotaKind, from int64) (units i
 // Importing again changes nothing.
 func (db *DB) ImportRows(ctx context.Context, incarnation, host string, rows []access.LedgerRow) error {
 	rows = slices.SortedFunc(slices.Values(rows), access.CompareRows)
-	err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		// A forgotten server is never silent: no reports are expected of it.
-		_, err := tx.Exec(ctx, `insert into ninepocket.servers (incarnation, session, host, version, forgotten_at)
-			values ($1, '', $2, '', now()) on conflict do nothing`, incarnation, host)
-		return err
-	})
-
+	// A forgotten server is never silent: no reports are expected of it.
+	err := db.exec(ctx, db.timeout, `insert into ninepocket.servers (incarnation, session, host, version, forgotten_at)
+		values ($1, '', $2, '', now()) on conflict do nothing`, incarnation, host)
 	for part := range slices.Chunk(rows, chunkRows) {
 		if err != nil {
 			return err
 		}
-		err = db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
-			_, err := db.pool.Exec(ctx, mergeSQL, rowArguments(part, incarnation)...)
-			return err
-		})
+		err = db.exec(ctx, exportTimeout, mergeSQL, rowArguments(part, incarnation)...)
 	}
 	return err
 }

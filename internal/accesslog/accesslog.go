@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxWaitingLines is how many lines wait for a slow disk; more are dropped and counted.
-	maxWaitingLines = 8192
+	// maxWaitingEntries is how many lines wait for a slow disk; more are dropped and counted.
+	maxWaitingEntries = 8192
 	// flushInterval is how long a line waits at most before it is written.
 	flushInterval = time.Second
 )
 
 // Log writes a line a request, aside: no request waits for it.
 type Log struct {
-	path   string
-	every  uint64
-	stdout io.Writer
-	log    *slog.Logger
+	path        string
+	sampleEvery uint64
+	stdout      io.Writer
+	log         *slog.Logger
 
-	lines   chan []byte
-	free    sync.Pool
-	seen    atomic.Uint64
-	dropped atomic.Uint64
-	reopen  chan struct{}
+	lines     chan []byte
+	freeLines sync.Pool
+	seen      atomic.Uint64
+	dropped   atomic.Uint64
+	reopen    chan struct{}
 
 	// What Run alone touches.
 	out           io.WriteCloser
@@ -46,8 +46,8 @@ type Log struct {
 // server always have one. A file that cannot be written is an error here, and is told to log later on.
 func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, error) {
 	l := &Log{
-		path: path, every: uint64(max(1, every)), stdout: stdout, log: log,
-		lines: make(chan []byte, maxWaitingLines), reopen: make(chan struct{}, 1),
+		path: path, sampleEvery: uint64(max(1, every)), stdout: stdout, log: log,
+		lines: make(chan []byte, maxWaitingEntries), reopen: make(chan struct{}, 1),
 	}
 	file, err := l.open()
 	if err != nil {
@@ -59,31 +59,31 @@ func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, err
 // Dropped is how many lines a slow or failing disk has cost.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-type stdoutLog struct{ io.Writer }
+type nopCloser struct{ io.Writer }
 
-func (stdoutLog) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 func (l *Log) open() (io.WriteCloser, error) {
 	if l.path == "-" {
-		return stdoutLog{l.stdout}, nil
+		return nopCloser{l.stdout}, nil
 	}
 	return os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640) //nolint:gosec // for a group that reads logs
 }
 
 // Add takes an entry. It never waits.
 func (l *Log) Add(e server.AccessLogEntry) {
-	if n := l.seen.Add(1); l.every > 1 && n%l.every != 0 && e.Status < 500 {
+	if n := l.seen.Add(1); l.sampleEvery > 1 && n%l.sampleEvery != 0 && e.Status < 500 {
 		return
 	}
 
-	line, _ := l.free.Get().([]byte) // nil when there is none
+	line, _ := l.freeLines.Get().([]byte) // nil when there is none
 	line = appendLine(line[:0], &e)
 	select {
 	case l.lines <- line:
 	// A request never waits for a disk.
 	default:
 		l.dropped.Add(1)
-		l.free.Put(line) //nolint:staticcheck // a slice's header is cheap beside the line
+		l.freeLines.Put(line) //nolint:staticcheck // a slice's header is cheap beside the line
 	}
 }
 
@@ -165,7 +165,7 @@ func (l *Log) reopenFile() {
 	l.out, err = l.open()
 	if err != nil {
 		l.log.Error("the access log cannot be opened: its lines are dropped until a SIGHUP", slog.Any("cause", err))
-		l.out = stdoutLog{io.Discard}
+		l.out = nopCloser{io.Discard}
 	}
 	l.buffer = bufio.NewWriterSize(l.out, 1<<16)
 	l.errorReported = false
@@ -177,7 +177,7 @@ func (l *Log) write(line []byte) {
 	}
 	l.buffered++
 	_, _ = l.buffer.Write(line) // an error stays for the flush
-	l.free.Put(line)            //nolint:staticcheck // as above
+	l.freeLines.Put(line)       //nolint:staticcheck // as above
 }
 
 // flush writes what is held. What a full disk does not take is dropped, and the next line is a new

@@ -73,7 +73,7 @@ func (l Line) at(when time.Time) Line {
 func TestAccessLogNeverWaits(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 1)
-	for range maxWaitingLines + 10 {
+	for range maxWaitingEntries + 10 {
 		l.Add(server.AccessLogEntry{ID: []byte("req_x"), Status: 200})
 	}
 	if n := l.Dropped(); n != 10 {

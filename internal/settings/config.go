@@ -138,7 +138,7 @@ func (c *Config) Validate() error {
 	wrong.AddIf(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
 	wrong.AddIf(!slices.Contains(c.Surfaces, c.DefaultSurface),
 		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
-	wrong.AddIf(!validPrefix(c.ProductPrefix),
+	wrong.AddIf(!validProductPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 
 	wrong.AddIf(c.MaxIdempotencyRecords < 1, "cannot use replies_max %d: want 1 or more", c.MaxIdempotencyRecords)
@@ -152,11 +152,10 @@ func (c *Config) Validate() error {
 		"cannot use log_format %q: want text or json", c.LogFormat)
 	_, err := c.Lead()
 	wrong.AddIf(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
-	count := func(key string, n int) {
-		wrong.AddIf(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
-	}
-	count("max_connections", c.MaxConnections)
-	count("max_connections_per_address", c.MaxConnectionsPerAddress)
+	wrong.AddIf(c.MaxConnections < 0, "cannot use max_connections %d: want 0, for the default, or more",
+		c.MaxConnections)
+	wrong.AddIf(c.MaxConnectionsPerAddress < 0,
+		"cannot use max_connections_per_address %d: want 0, for the default, or more", c.MaxConnectionsPerAddress)
 	wrong.AddIf(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
 		c.AccessLogSample)
 	// A certificate without its key would serve in the clear.
@@ -269,14 +268,14 @@ func (c *Config) HidesClientIPs() bool {
 
 	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
 	host, _, err := net.SplitHostPort(c.Listen)
-	return base.Scheme == "https" && c.TLSCert == "" || err == nil && local(host) && !local(base.Hostname())
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && isLocalHost(host) && !isLocalHost(base.Hostname())
 }
 
-// local reports whether a host is a loopback address or "localhost", which only this machine itself
+// isLocalHost reports whether a host is a loopback address or "localhost", which only this machine itself
 // can reach.
-func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+func isLocalHost(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
-func validPrefix(s string) bool {
+func validProductPrefix(s string) bool {
 	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 

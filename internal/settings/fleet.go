@@ -64,20 +64,18 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 	wrong.AddIf(!known, "cannot use fleet.acks %q: want replica, aof or none", given.Acks)
 	wrong.AddIf(given.Replicas < 1 || given.Replicas > MaxReplicas,
 		"cannot use fleet.replicas %d: want 1 to %d", given.Replicas, MaxReplicas)
-	wrong.AddIf(!ValidPrefix(given.Prefix),
+	wrong.AddIf(!ValidRedisPrefix(given.Prefix),
 		"cannot use fleet.prefix %q: want 1 to %d letters, digits, - or _", given.Prefix, MaxPrefix)
 	return options, export, wrong.Err()
 }
 
-// ValidPrefix reports whether names in Redis may begin with a text.
-func ValidPrefix(s string) bool { return len(s) <= MaxPrefix && bareKey(s) }
+// ValidRedisPrefix reports whether names in Redis may begin with a text.
+func ValidRedisPrefix(s string) bool { return len(s) <= MaxPrefix && isBareKey(s) }
 
 // checkFleet returns every problem of what servers share.
 func (c *Config) checkFleet() error {
 	_, _, err := c.FleetOptions()
-	var wrong Problems
-	wrong.Add(err)
-	wrong.Add(CheckMetering(c.Metering))
+	wrong := Problems{err, CheckMetering(c.Metering)}
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
@@ -131,7 +129,7 @@ func meteringProblem(s string) string {
 			return ""
 		}
 	case "redis+sentinel", "rediss+sentinel":
-		if hosts != "" && !slices.Contains(strings.Split(hosts, ","), "") && bareKey(name) {
+		if hosts != "" && !slices.Contains(strings.Split(hosts, ","), "") && isBareKey(name) {
 			return ""
 		}
 	}
@@ -163,9 +161,8 @@ func ParsePublishers(texts []string) ([]mirror.Publisher, error) {
 
 // checkMirror checks the settings of a store that many servers follow.
 func (c *Config) checkMirror() error {
-	var wrong Problems
 	_, err := ParsePublishers(c.Publishers)
-	wrong.Add(err)
+	wrong := Problems{err}
 	wrong.AddIf(c.StoreCache != "" && c.Store != "" && !c.UsesBucket(),
 		"cannot use store_cache %q: the store is a folder already", c.StoreCache)
 	if c.UsesBucket() {

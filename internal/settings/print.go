@@ -24,7 +24,7 @@ type Row struct {
 func (c *Merged) Rows() (rows []Row) {
 	c.eachSetting(func(setting *Setting, name string, whole *Config) {
 		key := dotted(setting.path(name))
-		rows = append(rows, Row{key, redacted(setting.value(whole, name)), cmp.Or(c.from[key], "default")})
+		rows = append(rows, Row{key, redactValue(setting.value(whole, name)), cmp.Or(c.origins[key], "default")})
 	})
 	return rows
 }
@@ -32,7 +32,7 @@ func (c *Merged) Rows() (rows []Row) {
 // eachSetting calls visit with every setting of the effective configuration, those of a table one
 // after the other.
 func (c *Config) eachSetting(visit func(setting *Setting, name string, whole *Config)) {
-	whole := c.effective()
+	whole := c.withAllPlans()
 	// Plans are the last tables: each is printed whole.
 	plans := slices.IndexFunc(Settings, (*Setting).hasPlaceholder)
 	for _, setting := range Settings[:plans] {
@@ -46,8 +46,8 @@ func (c *Config) eachSetting(visit func(setting *Setting, name string, whole *Co
 	}
 }
 
-// effective is the configuration with all plans as they come out, spelt as their tables do.
-func (c *Config) effective() Config {
+// withAllPlans is the configuration with all plans as they come out, spelt as their tables do.
+func (c *Config) withAllPlans() Config {
 	whole := *c
 	whole.Plans = nil
 
@@ -127,19 +127,19 @@ func splitKey(key string) (table, last string) {
 func dotted(path []string) string {
 	levels := slices.Clone(path)
 	for i, level := range levels {
-		if !bareKey(level) {
+		if !isBareKey(level) {
 			levels[i] = tomlValue(level)
 		}
 	}
 	return strings.Join(levels, ".")
 }
 
-func bareKey(s string) bool {
+func isBareKey(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// redacted hides passwords in a value.
-func redacted(v any) any {
+// redactValue hides passwords in a value.
+func redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return Redact(v)

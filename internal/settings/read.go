@@ -26,16 +26,16 @@ const EnvPrefix = "NINEPOCKET_"
 type Merged struct {
 	Config
 	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: default.
-	from map[string]string
+	origins map[string]string
 }
 
 // Origin is where the value of a key came from, "" for the default.
-func (c *Merged) Origin(key string) string { return c.from[key] }
+func (c *Merged) Origin(key string) string { return c.origins[key] }
 
 // Override takes over the value of one setting, and where it came from.
 func (c *Merged) Override(setting *Setting, from *Config, origin string) {
 	reflect.ValueOf(setting.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(setting.Pointer(from, "")).Elem())
-	c.from[setting.Key] = origin
+	c.origins[setting.Key] = origin
 }
 
 // File is the configuration file: the one that is given, else the one that the environment names; ""
@@ -60,7 +60,7 @@ func ReadWithEnv(given string) (Merged, error) {
 // Read merges defaults, the file (when given) and the environment; warn is told of variables that
 // mean nothing. What could be read is returned with the error, which joins every problem.
 func Read(path string, environ []string, warn func(name string)) (Merged, error) {
-	out := Merged{Config: Default(), from: map[string]string{}}
+	out := Merged{Config: Default(), origins: map[string]string{}}
 	var wrong Problems
 	if path != "" {
 		wrong.Add(out.readFile(path))
@@ -75,7 +75,7 @@ func Read(path string, environ []string, warn func(name string)) (Merged, error)
 			continue
 		}
 
-		setting, chosen, whole := find(strings.Split(strings.ToLower(rest), "__"))
+		setting, chosen, whole := findSetting(strings.Split(strings.ToLower(rest), "__"))
 		if !whole {
 			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
 			// from its cluster.
@@ -84,15 +84,15 @@ func Read(path string, environ []string, warn func(name string)) (Merged, error)
 		}
 		err := setText(setting.Pointer(&out.Config, chosen), value)
 		wrong.AddIf(err != nil, "cannot use environment variable %s: %w", name, err)
-		out.from[dotted(setting.path(chosen))] = "environment " + name
+		out.origins[dotted(setting.path(chosen))] = "environment " + name
 	}
-	wrong.Add(out.noZeros())
+	wrong.Add(out.checkZeroLimits())
 	return out, wrong.Err()
 }
 
-// noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a
+// checkZeroLimits refuses limits of a plan that were given as 0: what is not given keeps its default, and a
 // plan that admits nothing is none.
-func (c *Merged) noZeros() error {
+func (c *Merged) checkZeroLimits() error {
 	var wrong Problems
 	for _, setting := range Settings {
 		// Elsewhere 0 is a value of its own.
@@ -101,7 +101,7 @@ func (c *Merged) noZeros() error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 			key := dotted(setting.path(name))
-			from, given := c.from[key]
+			from, given := c.origins[key]
 			n := reflect.ValueOf(setting.Pointer(&c.Config, name)).Elem()
 			wrong.AddIf(given && n.CanInt() && n.Int() == 0,
 				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
@@ -145,7 +145,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 
 // set sets the setting that one entry of a file means.
 func (c *Merged) set(entry tomlEntry, file string) error {
-	setting, name, whole := find(entry.path)
+	setting, name, whole := findSetting(entry.path)
 	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(entry.path))
 	}
@@ -156,14 +156,14 @@ func (c *Merged) set(entry tomlEntry, file string) error {
 
 	// A key may be spelt in two ways, which TOML takes for two keys.
 	key := dotted(setting.path(name))
-	if before, twice := c.from[key]; twice {
+	if before, twice := c.origins[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(entry.path), before)
 	}
 	if err := setTOML(setting.Pointer(&c.Config, name), entry.value); err != nil {
 		return fmt.Errorf("cannot use %s: %w", dotted(entry.path), err)
 	}
 
-	c.from[key] = fmt.Sprintf("%s:%d", file, entry.line)
+	c.origins[key] = fmt.Sprintf("%s:%d", file, entry.line)
 	return nil
 }
 
@@ -191,7 +191,7 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 
 			// A table of no setting is one problem, whatever is in it and wherever it goes on.
 			inner, isTable := value.(map[string]any)
-			if setting, _, whole := find(path); !isTable || setting == nil || whole {
+			if setting, _, whole := findSetting(path); !isTable || setting == nil || whole {
 				if !seen[dotted(path)] {
 					seen[dotted(path)] = true
 					entries = append(entries, tomlEntry{path, parser.Shape(level.Raw).Start.Line, value})

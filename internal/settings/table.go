@@ -110,9 +110,9 @@ func (s *Setting) path(name string) []string {
 // isPlaceholder reports whether a level of a key stands for a name that the operator chooses.
 func isPlaceholder(level string) bool { return level == strings.ToUpper(level) }
 
-// find returns the setting that path means and the name chosen in it. Whole is false for the
+// findSetting returns the setting that path means and the name chosen in it. Whole is false for the
 // beginning of one, such as a table's header.
-func find(path []string) (found *Setting, name string, whole bool) {
+func findSetting(path []string) (found *Setting, name string, whole bool) {
 	for _, setting := range Settings {
 		levels := setting.levels()
 		if len(path) > len(levels) {
@@ -164,8 +164,8 @@ func (c *Config) FixedChanges(other *Config) (keys []string) {
 	return keys
 }
 
-// wanted says what a file must give for a value of a kind.
-var wanted = map[reflect.Kind]string{
+// kindNames says what a file must give for a value of a kind.
+var kindNames = map[reflect.Kind]string{
 	reflect.String: "text in quotes", reflect.Bool: "true or false", reflect.Int: "an integer",
 	reflect.Int64: "an integer", reflect.Float64: "a number",
 }
@@ -200,7 +200,7 @@ func setTOML(ptr, v any) error {
 	given := reflect.ValueOf(v)
 	// Text is never taken for a number: "5" in quotes is a slip.
 	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
-		return errors.New("want " + wanted[to.Kind()])
+		return errors.New("want " + kindNames[to.Kind()])
 	}
 	to.Set(given.Convert(to.Type()))
 	return nil
