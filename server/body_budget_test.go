@@ -18,7 +18,7 @@ func TestRoomForBodies(t *testing.T) {
 	const small = 32 << 10             // of what is larger than 16 KiB and not than this
 	l := newLoopback(t, setup{
 		options: func(o *Options) { o.BodyBudget = limit + small },
-		// Bodies are held for as long as it takes.
+		// Bodies stay in memory for as long as it takes.
 		timeouts: httpconn.Timeouts{Read: time.Hour, Write: time.Hour, Idle: time.Hour, Linger: time.Minute},
 	})
 	begin := func(size, sent int, chunked bool) *client {

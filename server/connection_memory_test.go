@@ -69,7 +69,7 @@ func (s slowStore) Finish(t access.Reservation, success bool) (access.Charge, er
 }
 
 // TestRoomUntilTheAnswer lets the meter take its time with a call whose body is whole: for as long as
-// the body is held it counts, by the buffer that it was read into, and others are told to come again.
+// the body is in memory it counts, by the buffer that it was read into, and others are refused.
 func TestRoomUntilTheAnswer(t *testing.T) {
 	t.Parallel()
 	store := slowStore{access.NewMemory(access.MemoryOptions{}), make(chan struct{}), make(chan struct{})}

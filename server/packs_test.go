@@ -66,7 +66,7 @@ func TestPacksServe(t *testing.T) {
 		for _, s := range asks {
 			want := body(s, "")
 			for _, encoding := range []string{"gzip", "zstd"} {
-				// What is asked for twice is kept, a moment later.
+				// What is requested twice is cached, a moment later.
 				before := w.Stats().CompressedHits
 				for try := 0; try < 4 || w.Stats().CompressedHits == before; try++ {
 					if got := body(s, encoding); got != want {

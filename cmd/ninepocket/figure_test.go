@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestFigures spells numbers of guards: whole ones in their shortest form, however large.
+// TestFigures formats numbers of guards: whole ones in their shortest form, however large.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]float64{

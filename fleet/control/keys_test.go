@@ -32,7 +32,7 @@ func create(t *testing.T, db *DB, tenant string) (*keys.Key, string) {
 	return key, text
 }
 
-// TestKeysAreAFile holds the database against a keys file that takes the same changes.
+// TestKeysAreAFile compares the database with a keys file that gets the same changes.
 func TestKeysAreAFile(t *testing.T) {
 	db, _ := open(t)
 	file := keys.NewFile()
@@ -282,7 +282,7 @@ func TestRestoredKeys(t *testing.T) {
 	}
 }
 
-// TestCursorKeys rotates secrets: servers agree, a secret is known before it signs, and two are kept.
+// TestCursorKeys rotates secrets: servers agree, a secret is known before it signs, and two are stored.
 func TestCursorKeys(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
@@ -485,7 +485,7 @@ func TestServerCharges(t *testing.T) {
 	}
 }
 
-// TestWrongDatabases provokes what operators are told of a database.
+// TestWrongDatabases provokes the errors of databases that operators see.
 func TestWrongDatabases(t *testing.T) {
 	server := postgrestest.Start(t)
 	url := server.Database(t)

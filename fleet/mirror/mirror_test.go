@@ -34,7 +34,7 @@ func newWorld(t *testing.T, store *s3test.Store) *world {
 	return w
 }
 
-// openAt opens a folder of the store, with little patience.
+// openAt opens a folder of the store, with a short timeout.
 func openAt(t *testing.T, store *s3test.Store) *Bucket {
 	t.Helper()
 	location, err := ParseLocation(store.Place("prod"))

@@ -180,7 +180,7 @@ func TestTrustCutOff(t *testing.T) {
 	}
 }
 
-// TestTrustLost begins anew after all keys were lost: servers whose publishers are edited go on, and
+// TestTrustLost starts again after all keys were lost: servers whose publishers are edited go on, and
 // others do not.
 func TestTrustLost(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)

@@ -113,7 +113,7 @@ func TestUnknownEnvironmentIsAWarning(t *testing.T) {
 	}
 }
 
-// TestExampleConfigRoundTrips keeps the file of config init true: as written it changes nothing,
+// TestExampleConfigRoundTrips checks the file of config init: as written it changes nothing,
 // and with every key uncommented it says the defaults.
 func TestExampleConfigRoundTrips(t *testing.T) {
 	text := string(Example())

@@ -182,7 +182,7 @@ func TestKnownLines(t *testing.T) {
 }
 
 // TestLargeBodies asks about a client once its body turns out to be larger than what may come
-// unasked, however the body is spelt and in however many pieces it comes.
+// unasked, in any encoding of the body and in any number of pieces.
 func TestLargeBodies(t *testing.T) {
 	const head = "POST /x HTTP/1.1\r\nHost: a\r\n"
 	limits := Limits{Head: 2048, Fields: 20, Body: 400, Unauthenticated: 100}

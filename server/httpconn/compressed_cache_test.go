@@ -98,7 +98,7 @@ func TestPacksCollide(t *testing.T) {
 		p.cache.Wait()
 	}
 
-	if p.hits.Load() != 2 || p.misses.Load() != 2 { // seen, kept, and found twice
+	if p.hits.Load() != 2 || p.misses.Load() != 2 { // compressed once, cached, and found twice
 		t.Errorf("%d hits, %d misses", p.hits.Load(), p.misses.Load())
 	}
 	if got, _ := p.append(nil, ours, "zstd", true); !bytes.Equal(got[:4], []byte("\x28\xb5\x2f\xfd")) {
