@@ -12,7 +12,7 @@ import (
 func BenchmarkCompressed(b *testing.B) {
 	w := worlds[30_000]()
 	o := w.server.Options
-	o.PackCache = 0
+	o.CompressedCacheSize = 0
 	anew, err := server.New(o)
 	if err != nil {
 		b.Fatal(err)

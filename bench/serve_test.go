@@ -134,7 +134,7 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	w.server, err = server.New(server.Options{
 		Engine: eng, Gate: access.NewGate(ring, store),
 		Clock:   access.StartClock(now),
-		Cursors: signer, PackCache: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
+		Cursors: signer, CompressedCacheSize: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
 	})
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	config.ReadyFile = t.Ready
 	config.Plans = map[string]*settings.Plan{benchPlan: {PerMinute: perMinute, PerDay: perDay}}
 	return node.Serve(ctx, node.Options{
-		Config: config, Memory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
+		Config: config, InMemory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
 	})
 }
 

@@ -108,7 +108,7 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 			}
 			close(cases)
 			senders.Wait()
-			for range 16 { // over whatever connections the proxy has kept
+			for range 16 { // over any connections that the proxy kept open
 				f.probe(t, addr)
 			}
 

@@ -18,7 +18,7 @@ import (
 type fault struct {
 	name  string
 	begin func(*faultServer)
-	end   func(*faultServer) // nil: nothing but what the kernel was told is over
+	end   func(*faultServer) // nil: only what the kernel was told ends
 	// down says that it takes metering down, so that calls are answered 503. By everything else
 	// nobody is refused.
 	down bool

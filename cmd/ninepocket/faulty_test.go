@@ -22,7 +22,7 @@ import (
 type clocks struct {
 	Wall time.Duration // of the wall clock
 	Boot time.Duration // of the time since the machine was started, suspend included
-	// Unsynced makes it look as if no time service kept the wall clock; else one does.
+	// Unsynced makes it look as if no time service set the wall clock; else one does.
 	Unsynced bool
 }
 

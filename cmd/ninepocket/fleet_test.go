@@ -467,7 +467,7 @@ func charge(t *testing.T, state string) {
 	}
 }
 
-// TestFleetMessages provokes what operators are told.
+// TestFleetMessages provokes the messages that operators see.
 func TestFleetMessages(t *testing.T) {
 	c := newFleetKit(t)
 	c.store = "store" // keys are looked at before it is

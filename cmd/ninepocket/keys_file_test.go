@@ -25,7 +25,7 @@ func TestUnreadableKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A file that is written in place could be read while it is empty, and be told as another damage.
+	// A file that is written in place could be read while it is empty, and be reported as another damage.
 	replace := func(text []byte) {
 		t.Helper()
 		next := path + ".next"
