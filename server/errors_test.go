@@ -59,7 +59,7 @@ func readWrong(tb testing.TB) (headings []string, requests map[string][]wrong) {
 	return headings, requests
 }
 
-// metricRow is how a request and its answer stand in the table.
+// row is how a request and its answer stand in the table.
 func (q *wrong) row(r reply) string {
 	shown := "`" + q.method + " " + q.target
 	for _, h := range append(append([]string{}, q.header...), q.body) {

@@ -68,7 +68,7 @@ var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
 	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.preview)
 })
 
-// release makes a function that remembers what another returned.
+// memoize makes a function that remembers what another returned.
 func memoize[K comparable, V any](of func(K) (V, error)) func(K) (V, error) {
 	var mu sync.Mutex
 	values := map[K]V{}
@@ -486,7 +486,7 @@ func (q *request) bytes() []byte {
 	return b.Bytes()
 }
 
-// writePage sends a request and reads the reply, without any judgement.
+// send sends a request and reads the reply, without any judgement.
 func (w *world) send(q request) (reply, error) {
 	c := w.idleClient()
 	if c == nil {
@@ -544,7 +544,7 @@ func (w *world) dial() (*client, error) {
 	return &client{Conn: conn, r: bufio.NewReader(conn)}, nil
 }
 
-// writePage sends a request over this connection and reads the reply; closed means that it was the
+// send sends a request over this connection and reads the reply; closed means that it was the
 // last one.
 func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {

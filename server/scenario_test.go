@@ -233,7 +233,7 @@ var answers sampler
 // sampler counts answers by where they came from.
 type sampler struct{ seen sync.Map }
 
-// allow says whether to hold an answer against the document: the first of an operation and a
+// due says whether to hold an answer against the document: the first of an operation and a
 // status, and then one in a few, fewer of the long ones. make whole takes all of them.
 func (s *sampler) due(q request, r reply) bool {
 	if testsweep.Full() {

@@ -23,7 +23,7 @@ type surface struct {
 	challenge  string // WWW-Authenticate of a 401
 	errorType  string // content type of errors
 	codes      map[wire.Code]wire.Meaning
-	// appends the body of an error
+	// encodeError appends the body of an error.
 	encodeError func(dst []byte, baseURL string, f wire.APIError, requestID string) []byte
 
 	noKey        *wire.APIError  // error of a request without a key

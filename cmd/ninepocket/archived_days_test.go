@@ -88,7 +88,7 @@ func (h *feedStore) evening(day int, w feedtest.Faults) {
 	h.feed.Set(w)
 }
 
-// day is the name of a day after the first.
+// dayName is the name of a day after the first.
 func dayName(day int) string { return firstEvening.AddDate(0, 0, day).Format(time.DateOnly) }
 
 // publishes builds on what is published and publishes.

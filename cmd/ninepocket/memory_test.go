@@ -26,7 +26,7 @@ import (
 type memoryGroup struct {
 	t    *testing.T
 	path string
-	// files
+	// The files of the group.
 	limit, usage, events string
 }
 

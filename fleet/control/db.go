@@ -85,7 +85,7 @@ func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*D
 	return db, nil
 }
 
-// hostWithoutPort returns the host and name of a database, without user and password.
+// hostOf returns the host and name of a database, without user and password.
 func hostOf(config *pgconn.Config) string {
 	host := config.Host
 	if !strings.HasPrefix(host, "/") {

@@ -5,10 +5,10 @@ type MatchQuality struct {
 	Missing         int // the weight of the query's words that the card does not have
 	UnmetPreference int // how far the card is from the preferred rarity, finish and edition
 	Typos           int // spelling errors in the other words
-	// how much of the query matches outside the card's name: words of its set, bare integers as its
+	// OutsideName counts what matches outside the card's name: words of its set, bare integers as its
 	// number
 	OutsideName int
-	// the query has every word of the card's name, as typed; qualifiers may be missing
+	// WholeName says that the query has every word of the card's name, as typed; qualifiers may be missing
 	WholeName bool
 }
 
