@@ -31,8 +31,10 @@ type keyState struct {
 }
 
 // newTenantState returns an empty account, whose replies count into waiting.
-func newTenantState(tenant string, waiting *atomic.Int64) *tenantState {
-	rs := replyStore{pending: map[ReplyKey]*pendingKey{}, unsaved: map[ReplyKey]storedReply{}, waiting: waiting}
+func newTenantState(tenant string, unsavedBytes *atomic.Int64) *tenantState {
+	rs := replyStore{
+		pending: map[ReplyKey]*pendingKey{}, unsaved: map[ReplyKey]storedReply{}, unsavedBytes: unsavedBytes,
+	}
 	return &tenantState{
 		tenant: tenant, keys: map[string]*keyState{}, usage: usage{rows: map[rowName]*Counts{}, replies: rs},
 	}
@@ -65,21 +67,21 @@ const (
 func (a *tenantState) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, accountVersion), a.seq)
 	for _, figure := range []int64{
-		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
-		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
-		a.ended,
+		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed,
+		a.lastAdmission.store, a.lastAdmission.wall, a.previousDay.id, a.previousDay.used,
+		a.previousPeriod.id, a.previousPeriod.used, a.resets.day, a.resets.credits, a.endedAt,
 	} {
 		dst = binary.AppendVarint(dst, figure)
 	}
-	dst = appendWindow(dst, &a.window, a.last.store)
-	dst = appendWindow(dst, &a.usageWindow, a.last.store)
+	dst = appendWindow(dst, &a.window, a.lastAdmission.store)
+	dst = appendWindow(dst, &a.usageWindow, a.lastAdmission.store)
 
 	// In order, so that equal accounts are equal bytes.
 	dst = binary.AppendUvarint(dst, uint64(len(a.keys)))
 	for _, id := range slices.Sorted(maps.Keys(a.keys)) {
 		key := a.keys[id]
 		dst = binary.AppendVarint(state.AppendText(dst, id), key.lastUse)
-		dst = appendWindow(dst, &key.window, a.last.store)
+		dst = appendWindow(dst, &key.window, a.lastAdmission.store)
 	}
 	return dst
 }
@@ -97,12 +99,12 @@ func (a *tenantState) decode(value []byte) error {
 	a.dayUsed = in.Varint()
 	a.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
 	a.creditsUsed = in.Varint()
-	a.last = timePair{store: in.Varint(), wall: in.Varint()}
+	a.lastAdmission = timePair{store: in.Varint(), wall: in.Varint()}
 	if len(version) == 1 && version[0] == accountVersion {
-		a.dayBefore = periodUsage{of: in.Varint(), used: in.Varint()}
-		a.periodBefore = periodUsage{of: in.Varint(), used: in.Varint()}
+		a.previousDay = periodUsage{id: in.Varint(), used: in.Varint()}
+		a.previousPeriod = periodUsage{id: in.Varint(), used: in.Varint()}
 		a.resets = resets{day: in.Varint(), credits: in.Varint()}
-		a.ended = in.Varint()
+		a.endedAt = in.Varint()
 	}
 	readWindow(&in, &a.window)
 	readWindow(&in, &a.usageWindow)

@@ -76,39 +76,40 @@ type clockSample struct {
 
 // stepDetector decides which step of the wall clock is taken over. It has no clock of its own.
 type stepDetector struct {
-	offset int64 // wall - mono, as believed
-	booted int64 // wall - boot, as believed
-	step   int64 // another offset that the last looks saw
-	seen   int   // how many of them
+	offset     int64 // wall - mono, as believed
+	bootOffset int64 // wall - boot, as believed
+	candidate  int64 // another offset that the last looks saw
+	seenCount  int   // how many of them
 }
 
 func newStepDetector(offset int64, first clockSample) *stepDetector {
-	return &stepDetector{offset: offset, booted: first.mono + offset - first.boot}
+	return &stepDetector{offset: offset, bootOffset: first.mono + offset - first.boot}
 }
 
-// look returns what to believe after one more look.
-func (fw *stepDetector) look(seen clockSample) (offset int64) {
-	offset = seen.wall - seen.mono
+// observe returns what to believe after one more look.
+func (sd *stepDetector) observe(sample clockSample) (offset int64) {
+	offset = sample.wall - sample.mono
 	switch {
-	case near(offset, fw.offset): // slewed
-	case seen.boot != 0 && near(seen.wall-seen.boot, fw.booted): // suspended: the monotonic clock stood still
-	case fw.persists(seen, offset): // set by somebody who knows
+	case near(offset, sd.offset): // slewed
+	case sample.boot != 0 && near(sample.wall-sample.boot, sd.bootOffset): // suspended: the monotonic clock stood still
+	case sd.persists(sample, offset): // set by somebody who knows
 	default:
-		return fw.offset
+		return sd.offset
 	}
 
-	*fw = stepDetector{offset: offset, booted: seen.wall - seen.boot}
+	*sd = stepDetector{offset: offset, bootOffset: sample.wall - sample.boot}
 	return offset
 }
 
 // persists reports whether enough looks in a row saw the same step.
-func (fw *stepDetector) persists(seen clockSample, offset int64) bool {
-	if fw.seen == 0 || !near(offset, fw.step) || seen.sync == Unsynced {
-		fw.step = offset
-		fw.seen = 0
+func (sd *stepDetector) persists(sample clockSample, offset int64) bool {
+	if sd.seenCount == 0 || !near(offset, sd.candidate) || sample.sync == Unsynced {
+		sd.candidate = offset
+		sd.seenCount = 0
 	}
-	fw.seen++
-	return seen.sync == Synced && fw.seen >= syncedSamples || seen.sync == SyncUnknown && fw.seen >= unknownSamples
+	sd.seenCount++
+	return sample.sync == Synced && sd.seenCount >= syncedSamples ||
+		sample.sync == SyncUnknown && sd.seenCount >= unknownSamples
 }
 
 func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
@@ -119,7 +120,7 @@ func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)) {
 	tick := time.Tick(sampleInterval)
 
-	fw := newStepDetector(clock.offset.Load(), clock.sight())
+	sd := newStepDetector(clock.offset.Load(), clock.sample())
 	for {
 		select {
 		case <-ctx.Done():
@@ -128,7 +129,7 @@ func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)
 		}
 
 		before := clock.offset.Load()
-		clock.offset.Store(fw.look(clock.sight()))
+		clock.offset.Store(sd.observe(clock.sample()))
 		if now := clock.offset.Load(); !near(before, now) {
 			report(time.Duration(now-before) * time.Millisecond)
 		}
@@ -136,29 +137,29 @@ func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)
 }
 
 // clockSample looks at the clocks of this machine.
-func (clock Clock) sight() clockSample {
-	seen := Machine()
+func (clock Clock) sample() clockSample {
+	seen := ReadClocks()
 	return clockSample{seen.Now.Sub(clock.origin).Milliseconds(), seen.Wall, seen.Boot.Up, seen.Sync}
 }
 
-// Reading is what the clocks of a machine show.
-type Reading struct {
+// ClockReading is what the clocks of a machine show.
+type ClockReading struct {
 	Now  time.Time // counts on by the monotonic clock
 	Wall int64     // Unix milliseconds
 	Boot Boot      // zero when the system does not say
 	Sync ClockSync
 }
 
-// Machine reads the clocks of this machine. Tests of the whole program put others in its place before main
+// ReadClocks reads the clocks of this machine. Tests of the whole program put others in its place before main
 // runs.
-var Machine = func() Reading {
+var ReadClocks = func() ClockReading {
 	now := time.Now() //nolint:forbidigo // this is where the clocks are compared
-	return Reading{now, now.UnixMilli(), readBoot(), readClockSync()}
+	return ClockReading{now, now.UnixMilli(), readBoot(), readClockSync()}
 }
 
 // StartMachineClock returns a Clock whose monotonic zero is now, and which goes by the machine's wall clock.
 func StartMachineClock() Clock {
-	seen := Machine()
+	seen := ReadClocks()
 	clock := StartClock(seen.Now)
 	clock.offset.Store(seen.Wall)
 	return clock

@@ -14,25 +14,25 @@ import (
 // content is a journal as its state directory sees it: what a checkpoint takes of it, and what is read
 // back. See [state.Content].
 type content struct {
-	journal *usageLog
-	now     Instant     // when the store is opened
-	boot    func() Boot // where the machine's boot stands
-	opened  int64       // store time
-	started time.Time
+	usage      *usageLog
+	now        Instant     // when the store is opened
+	boot       func() Boot // where the machine's boot stands
+	openedAt   int64       // store time
+	openedTime time.Time
 
-	taken []tenantDelta // what a checkpoint has to write, until it is in the file or in no file
-	// moved are the ledger's rows, without counts, that went into the file since they were asked for;
+	deltas []tenantDelta // what a checkpoint has to write, until it is in the file or in no file
+	// changedRows are the ledger's rows, without counts, that went into the file since they were asked for;
 	// nil when nobody asks.
-	moved map[LedgerRow]bool
+	changedRows map[LedgerRow]bool
 }
 
 // tenantDelta is what a checkpoint writes of one account.
 type tenantDelta struct {
-	of      *tenantState
-	account []byte
-	rows    map[rowName]*Counts
-	replies map[ReplyKey]storedReply
-	gone    []int64 // minutes whose replies are deleted
+	tenant         *tenantState
+	encoded        []byte
+	rows           map[rowName]*Counts
+	replies        map[ReplyKey]storedReply
+	expiredMinutes []int64 // minutes whose replies are deleted
 }
 
 // Load implements [state.Loader].
@@ -41,20 +41,20 @@ func (c *content) Load(of state.Bucket, key, value []byte) error {
 		_, err := decodeRow(key, value) // rows are read when somebody asks for them
 		return err
 	}
-	return c.journal.load(of, key, value, false)
+	return c.usage.load(of, key, value, false)
 }
 
 // Replay implements [state.Loader].
-func (c *content) Replay(seq uint64, record []byte) error { return c.journal.replay(seq, record) }
+func (c *content) Replay(seq uint64, record []byte) error { return c.usage.replay(seq, record) }
 
 // Loaded implements [state.Content]. It makes the store time go on where it ended, by as much as time
 // went on since, but never backwards. Within one boot of the machine its own count bounds what the wall
 // clock says: a clock that was set ahead opens no window early.
 func (c *content) Loaded(mark state.Mark) {
-	j := c.journal
+	ul := c.usage
 	last := timePair{store: mark.At, wall: mark.Wall}
-	for _, a := range j.all("") {
-		last = last.later(a.last)
+	for _, a := range ul.all("") {
+		last = last.later(a.lastAdmission)
 	}
 	if last.store == 0 { // nothing is stored
 		last = timePair{store: max(c.now.Wall, memoryEpoch), wall: c.now.Wall}
@@ -65,33 +65,33 @@ func (c *content) Loaded(mark state.Mark) {
 		// The count began at the checkpoint, and the last admission may have come after it.
 		passed = min(passed, max(0, mark.Store+counted-last.store))
 	}
-	j.offset = last.store + passed - c.now.Mono
-	c.opened = j.time(c.now)
-	c.started = time.Now()
+	ul.offset = last.store + passed - c.now.Mono
+	c.openedAt = ul.storeTime(c.now)
+	c.openedTime = time.Now()
 }
 
 // Take implements [state.Content]: it takes what changed out of all accounts, and notes the latest
 // admission of any.
 func (c *content) Take() state.Mark {
-	all := c.journal.all("")
+	all := c.usage.all("")
 	var latest timePair
 	for _, a := range all {
 		a.mu.Lock()
-		latest = latest.later(a.last)
+		latest = latest.later(a.lastAdmission)
 		a.mu.Unlock()
 	}
 
 	// Replies leave also when nobody calls.
 	now := latest.store
-	if !c.started.IsZero() {
-		now = max(now, c.opened+time.Since(c.started).Milliseconds())
+	if !c.openedTime.IsZero() {
+		now = max(now, c.openedAt+time.Since(c.openedTime).Milliseconds())
 	}
 	for _, a := range all {
 		a.mu.Lock()
-		latest = latest.later(a.last)
+		latest = latest.later(a.lastAdmission)
 		a.replies.purge(now)
 		if a.dirty || len(a.replies.unsaved) > 0 || len(a.replies.expiredMinutes) > 0 {
-			c.taken = append(c.taken, a.image())
+			c.deltas = append(c.deltas, a.takeDelta())
 		}
 		a.mu.Unlock()
 	}
@@ -102,28 +102,28 @@ func (c *content) Take() state.Mark {
 
 // tenantDelta moves what changed since the last checkpoint from the account into an image. The
 // caller holds the account's lock.
-func (a *tenantState) image() tenantDelta {
-	img := tenantDelta{of: a, account: a.append(nil), rows: a.rows}
+func (a *tenantState) takeDelta() tenantDelta {
+	delta := tenantDelta{tenant: a, encoded: a.append(nil), rows: a.rows}
 	a.rows = map[rowName]*Counts{}
-	a.row = nil
+	a.lastRow = nil
 	a.dirty = false
 
-	img.replies, img.gone = a.replies.takeFresh()
-	return img
+	delta.replies, delta.expiredMinutes = a.replies.takeUnsaved()
+	return delta
 }
 
 // Write implements [state.Content].
 func (c *content) Write(into *state.Writer) {
-	for _, img := range c.taken {
-		tenant := img.of.tenant
-		into.Account(tenant, img.account)
-		for name, counts := range img.rows {
+	for _, delta := range c.deltas {
+		tenant := delta.tenant.tenant
+		into.Account(tenant, delta.encoded)
+		for name, counts := range delta.rows {
 			into.Counts(appendRowKey(nil, tenant, name), counts.Calls, counts.Charged)
 		}
-		for name, r := range img.replies {
+		for name, r := range delta.replies {
 			into.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
 		}
-		for _, minute := range img.gone {
+		for _, minute := range delta.expiredMinutes {
 			key := replyKey(tenant, minute, ReplyKey{})
 			into.DropReplies(key[:len(key)-len(ReplyKey{})])
 		}
@@ -132,44 +132,44 @@ func (c *content) Write(into *state.Writer) {
 
 // Confirm implements [state.Content]: it lets go of what is in the file.
 func (c *content) Confirm() {
-	for _, img := range c.taken {
-		img.of.mu.Lock()
-		img.of.replies.saved()
-		img.of.mu.Unlock()
-		for name := range img.rows {
-			if c.moved != nil {
-				c.moved[name.row(img.of.tenant)] = true
+	for _, delta := range c.deltas {
+		delta.tenant.mu.Lock()
+		delta.tenant.replies.saved()
+		delta.tenant.mu.Unlock()
+		for name := range delta.rows {
+			if c.changedRows != nil {
+				c.changedRows[name.row(delta.tenant.tenant)] = true
 			}
 		}
 	}
-	c.taken = nil
+	c.deltas = nil
 }
 
 // Restore implements [state.Content].
 func (c *content) Restore() {
-	for _, img := range c.taken {
-		a := img.of
+	for _, delta := range c.deltas {
+		a := delta.tenant
 		a.mu.Lock()
 		// Calls that came meanwhile have rows already: the counts add up.
-		for name, counts := range img.rows {
+		for name, counts := range delta.rows {
 			row := a.rowOf(name)
 			row.Calls += counts.Calls
 			row.Charged += counts.Charged
 		}
 
 		a.dirty = true
-		a.replies.restore(img.replies, img.gone)
+		a.replies.restore(delta.replies, delta.expiredMinutes)
 		a.mu.Unlock()
 	}
-	c.taken = nil
+	c.deltas = nil
 }
 
 // Carry implements [state.Content]: what is prepared is in no account.
-func (c *content) Carry(log *wal.Log) { c.journal.prepared.carry(log) }
+func (c *content) Carry(log *wal.Log) { c.usage.prepared.carry(log) }
 
-// Renew implements [state.Content].
-func (c *content) Renew() {
-	for _, a := range c.journal.all("") {
+// MarkAllDirty implements [state.Content].
+func (c *content) MarkAllDirty() {
+	for _, a := range c.usage.all("") {
 		a.mu.Lock()
 		a.dirty = true
 		a.replies.rewrite()
@@ -205,35 +205,35 @@ type salvaged struct{ *content }
 // Load implements [state.Loader].
 func (s salvaged) Load(of state.Bucket, key, value []byte) error {
 	if of != state.Ledger {
-		return s.journal.load(of, key, value, true)
+		return s.usage.load(of, key, value, true)
 	}
 	row, err := decodeRow(key, value)
 	if err == nil {
-		*s.journal.account(row.Tenant).rowOf(row.name()) = row.Counts
+		*s.usage.tenant(row.Tenant).rowOf(row.name()) = row.Counts
 	}
 	return err
 }
 
 // load takes over an account or a reply: what memory has of it, or all of one that the next checkpoint
 // has to write.
-func (j *usageLog) load(of state.Bucket, key, value []byte, whole bool) error {
+func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool) error {
 	if of == state.Accounts {
-		return j.account(string(key)).decode(value)
+		return ul.tenant(string(key)).decode(value)
 	}
 
 	tenant, name, r, err := decodeReply(of, key, value)
 	switch {
 	case err != nil:
-	case whole || of == state.FirstReplies:
-		j.account(tenant).replies.add(name, r)
+	case withData || of == state.FirstReplies:
+		ul.tenant(tenant).replies.add(name, r)
 	default:
-		j.account(tenant).replies.index(name, r.replyMeta)
+		ul.tenant(tenant).replies.index(name, r.replyMeta)
 	}
 	return err
 }
 
 // replay applies a call read back from the log, unless the account's checkpoint holds it already.
-func (j *usageLog) replay(seq uint64, record []byte) error {
+func (ul *usageLog) replay(seq uint64, record []byte) error {
 	// The record was given up when the disk failed, so that nobody was answered, or it is a mark.
 	if len(record) == 0 {
 		return nil
@@ -246,12 +246,12 @@ func (j *usageLog) replay(seq uint64, record []byte) error {
 
 	// What is prepared is in no account, and in every segment of the log until it is settled.
 	if e.isPrepared {
-		j.prepared.add(&e)
+		ul.prepared.add(&e)
 		return nil
 	}
-	j.prepared.remove(e.claim)
+	ul.prepared.remove(e.claim)
 
-	a := j.account(e.tenant)
+	a := ul.tenant(e.tenant)
 	if seq <= a.seq {
 		return nil
 	}

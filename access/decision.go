@@ -48,18 +48,18 @@ func NewLimitState(limit, remaining, wait, wall int64) LimitState {
 
 // Decision is the answer of Admit. It is a value and holds nothing of the request.
 type Decision struct {
-	Result     AdmitResult
-	RetryAfter int64       // seconds; at least 1 unless admitted; equals the InProgress of the tripped policy
-	Ticket     Reservation // valid when admitted
-	Minute     LimitState  // the window passed; zero Limit when the call passes none
-	Quota      LimitState  // day quota or credits; this call's reservation is not yet taken from Remaining
+	Result      AdmitResult
+	RetryAfter  int64       // seconds; at least 1 unless admitted; equals the InProgress of the tripped policy
+	Reservation Reservation // valid when admitted
+	Minute      LimitState  // the window passed; zero Limit when the call passes none
+	Quota       LimitState  // day quota or credits; this call's reservation is not yet taken from Remaining
 }
 
 // Reservation is an admitted call that is to be finished exactly once, by Finish, Commit or Abort.
 // It stays valid when the ring reloads.
 type Reservation struct {
 	Principal *keys.Principal
-	Rule      LimitSpec
+	Spec      LimitSpec
 	Now       Instant         // of the admission
 	Day       calendar.Day    // that the call is counted on
 	Period    calendar.Period // that a credit is charged to

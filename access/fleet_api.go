@@ -23,17 +23,17 @@ type QuotaState struct {
 }
 
 // QuotaState returns the day or period that a call of now is charged to, and what is charged to it.
-func (store *LocalStore) QuotaState(p *keys.Principal, rule *LimitSpec, now Instant) QuotaState {
-	a := store.account(p.Tenant)
+func (store *LocalStore) QuotaState(p *keys.Principal, spec *LimitSpec, now Instant) QuotaState {
+	a := store.tenant(p.Tenant)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := a.stand(p, rule, store.moment(now))
+	st := a.stand(p, spec, store.times(now))
 	return QuotaState{Day: st.day, Period: st.period, Used: st.used}
 }
 
 // Record enters a call that ended, and what it is charged: 0 or 1. When it returns nil the call is
 // recorded as durably as its rule asks; on an error it is in no log.
-func (store *LocalStore) Record(t Reservation, charged int64) error {
+func (store *LocalStore) Record(res Reservation, charged int64) error {
 	if sampled() {
 		defer store.metrics.times.Since(timeFinish, time.Now())
 	}
@@ -42,30 +42,30 @@ func (store *LocalStore) Record(t Reservation, charged int64) error {
 	}
 
 	// The journal's own time is another than the ticket's, which is of the clock that all servers share.
-	e := ticketEntry(&t, charged)
-	e.at = store.time(t.Now)
-	a := store.account(t.Principal.Tenant)
+	e := newEntry(&res, charged)
+	e.at = store.storeTime(res.Now)
+	a := store.tenant(res.Principal.Tenant)
 	a.mu.Lock()
 	seq := store.record(a, &e)
 	a.mu.Unlock()
 
-	return store.awaitUndo(a, &e, seq, t.Rule.Durable && charged > 0)
+	return store.awaitUndo(a, &e, seq, res.Spec.Durable && charged > 0)
 }
 
 // PreparedBatch is a batch that is logged and not charged yet; Redis decides the charge. Its owner
 // settles it as soon as it knows; after a crash, the next process does.
 type PreparedBatch struct {
-	Tenant string
-	Claim  string // names the batch, once and for all
-	Record string // where the decision is found
-	Period calendar.Period
+	Tenant    string
+	Claim     string // names the batch, once and for all
+	RecordKey string // where the decision is found
+	Period    calendar.Period
 
 	entry entry
 }
 
 // Prepare puts a batch on disk that costs one unit if its claim is decided so. Nothing is charged
 // yet.
-func (store *LocalStore) Prepare(t Reservation, claim, record string) (*PreparedBatch, error) {
+func (store *LocalStore) Prepare(res Reservation, claim, recordKey string) (*PreparedBatch, error) {
 	if err := store.Err(); err != nil {
 		return nil, err
 	}
@@ -73,10 +73,10 @@ func (store *LocalStore) Prepare(t Reservation, claim, record string) (*Prepared
 		return nil, errors.New("cannot prepare a batch without a claim")
 	}
 
-	e := ticketEntry(&t, t.Rule.Cost)
-	e.at = store.time(t.Now)
+	e := newEntry(&res, res.Spec.Cost)
+	e.at = store.storeTime(res.Now)
 	e.claim = claim
-	e.record = record
+	e.recordKey = recordKey
 	e.isPrepared = true
 	seq := store.prepared.begin(&e, store.dir.Log)
 	if err := store.await(seq, true); err != nil {
@@ -100,7 +100,7 @@ func (store *LocalStore) Settle(batch *PreparedBatch, charged bool) error {
 
 	// One step for a checkpoint: it carries what is prepared, or finds it in the account. Of two who
 	// settle at once, one finds it gone.
-	a := store.account(e.tenant)
+	a := store.tenant(e.tenant)
 	a.mu.Lock()
 	store.prepared.mu.Lock()
 	_, open := store.prepared.byClaim[batch.Claim]
@@ -126,7 +126,7 @@ func (store *LocalStore) Settle(batch *PreparedBatch, charged bool) error {
 func (store *LocalStore) Unsettled() []*PreparedBatch { return store.prepared.all() }
 
 func (e *entry) batch() *PreparedBatch {
-	return &PreparedBatch{Tenant: e.tenant, Claim: e.claim, Record: e.record, Period: e.period, entry: *e}
+	return &PreparedBatch{Tenant: e.tenant, Claim: e.claim, RecordKey: e.recordKey, Period: e.period, entry: *e}
 }
 
 // preparedTable are the entries of a log that are not decided. Every checkpoint begins a segment,

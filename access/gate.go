@@ -39,14 +39,16 @@ func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
 // Finish ends an admitted call before its response is written; on an error the response is 503.
 // Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
 // and errors are not.
-func (g *Gate) Finish(t Reservation, success bool) (Charge, error) { return g.store.Finish(t, success) }
+func (g *Gate) Finish(res Reservation, success bool) (Charge, error) {
+	return g.store.Finish(res, success)
+}
 
 // Begin looks up an idempotency key, waiting while the same body is being answered; the outcome is
 // never InProgress. When ctx ends first it returns ErrUnavailable. An error or any outcome other
 // than Fresh leaves the ticket to Finish(t, false).
-func (g *Gate) Begin(ctx context.Context, t Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+func (g *Gate) Begin(ctx context.Context, res Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	for {
-		claim, err := g.store.Begin(t, key, body, now)
+		claim, err := g.store.Begin(res, key, body, now)
 		if err != nil || claim.Result != InProgress {
 			return claim, err
 		}
@@ -61,12 +63,12 @@ func (g *Gate) Begin(ctx context.Context, t Reservation, key string, body BodyHa
 }
 
 // Commit charges a fresh claim and keeps its reply; see [Store].
-func (g *Gate) Commit(t Reservation, claim Claim, reply []byte) (Charge, error) {
-	return g.store.Commit(t, claim, reply)
+func (g *Gate) Commit(res Reservation, claim Claim, reply []byte) (Charge, error) {
+	return g.store.Commit(res, claim, reply)
 }
 
 // Abort gives up a fresh claim and finishes its ticket; see [Store].
-func (g *Gate) Abort(t Reservation, claim Claim) (Charge, error) { return g.store.Abort(t, claim) }
+func (g *Gate) Abort(res Reservation, claim Claim) (Charge, error) { return g.store.Abort(res, claim) }
 
 // Usage reads the allowance of a principal.
 func (g *Gate) Usage(p *keys.Principal, now Instant) (Usage, error) {

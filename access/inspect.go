@@ -159,17 +159,17 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 	if err != nil || len(found.Damage) == 0 {
 		return report, err
 	}
-	err = repairMeter(stateDir, &report, now)
+	err = rebuildMetering(stateDir, &report, now)
 	if len(report.Dropped) == 0 {
 		report.Dropped = append(report.Dropped, found.Damage...) // a whole file is gone
 	}
 	return report, err
 }
 
-// repairMeter builds checkpoint and log anew from what is whole of them.
-func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
-	j := newUsageLog(0)
-	recovered := salvaged{&content{journal: j, boot: func() Boot { return Boot{} }}}
+// rebuildMetering builds checkpoint and log anew from what is whole of them.
+func rebuildMetering(stateDir string, report *RepairReport, now time.Time) error {
+	ul := newUsageLog(0)
+	recovered := salvaged{&content{usage: ul, boot: func() Boot { return Boot{} }}}
 	found, err := state.Salvage(stateDir, recovered)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 	report.Records = found.Records
 	report.Recovered = found.Recovered
 
-	for _, a := range j.all("") {
+	for _, a := range ul.all("") {
 		a.dirty = true
 	}
 	report.BackupDir, err = state.Rebuild(stateDir, found, recovered, now)

@@ -22,52 +22,54 @@ import (
 // Its time, "at" throughout, is milliseconds that only run forward, also over a restart: the
 // monotonic clock of the process plus an offset that continues where the log ended.
 type usageLog struct {
-	offset  int64 // store time = Instant.Mono + offset
-	metrics *metrics
-	closed  atomic.Bool
-	waiting atomic.Int64 // bytes of replies that no checkpoint has
+	offset       int64 // store time = Instant.Mono + offset
+	metrics      *metrics
+	closed       atomic.Bool
+	unsavedBytes atomic.Int64 // bytes of replies that no checkpoint has
 
 	mu       sync.Mutex // guards the map; never held with an account
-	accounts map[string]*tenantState
+	tenants  map[string]*tenantState
 	prepared preparedTable
 
 	// The rest is nil in a journal that forgets.
 
-	dir     *state.Dir
-	content *content
-	once    sync.Once
+	dir       *state.Dir
+	content   *content
+	closeOnce sync.Once
 }
 
 // newUsageLog returns a journal that forgets.
 func newUsageLog(offset int64) *usageLog {
 	return &usageLog{
-		offset: offset, metrics: newMetrics(), accounts: map[string]*tenantState{},
+		offset: offset, metrics: newMetrics(), tenants: map[string]*tenantState{},
 		prepared: preparedTable{byClaim: map[string]entry{}},
 	}
 }
 
-func (j *usageLog) time(now Instant) int64 { return now.Mono + j.offset }
+func (ul *usageLog) storeTime(now Instant) int64 { return now.Mono + ul.offset }
 
-func (j *usageLog) moment(now Instant) timePair { return timePair{store: j.time(now), wall: now.Wall} }
+func (ul *usageLog) times(now Instant) timePair {
+	return timePair{store: ul.storeTime(now), wall: now.Wall}
+}
 
 // tenantState returns a tenant's account, making it the first time.
-func (j *usageLog) account(tenant string) *tenantState {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	a := j.accounts[tenant]
+func (ul *usageLog) tenant(tenant string) *tenantState {
+	ul.mu.Lock()
+	defer ul.mu.Unlock()
+	a := ul.tenants[tenant]
 	if a == nil {
-		a = newTenantState(tenant, &j.waiting)
-		j.accounts[tenant] = a
+		a = newTenantState(tenant, &ul.unsavedBytes)
+		ul.tenants[tenant] = a
 	}
 	return a
 }
 
 // all returns the accounts of a tenant, or of all with "", in order of name.
-func (j *usageLog) all(tenant string) []*tenantState {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+func (ul *usageLog) all(tenant string) []*tenantState {
+	ul.mu.Lock()
+	defer ul.mu.Unlock()
 	var out []*tenantState
-	for name, a := range j.accounts {
+	for name, a := range ul.tenants {
 		if tenant == "" || tenant == name {
 			out = append(out, a)
 		}
@@ -77,14 +79,14 @@ func (j *usageLog) all(tenant string) []*tenantState {
 }
 
 // Err implements [Store].
-func (j *usageLog) Err() error {
-	if j.closed.Load() {
+func (ul *usageLog) Err() error {
+	if ul.closed.Load() {
 		return ErrClosed
 	}
-	if j.dir == nil {
+	if ul.dir == nil {
 		return nil
 	}
-	return unavailable(j.dir.Err())
+	return unavailable(ul.dir.Err())
 }
 
 // unavailable is the failure of a log, or nil, as a store tells it.
@@ -101,32 +103,32 @@ func unavailable(err error) error {
 // record enters a finished call in its account, whose lock the caller holds, and hands it to the
 // log under the same lock. So a checkpoint of the account knows which log records the account
 // holds. It returns the number of the record, to await.
-func (j *usageLog) record(a *tenantState, e *entry) uint64 {
+func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
 	a.apply(e)
 
 	// Records stand in the log in the order in which the account changed: its lock sees to that.
-	if j.dir != nil {
-		a.seq = j.dir.Log.Append(e.append)
+	if ul.dir != nil {
+		a.seq = ul.dir.Log.Append(e.append)
 	}
 	return a.seq
 }
 
 // await returns when a recorded call is written, or on disk. On an error the call is in no log, and
 // the caller has to take it out of its account.
-func (j *usageLog) await(seq uint64, durable bool) error {
-	if j.dir == nil {
+func (ul *usageLog) await(seq uint64, durable bool) error {
+	if ul.dir == nil {
 		return nil
 	}
 
-	wait := j.dir.Log.AwaitWritten
+	wait := ul.dir.Log.AwaitWritten
 	if durable {
-		wait = j.dir.Log.AwaitSynced
+		wait = ul.dir.Log.AwaitSynced
 	}
 	err := wait(seq)
 	// What is on disk after all is as good as awaited.
 	if err != nil {
-		j.metrics.cancelledRecords.Add(1)
-		if !j.dir.Log.Cancel(seq) {
+		ul.metrics.cancelledRecords.Add(1)
+		if !ul.dir.Log.Cancel(seq) {
 			err = nil
 		}
 	}
@@ -134,8 +136,8 @@ func (j *usageLog) await(seq uint64, durable bool) error {
 }
 
 // awaitUndo is await that takes a call which is in no log out of its account.
-func (j *usageLog) awaitUndo(a *tenantState, e *entry, seq uint64, durable bool) error {
-	err := j.await(seq, durable)
+func (ul *usageLog) awaitUndo(a *tenantState, e *entry, seq uint64, durable bool) error {
+	err := ul.await(seq, durable)
 	if err != nil {
 		a.mu.Lock()
 		a.undo(e)
@@ -145,19 +147,19 @@ func (j *usageLog) awaitUndo(a *tenantState, e *entry, seq uint64, durable bool)
 }
 
 // Ledger implements [Store].
-func (j *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
-	if err := j.Err(); err != nil {
+func (ul *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
+	if err := ul.Err(); err != nil {
 		return nil, err
 	}
 
-	if j.dir == nil {
-		return sumRows(j.rowsOf(tenant, since), tenant, since), nil
+	if ul.dir == nil {
+		return sumRows(ul.rowsOf(tenant, since), tenant, since), nil
 	}
 
 	var rows []LedgerRow
-	err := j.dir.Between(func(file *state.File) (err error) {
-		rows, err = j.allRows(file, tenant, since)
-		return cmp.Or(err, j.content.settled())
+	err := ul.dir.Between(func(file *state.File) (err error) {
+		rows, err = ul.allRows(file, tenant, since)
+		return cmp.Or(err, ul.content.settled())
 	})
 	if err != nil {
 		return nil, err
@@ -166,24 +168,24 @@ func (j *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error
 }
 
 // allRows returns the ledger rows of a checkpoint file and of memory, in order.
-func (j *usageLog) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
+func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
 	stored := newOfflineState()
 	err := file.Load(stored)
-	return sumRows(append(stored.rows, j.rowsOf(tenant, since)...), tenant, since), err
+	return sumRows(append(stored.rows, ul.rowsOf(tenant, since)...), tenant, since), err
 }
 
 // settled returns an ErrUnavailable when nobody knows whether what was taken is in the file.
 func (c *content) settled() error {
-	if c.taken != nil {
+	if c.deltas != nil {
 		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
 	}
 	return nil
 }
 
 // rowsOf returns the ledger rows that accounts hold in memory, unordered.
-func (j *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
+func (ul *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	var rows []LedgerRow
-	for _, a := range j.all(tenant) {
+	for _, a := range ul.all(tenant) {
 		a.mu.Lock()
 		for name, counts := range a.rows {
 			if name.day >= since {
@@ -202,28 +204,28 @@ func (j *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 // memory, which is what every account has used and may use. The ledger's rows of before are lost, with
 // the replies that were in the file alone: their repetitions are refused, and not charged. A file that
 // is there is moved aside, and its name returned (decision 1768).
-func (j *usageLog) Checkpoint(anew bool, now time.Time) (aside string, err error) {
-	if j.dir == nil {
+func (ul *usageLog) Checkpoint(rebuild bool, now time.Time) (aside string, err error) {
+	if ul.dir == nil {
 		return "", errors.ErrUnsupported
 	}
-	return j.dir.SaveNow(anew, now)
+	return ul.dir.SaveNow(rebuild, now)
 }
 
 // Close implements [Store]. It writes a last checkpoint when it can; the log has everything in any
 // case.
-func (j *usageLog) Close() error {
-	if j.dir == nil {
-		j.closed.Store(true)
+func (ul *usageLog) Close() error {
+	if ul.dir == nil {
+		ul.closed.Store(true)
 		return nil
 	}
 
 	var err error
-	j.once.Do(func() {
-		err = j.dir.Stop(true)
+	ul.closeOnce.Do(func() {
+		err = ul.dir.Stop(true)
 
 		// Calls still under way find the store closed before they find the log ended.
-		j.closed.Store(true)
-		err = errors.Join(err, j.dir.Release())
+		ul.closed.Store(true)
+		err = errors.Join(err, ul.dir.Release())
 	})
 	return err
 }

@@ -14,71 +14,71 @@ import (
 // call before that call returns.
 type limits struct {
 	*usageLog
-	maxRecords int   // bound of a tenant's idempotency records
-	waitingMax int64 // bound of the bytes of replies that no checkpoint has
-	claims     atomic.Uint64
+	maxRecords  int   // bound of a tenant's idempotency records
+	maxUnsaved  int64 // bound of the bytes of replies that no checkpoint has
+	lastClaimID atomic.Uint64
 }
 
 // stateRef is where a store keeps a principal's state.
 type stateRef struct {
-	limits  *limits
-	account *tenantState
-	key     *keyState
+	limits *limits
+	tenant *tenantState
+	key    *keyState
 }
 
-func newLimits(j *usageLog, repliesMax int) *limits {
+func newLimits(ul *usageLog, repliesMax int) *limits {
 	if repliesMax <= 0 {
 		repliesMax = DefaultMaxIdempotencyRecords
 	}
-	return &limits{usageLog: j, maxRecords: repliesMax, waitingMax: maxWaiting}
+	return &limits{usageLog: ul, maxRecords: repliesMax, maxUnsaved: maxUnsavedBytes}
 }
 
 // stateRef returns the state of a principal, through the shortcut it carries when that leads here.
-func (l *limits) slot(p *keys.Principal) *stateRef {
-	if known := p.Slot.Load(); known != nil {
-		if slot, ok := (*known).(*stateRef); ok && slot.limits == l {
-			return slot
+func (l *limits) stateOf(p *keys.Principal) *stateRef {
+	if known := p.StoreRef.Load(); known != nil {
+		if ref, ok := (*known).(*stateRef); ok && ref.limits == l {
+			return ref
 		}
 	}
 
 	// A new reading of the keys file made a new principal for the same key.
-	a := l.account(p.Tenant)
+	a := l.tenant(p.Tenant)
 	a.mu.Lock()
 	key := a.key(p.KeyID)
 	a.mu.Unlock()
 
-	made := &stateRef{limits: l, account: a, key: key}
+	made := &stateRef{limits: l, tenant: a, key: key}
 	known := any(made)
-	p.Slot.Store(&known) // calls that race here store the same
+	p.StoreRef.Store(&known) // calls that race here store the same
 	return made
 }
 
 // Admit implements [Store].
-func (l *limits) Admit(p *keys.Principal, rule LimitSpec, now Instant) (decision Decision) {
+func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision Decision) {
 	if l.Err() != nil {
-		return l.unavailable(p, &rule, now)
+		return l.unavailable(p, &spec, now)
 	}
 
-	slot := l.slot(p)
-	at := l.time(now)
-	a := slot.account
+	ref := l.stateOf(p)
+	at := l.storeTime(now)
+	a := ref.tenant
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
 	// Both limits are looked at before anything is taken of either.
-	w := a.windowOf(slot.key, rule.Window)
+	w := a.windowOf(ref.key, spec.Window)
 	fits := true
 	var remaining, wait int64
 	if w != nil {
-		w.resize(rule.PerMinute, at)
+		w.resize(spec.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
 
-	st := a.stand(p, &rule, l.moment(now))
+	st := a.stand(p, &spec, l.times(now))
 
 	// A deferred call reserves in Begin: the replay of a kept reply is free.
-	reserve := rule.Cost > 0 && !rule.ReserveAtBegin
-	full := reserve && st.full(rule.Cost)
+	reserve := spec.Cost > 0 && !spec.ReserveAtBegin
+	full := reserve && st.full(spec.Cost)
 
 	// A refused call takes nothing and leaves no trace.
 	if fits && !full {
@@ -86,10 +86,10 @@ func (l *limits) Admit(p *keys.Principal, rule LimitSpec, now Instant) (decision
 			remaining, wait = w.take(at)
 		}
 		if reserve {
-			a.reserve(&rule, st.day, st.period)
+			a.reserve(&spec, st.day, st.period)
 		}
-		a.last = a.last.later(timePair{store: at, wall: now.Wall})
-		decision.Ticket = Reservation{Principal: p, Rule: rule, Now: now, Day: st.day, Period: st.period, At: at}
+		a.lastAdmission = a.lastAdmission.later(timePair{store: at, wall: now.Wall})
+		decision.Reservation = Reservation{Principal: p, Spec: spec, Now: now, Day: st.day, Period: st.period, At: at}
 	}
 
 	// The figures are those after this call, when it was admitted.
@@ -99,7 +99,7 @@ func (l *limits) Admit(p *keys.Principal, rule LimitSpec, now Instant) (decision
 			// the minute.
 			wait = min(wait, calendar.MinuteMillis)
 		}
-		decision.Minute = NewLimitState(int64(rule.PerMinute), remaining, wait, now.Wall)
+		decision.Minute = NewLimitState(int64(spec.PerMinute), remaining, wait, now.Wall)
 	}
 	decision.Quota = st.limitState(fits && full)
 
@@ -116,39 +116,39 @@ func (l *limits) Admit(p *keys.Principal, rule LimitSpec, now Instant) (decision
 
 // unavailable refuses a call that cannot be metered. What is left is known all the same: it is in
 // memory.
-func (l *limits) unavailable(p *keys.Principal, rule *LimitSpec, now Instant) Decision {
-	a := l.slot(p).account
+func (l *limits) unavailable(p *keys.Principal, spec *LimitSpec, now Instant) Decision {
+	a := l.stateOf(p).tenant
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	st := a.stand(p, rule, l.moment(now))
+	st := a.stand(p, spec, l.times(now))
 	return Decision{
 		Result: Unavailable, RetryAfter: UnavailableRetry, Quota: st.limitState(false),
 	}
 }
 
 // Finish implements [Store].
-func (l *limits) Finish(t Reservation, success bool) (Charge, error) {
+func (l *limits) Finish(res Reservation, success bool) (Charge, error) {
 	if sampled() {
 		defer l.metrics.times.Since(timeFinish, time.Now())
 	}
 
 	down := l.Err()
-	if down == nil && success && t.Rule.ReserveAtBegin {
+	if down == nil && success && res.Spec.ReserveAtBegin {
 		return Charge{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
-			string(t.Rule.Operation), ErrReservation)
+			string(res.Spec.Operation), ErrReservation)
 	}
 
 	charged := int64(0)
 	if success {
-		charged = t.Rule.Cost
+		charged = res.Spec.Cost
 	}
 
-	a := l.slot(t.Principal).account
+	a := l.stateOf(res.Principal).tenant
 	a.mu.Lock()
 	// The unit of a deferred call was reserved by Begin: Commit and Abort release it.
-	if t.Rule.Cost > 0 && !t.Rule.ReserveAtBegin {
-		a.release(&t.Rule, t.Day, t.Period)
+	if res.Spec.Cost > 0 && !res.Spec.ReserveAtBegin {
+		a.release(&res.Spec, res.Day, res.Period)
 	}
 	// Of a call that nobody can record, too: what it reserved must be there when metering is.
 	if down != nil {
@@ -156,52 +156,52 @@ func (l *limits) Finish(t Reservation, success bool) (Charge, error) {
 		return Charge{}, down
 	}
 
-	e := ticketEntry(&t, charged)
-	receipt, seq := l.enter(a, &t, &e)
+	e := newEntry(&res, charged)
+	charge, seq := l.recordCall(a, &res, &e)
 	a.mu.Unlock()
 
 	// The account is free while the disk works: other calls of the tenant go into the same write.
-	if err := l.awaitUndo(a, &e, seq, t.Rule.Durable && charged > 0); err != nil {
+	if err := l.awaitUndo(a, &e, seq, res.Spec.Durable && charged > 0); err != nil {
 		return Charge{}, err
 	}
-	return receipt, nil
+	return charge, nil
 }
 
-// ticketEntry is what the journal records of a finished ticket.
-func ticketEntry(t *Reservation, charged int64) entry {
+// newEntry is what the journal records of a finished ticket.
+func newEntry(res *Reservation, charged int64) entry {
 	return entry{
-		tenant: t.Principal.Tenant, key: t.Principal.KeyID, op: t.Rule.Operation,
-		window: t.Rule.Window, allowance: t.Rule.Quota, charged: charged,
-		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period, resets: resetsOf(t.Principal),
+		tenant: res.Principal.Tenant, key: res.Principal.KeyID, op: res.Spec.Operation,
+		window: res.Spec.Window, quota: res.Spec.Quota, charged: charged,
+		at: res.At, wall: res.Now.Wall, day: res.Day, period: res.Period, resets: resetsOf(res.Principal),
 	}
 }
 
-// enter records a finished call in its account, which the caller holds.
-func (l *limits) enter(a *tenantState, t *Reservation, e *entry) (Charge, uint64) {
+// recordCall records a finished call in its account, which the caller holds.
+func (l *limits) recordCall(a *tenantState, res *Reservation, e *entry) (Charge, uint64) {
 	seq := l.record(a, e)
-	st := a.stand(t.Principal, &t.Rule, timePair{store: t.At, wall: t.Now.Wall})
+	st := a.stand(res.Principal, &res.Spec, timePair{store: res.At, wall: res.Now.Wall})
 	return Charge{Charged: e.charged, Quota: st.limitState(false)}, seq
 }
 
 // Usage implements [Store].
-func (l *limits) Usage(p *keys.Principal, rule LimitSpec, now Instant) (Usage, error) {
+func (l *limits) Usage(p *keys.Principal, spec LimitSpec, now Instant) (Usage, error) {
 	// What was charged is in memory, also while the log is down.
 	if l.closed.Load() {
 		return Usage{}, ErrClosed
 	}
 
-	slot := l.slot(p)
-	a := slot.account
+	ref := l.stateOf(p)
+	a := ref.tenant
 	a.mu.Lock()
-	st := a.stand(p, &rule, l.moment(now))
-	minute := l.minuteNow(slot, p, now)
+	st := a.stand(p, &spec, l.times(now))
+	minute := l.minuteNow(ref, p, now)
 	a.mu.Unlock()
 
 	usage := Usage{
 		Tenant: p.Tenant, Period: st.period, Limit: st.limit, Used: st.used,
 		Remaining: max(0, st.limit-st.used), PerMinute: p.Plan.PerMinute, Minute: minute,
 	}
-	if rule.Quota == DayQuota {
+	if spec.Quota == DayQuota {
 		usage.Period = calendar.Period{Start: st.day.Start(), End: (st.day + 1).Start()}
 	}
 	return usage, nil
@@ -217,7 +217,7 @@ func (l *limits) Stats() StoreStats {
 		stats.Replies += a.replies.count + len(a.replies.pending)
 		a.mu.Unlock()
 	}
-	stats.ReplyBytes = l.waiting.Load()
+	stats.ReplyBytes = l.unsavedBytes.Load()
 
 	if l.dir != nil {
 		stats.Durable = true
@@ -228,13 +228,13 @@ func (l *limits) Stats() StoreStats {
 
 // minuteNow is what a live key may still do in the minute, without taking any of it. The caller
 // holds the account.
-func (l *limits) minuteNow(slot *stateRef, p *keys.Principal, now Instant) LimitState {
+func (l *limits) minuteNow(ref *stateRef, p *keys.Principal, now Instant) LimitState {
 	if p.Surface == keys.Preview {
 		return LimitState{}
 	}
 
-	at := l.time(now)
-	w := slot.account.windowOf(slot.key, KeyWindow)
+	at := l.storeTime(now)
+	w := ref.tenant.windowOf(ref.key, KeyWindow)
 	w.resize(p.Plan.PerMinute, at)
 	_, remaining, wait := w.peek(at)
 	return NewLimitState(int64(p.Plan.PerMinute), remaining, min(wait, calendar.MinuteMillis), now.Wall)

@@ -10,23 +10,23 @@ import (
 
 // entry is one finished call, as the log holds it.
 type entry struct {
-	tenant    string
-	key       string
-	op        Operation
-	window    Window // that it took a token of
-	allowance QuotaKind
-	charged   int64
-	at        int64 // store time of the admission
-	wall      int64 // wall time of the admission
-	day       calendar.Day
-	period    calendar.Period // PeriodCredits only
-	resets    resets          // that the admission saw
+	tenant  string
+	key     string
+	op      Operation
+	window  Window // that it took a token of
+	quota   QuotaKind
+	charged int64
+	at      int64 // store time of the admission
+	wall    int64 // wall time of the admission
+	day     calendar.Day
+	period  calendar.Period // PeriodCredits only
+	resets  resets          // that the admission saw
 
 	reply *replyRecord // Commit only
 
 	// Of a batch whose charge is decided elsewhere: see [LocalStore.Prepare].
 	claim      string // names it; "" = none
-	record     string
+	recordKey  string
 	isPrepared bool // it is not decided yet, and nothing is charged
 }
 
@@ -69,7 +69,7 @@ func (e *entry) append(dst []byte) []byte {
 		flags |= undecided
 	}
 
-	dst = append(dst, version, flags, byte(e.window), byte(e.allowance))
+	dst = append(dst, version, flags, byte(e.window), byte(e.quota))
 	dst = state.AppendText(dst, e.tenant)
 	dst = state.AppendText(dst, e.key)
 	dst = state.AppendText(dst, string(e.op))
@@ -79,7 +79,7 @@ func (e *entry) append(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, int64(e.day))
 
 	// Only credits have a period: most entries are live calls, and stay short.
-	if e.allowance == PeriodCredits {
+	if e.quota == PeriodCredits {
 		dst = binary.AppendVarint(dst, e.period.Start)
 		dst = binary.AppendVarint(dst, e.period.End)
 	}
@@ -95,7 +95,7 @@ func (e *entry) append(dst []byte) []byte {
 	}
 	if e.claim != "" {
 		dst = state.AppendText(dst, e.claim)
-		dst = state.AppendText(dst, e.record)
+		dst = state.AppendText(dst, e.recordKey)
 	}
 	return dst
 }
@@ -118,11 +118,11 @@ func decodeEntry(data []byte) (entry, error) {
 
 	// The fields are read in the order in which they stand here.
 	e := entry{
-		window: Window(head[2]), allowance: QuotaKind(head[3]),
+		window: Window(head[2]), quota: QuotaKind(head[3]),
 		tenant: in.Text(), key: in.Text(), op: Operation(in.Text()),
 		charged: in.Varint(), at: in.Varint(), wall: in.Varint(), day: calendar.Day(in.Varint()),
 	}
-	if e.allowance == PeriodCredits {
+	if e.quota == PeriodCredits {
 		e.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
 	}
 	if head[1]&withResets != 0 {
@@ -135,7 +135,7 @@ func decodeEntry(data []byte) (entry, error) {
 	}
 	if head[1]&withClaim != 0 {
 		e.claim = in.Text()
-		e.record = in.Text()
+		e.recordKey = in.Text()
 		e.isPrepared = head[1]&undecided != 0
 	}
 	return e, in.End()

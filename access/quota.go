@@ -10,60 +10,60 @@ import (
 type reservedUnits struct {
 	window      window // preview: shared by the tenant's keys
 	usageWindow window
-	reserved    periodReserved // of a day's quota
-	credits     periodReserved // of a period's credits
+	dayUnits    periodReserved // of a day's quota
+	creditUnits periodReserved // of a period's credits
 }
 
 // periodReserved is the units that calls in flight hold of one day or period.
 type periodReserved struct {
-	of    int64 // the day, or the start of the period
+	id    int64 // the day, or the start of the period
 	units int64
 }
 
 // reserved returns the units of a day or period. Of another one than the latest, none are left.
-func (res *periodReserved) reserved(when int64) int64 {
-	if res.of != when {
+func (pr *periodReserved) reserved(when int64) int64 {
+	if pr.id != when {
 		return 0
 	}
-	return res.units
+	return pr.units
 }
 
 // add changes the units of a day or period, which becomes the latest.
-func (res *periodReserved) add(when, units int64) {
-	*res = periodReserved{of: when, units: res.reserved(when) + units}
+func (pr *periodReserved) add(when, units int64) {
+	*pr = periodReserved{id: when, units: pr.reserved(when) + units}
 }
 
 // reserve holds a rule's cost for a call of a day or period.
-func (h *reservedUnits) reserve(rule *LimitSpec, day calendar.Day, period calendar.Period) {
-	switch rule.Quota {
+func (ru *reservedUnits) reserve(spec *LimitSpec, day calendar.Day, period calendar.Period) {
+	switch spec.Quota {
 	case NoQuota:
 	case DayQuota:
-		h.reserved.add(int64(day), rule.Cost)
+		ru.dayUnits.add(int64(day), spec.Cost)
 	case PeriodCredits:
-		h.credits.add(period.Start, rule.Cost)
+		ru.creditUnits.add(period.Start, spec.Cost)
 	}
 }
 
 // release gives reserved units back. When units of a later day or period were reserved since, they
 // are gone already.
-func (h *reservedUnits) release(rule *LimitSpec, day calendar.Day, period calendar.Period) {
+func (ru *reservedUnits) release(spec *LimitSpec, day calendar.Day, period calendar.Period) {
 	switch {
-	case rule.Quota == DayQuota && h.reserved.reserved(int64(day)) > 0:
-		h.reserved.add(int64(day), -rule.Cost)
-	case rule.Quota == PeriodCredits && h.credits.reserved(period.Start) > 0:
-		h.credits.add(period.Start, -rule.Cost)
+	case spec.Quota == DayQuota && ru.dayUnits.reserved(int64(day)) > 0:
+		ru.dayUnits.add(int64(day), -spec.Cost)
+	case spec.Quota == PeriodCredits && ru.creditUnits.reserved(period.Start) > 0:
+		ru.creditUnits.add(period.Start, -spec.Cost)
 	}
 }
 
 // windowOf returns the window that calls of a key pass, or nil.
-func (h *reservedUnits) windowOf(key *keyState, which Window) *window {
+func (ru *reservedUnits) windowOf(key *keyState, which Window) *window {
 	switch which {
 	case KeyWindow:
 		return &key.window
 	case TenantWindow:
-		return &h.window
+		return &ru.window
 	case UsageWindow:
-		return &h.usageWindow
+		return &ru.usageWindow
 	default:
 		return nil
 	}
@@ -82,8 +82,8 @@ type quotaState struct {
 }
 
 // stand reads an allowance without changing anything, so that a refused call leaves no trace.
-func (a *tenantState) stand(p *keys.Principal, rule *LimitSpec, now timePair) (st quotaState) {
-	st.limit = rule.Limit
+func (a *tenantState) stand(p *keys.Principal, spec *LimitSpec, now timePair) (st quotaState) {
+	st.limit = spec.Limit
 	st.now = now
 
 	// What an operator reset is whole, and a day ahead of the clock is over.
@@ -94,16 +94,16 @@ func (a *tenantState) stand(p *keys.Principal, rule *LimitSpec, now timePair) (s
 	}
 
 	// Of a day or period that nobody was admitted in, nothing is used and nothing held.
-	switch rule.Quota {
+	switch spec.Quota {
 	case NoQuota:
 	case DayQuota:
 		st.end = (st.day + 1).Start()
 		st.used = dayUsed
-		st.reserved = a.reserved.reserved(int64(st.day))
+		st.reserved = a.dayUnits.reserved(int64(st.day))
 	case PeriodCredits:
 		st.period, st.used = a.periodAt(p, now)
 		st.end = st.period.End
-		st.reserved = a.credits.reserved(st.period.Start)
+		st.reserved = a.creditUnits.reserved(st.period.Start)
 	}
 	return st
 }
@@ -123,13 +123,13 @@ func (st *quotaState) full(cost int64) bool { return st.used+st.reserved+cost > 
 // limitState shows the standing; exhausted ones have nothing remaining even while reserved units
 // may come back.
 func (st *quotaState) limitState(exhausted bool) LimitState {
-	policy := LimitState{
+	limit := LimitState{
 		Limit: st.limit, Remaining: max(0, st.limit-st.used),
 		Wait: secondsUp(st.end - st.now.wall), Reset: secondsUp(st.end),
 	}
 	if exhausted {
-		policy.Remaining = 0
-		policy.Wait = max(1, policy.Wait)
+		limit.Remaining = 0
+		limit.Wait = max(1, limit.Wait)
 	}
-	return policy
+	return limit
 }

@@ -16,9 +16,9 @@ const (
 	DefaultMaxIdempotencyRecords = 100_000
 	// maxReply bounds one reply before compression.
 	maxReply = 4 << 20
-	// maxWaiting bounds the replies of all tenants that no checkpoint has written yet, in bytes:
+	// maxUnsavedBytes bounds the replies of all tenants that no checkpoint has written yet, in bytes:
 	// what a disk that fails for long may take of the memory.
-	maxWaiting = 64 << 20
+	maxUnsavedBytes = 64 << 20
 )
 
 // ReplyKey names an idempotency record inside a tenant: a hash of operation and key, because
@@ -46,7 +46,7 @@ type replyMeta struct {
 	at   int64 // store time of the request that was answered
 }
 
-func (ans replyMeta) over(at int64) bool { return at-ans.at >= ReplyMillis }
+func (meta replyMeta) expired(at int64) bool { return at-meta.at >= ReplyMillis }
 
 // storedReply is a kept reply with its data, compressed and immutable.
 type storedReply struct {
@@ -70,7 +70,7 @@ type replyStore struct {
 	saving         map[ReplyKey]storedReply // kept, and being written to one
 	expiredMinutes []int64                  // minutes that left since the last checkpoint
 	oldest         int64                    // nothing that is kept was answered earlier
-	waiting        *atomic.Int64            // bytes of all tenants in fresh and saving
+	unsavedBytes   *atomic.Int64            // bytes of all tenants in fresh and saving
 }
 
 func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
@@ -79,18 +79,18 @@ func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
 func (rs *replyStore) add(name ReplyKey, r storedReply) {
 	rs.index(name, r.replyMeta)
 	rs.unsaved[name] = r
-	rs.waiting.Add(int64(len(r.data)))
+	rs.unsavedBytes.Add(int64(len(r.data)))
 }
 
 // removeUnsaved drops a reply that no checkpoint has.
 func (rs *replyStore) removeUnsaved(name ReplyKey) {
-	rs.waiting.Add(-int64(len(rs.unsaved[name].data)))
+	rs.unsavedBytes.Add(-int64(len(rs.unsaved[name].data)))
 	delete(rs.unsaved, name)
 }
 
 // index adds what memory has of a reply.
-func (rs *replyStore) index(name ReplyKey, ans replyMeta) {
-	minute := minuteOf(ans.at)
+func (rs *replyStore) index(name ReplyKey, meta replyMeta) {
+	minute := minuteOf(meta.at)
 	i, found := slices.BinarySearchFunc(rs.byMinute, minute, func(gen minuteBucket, wanted int64) int {
 		return int(gen.minute - wanted)
 	})
@@ -100,15 +100,15 @@ func (rs *replyStore) index(name ReplyKey, ans replyMeta) {
 
 	byName := rs.byMinute[i].byName
 	before := len(byName)
-	byName[name] = ans
+	byName[name] = meta
 	rs.count += len(byName) - before
-	rs.oldest = min(rs.oldest, ans.at)
+	rs.oldest = min(rs.oldest, meta.at)
 }
 
 // undoAdd takes back a reply that was just kept.
 func (rs *replyStore) undoAdd(name ReplyKey, at int64) {
 	for _, gen := range rs.byMinute {
-		if ans, ok := gen.byName[name]; ok && ans.at == at {
+		if meta, ok := gen.byName[name]; ok && meta.at == at {
 			delete(gen.byName, name)
 			rs.count--
 		}
@@ -123,7 +123,7 @@ func (rs *replyStore) undoAdd(name ReplyKey, at int64) {
 func (rs *replyStore) find(name ReplyKey, at int64) (r storedReply, ok bool) {
 	for _, gen := range slices.Backward(rs.byMinute) {
 		found, is := gen.byName[name]
-		if !is || found.over(at) {
+		if !is || found.expired(at) {
 			continue
 		}
 		for _, table := range []map[ReplyKey]storedReply{rs.unsaved, rs.saving} {
@@ -173,13 +173,13 @@ func (rs *replyStore) sweep(at int64) {
 	rs.purge(at)
 	rs.oldest = at
 	for _, gen := range rs.byMinute {
-		for name, ans := range gen.byName {
-			if ans.over(at) {
+		for name, meta := range gen.byName {
+			if meta.expired(at) {
 				delete(gen.byName, name) // its data leaves with the minute
 				rs.count--
 				continue
 			}
-			rs.oldest = min(rs.oldest, ans.at)
+			rs.oldest = min(rs.oldest, meta.at)
 		}
 		if len(gen.byName) > 0 {
 			return // later minutes have later replies
@@ -187,13 +187,13 @@ func (rs *replyStore) sweep(at int64) {
 	}
 }
 
-// takeFresh begins a checkpoint: what it returns stays readable until saved or restored.
-func (rs *replyStore) takeFresh() (fresh map[ReplyKey]storedReply, gone []int64) {
+// takeUnsaved begins a checkpoint: what it returns stays readable until saved or restored.
+func (rs *replyStore) takeUnsaved() (unsaved map[ReplyKey]storedReply, expired []int64) {
 	rs.saving = rs.unsaved
 	rs.unsaved = map[ReplyKey]storedReply{}
-	gone = rs.expiredMinutes
+	expired = rs.expiredMinutes
 	rs.expiredMinutes = nil
-	return rs.saving, gone
+	return rs.saving, expired
 }
 
 // rewrite makes the next checkpoint write all that is kept. Of a reply that was in a lost file it
@@ -201,9 +201,9 @@ func (rs *replyStore) takeFresh() (fresh map[ReplyKey]storedReply, gone []int64)
 // again.
 func (rs *replyStore) rewrite() {
 	for _, gen := range rs.byMinute {
-		for name, ans := range gen.byName {
-			if rs.unsaved[name].at < ans.at {
-				rs.unsaved[name] = storedReply{replyMeta: ans}
+		for name, meta := range gen.byName {
+			if rs.unsaved[name].at < meta.at {
+				rs.unsaved[name] = storedReply{replyMeta: meta}
 			}
 		}
 	}
@@ -212,21 +212,21 @@ func (rs *replyStore) rewrite() {
 // saved ends a checkpoint that was written.
 func (rs *replyStore) saved() {
 	for _, r := range rs.saving {
-		rs.waiting.Add(-int64(len(r.data)))
+		rs.unsavedBytes.Add(-int64(len(r.data)))
 	}
 	rs.saving = nil
 }
 
 // restore takes back what a checkpoint that failed had taken, but for replies that were withdrawn
 // since.
-func (rs *replyStore) restore(fresh map[ReplyKey]storedReply, gone []int64) {
+func (rs *replyStore) restore(unsaved map[ReplyKey]storedReply, expired []int64) {
 	rs.saving = nil
-	rs.expiredMinutes = append(rs.expiredMinutes, gone...)
-	for name, r := range fresh {
+	rs.expiredMinutes = append(rs.expiredMinutes, expired...)
+	for name, r := range unsaved {
 		_, newer := rs.unsaved[name]
 		stored := slices.ContainsFunc(rs.byMinute, func(gen minuteBucket) bool { return gen.byName[name].at == r.at })
 		if newer || !stored {
-			rs.waiting.Add(-int64(len(r.data)))
+			rs.unsavedBytes.Add(-int64(len(r.data)))
 			continue
 		}
 		rs.unsaved[name] = r

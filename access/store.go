@@ -54,28 +54,28 @@ type Claim struct {
 type Store interface {
 	// Admit takes a token of the rule's window and reserves the rule's cost, or takes nothing. A
 	// window that is full is reported before a quota that is.
-	Admit(p *keys.Principal, rule LimitSpec, now Instant) Decision
+	Admit(p *keys.Principal, spec LimitSpec, now Instant) Decision
 
 	// Finish ends an admitted call and writes its ledger row. A success turns the reservation into
 	// a charge, anything else gives it back. When it returns nil the call is recorded as durably as
 	// its rule asks. A deferred ticket cannot succeed here: ErrReservation.
-	Finish(t Reservation, success bool) (Charge, error)
+	Finish(res Reservation, success bool) (Charge, error)
 
 	// Begin looks up the idempotency key of a tenant and operation. It reserves the cost when the
 	// outcome is Fresh. It does not block and keeps no part of key.
-	Begin(t Reservation, key string, body BodyHash, now Instant) (Claim, error)
+	Begin(res Reservation, key string, body BodyHash, now Instant) (Claim, error)
 
 	// Commit charges a fresh claim and finishes the reservation as a success, all or nothing. It is
 	// on disk before Commit returns nil. A copy of the reply stays for ten minutes from the
 	// admission. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
-	Commit(t Reservation, claim Claim, reply []byte) (Charge, error)
+	Commit(res Reservation, claim Claim, reply []byte) (Charge, error)
 
 	// Abort gives up a fresh claim, wakes the callers that wait for it, and finishes the ticket as
 	// a failure. After Commit it does nothing, so that it can be deferred.
-	Abort(t Reservation, claim Claim) (Charge, error)
+	Abort(res Reservation, claim Claim) (Charge, error)
 
 	// Usage reads the allowance of a principal.
-	Usage(p *keys.Principal, rule LimitSpec, now Instant) (Usage, error)
+	Usage(p *keys.Principal, spec LimitSpec, now Instant) (Usage, error)
 
 	// Ledger returns the rows of a tenant ("" = all) from a day on, ordered by tenant, key, day and
 	// operation.

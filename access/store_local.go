@@ -37,7 +37,7 @@ func (o *LocalOptions) setDefaults() {
 		o.CheckpointEvery = 10 * time.Second
 	}
 	if o.boot == nil {
-		o.boot = func() Boot { return Machine().Boot }
+		o.boot = func() Boot { return ReadClocks().Boot }
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}
@@ -50,13 +50,13 @@ func (o *LocalOptions) setDefaults() {
 // ErrCorrupt.
 func OpenLocal(stateDir string, options LocalOptions) (*LocalStore, error) {
 	options.setDefaults()
-	j := newUsageLog(0)
-	j.content = &content{journal: j, now: options.Now, boot: options.boot}
+	ul := newUsageLog(0)
+	ul.content = &content{usage: ul, now: options.Now, boot: options.boot}
 	if options.Export {
-		j.content.moved = map[LedgerRow]bool{}
+		ul.content.changedRows = map[LedgerRow]bool{}
 	}
 
-	dir, err := state.Open(stateDir, j.content, state.Options{
+	dir, err := state.Open(stateDir, ul.content, state.Options{
 		Every: options.CheckpointEvery, Seams: options.Seams,
 		Report: func(err error, down bool) {
 			if down {
@@ -68,8 +68,8 @@ func OpenLocal(stateDir string, options LocalOptions) (*LocalStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.dir = dir
-	return &LocalStore{newLimits(j, options.MaxIdempotencyRecords)}, nil
+	ul.dir = dir
+	return &LocalStore{newLimits(ul, options.MaxIdempotencyRecords)}, nil
 }
 
 // Memory is the store that forgets: counters live as long as the process. It serves the demo and
@@ -81,7 +81,7 @@ var _ Store = (*Memory)(nil)
 // MemoryOptions configure a Memory store. The zero value is ready.
 type MemoryOptions struct {
 	MaxIdempotencyRecords int   // idempotency records kept for a tenant; 0 = 100,000
-	ReplyBytes            int64 // and their bytes in all, which only memory has; 0 = 64 MiB
+	MaxReplyBytes         int64 // and their bytes in all, which only memory has; 0 = 64 MiB
 }
 
 // memoryEpoch starts the store time of a Memory store; any positive time far from zero does.
@@ -90,6 +90,6 @@ const memoryEpoch = int64(1) << 40
 // NewMemory returns an empty store.
 func NewMemory(options MemoryOptions) *Memory {
 	l := newLimits(newUsageLog(memoryEpoch), options.MaxIdempotencyRecords)
-	l.waitingMax = cmp.Or(options.ReplyBytes, maxWaiting)
+	l.maxUnsaved = cmp.Or(options.MaxReplyBytes, maxUnsavedBytes)
 	return &Memory{l}
 }

@@ -289,7 +289,7 @@ func (n *Node) openLimiter(ctx context.Context) error {
 		return err
 	}
 	// The bill stays here, where no other server can lose it.
-	options.Journal = n.journal
+	options.UsageLog = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
 	options.Report = reports{n.Log}.limiterChanged
 	options.ChargesByServer = n.fleet.control.ChargesByTenant

@@ -79,11 +79,11 @@ func (b *bench) want(name string, op access.Operation, verdict access.AdmitResul
 // finish ends a call and expects a charge.
 func (b *bench) finish(decision access.Decision, success bool, charged int64) access.Charge {
 	b.t.Helper()
-	receipt, err := b.Finish(decision.Ticket, success)
-	if err != nil || receipt.Charged != charged {
-		b.t.Fatalf("finish: charged %d, want %d (%v)", receipt.Charged, charged, err)
+	charge, err := b.Finish(decision.Reservation, success)
+	if err != nil || charge.Charged != charged {
+		b.t.Fatalf("finish: charged %d, want %d (%v)", charge.Charged, charged, err)
 	}
-	return receipt
+	return charge
 }
 
 // do makes a whole successful call.
@@ -105,7 +105,7 @@ func (b *bench) used(name string, want int64) {
 func (b *bench) begin(name, key string, body byte, want access.ClaimResult) (access.Decision, access.Claim) {
 	b.t.Helper()
 	decision := b.want(name, access.PricesBatch, access.Admitted)
-	claim, err := b.Begin(decision.Ticket, key, access.BodyHash{body}, b.now)
+	claim, err := b.Begin(decision.Reservation, key, access.BodyHash{body}, b.now)
 	if err != nil || claim.Result != want {
 		b.t.Fatalf("begin %s: outcome %d, want %d (%v)", key, claim.Result, want, err)
 	}
@@ -117,11 +117,11 @@ func (b *bench) begin(name, key string, body byte, want access.ClaimResult) (acc
 
 func (b *bench) commit(decision access.Decision, claim access.Claim, reply string) access.Charge {
 	b.t.Helper()
-	receipt, err := b.Commit(decision.Ticket, claim, []byte(reply))
-	if err != nil || receipt.Charged != 1 {
-		b.t.Fatalf("commit: %+v %v", receipt, err)
+	charge, err := b.Commit(decision.Reservation, claim, []byte(reply))
+	if err != nil || charge.Charged != 1 {
+		b.t.Fatalf("commit: %+v %v", charge, err)
 	}
-	return receipt
+	return charge
 }
 
 func (b *bench) sleep(d time.Duration) { b.now = after(b.now, d) }
@@ -245,8 +245,8 @@ func quotaBySuccess(b *bench) {
 	b.sleep(time.Minute)
 	for i := range int64(12) {
 		b.sleep(12 * time.Second)
-		if receipt := b.do("small", access.CardsGet); receipt.Quota.Remaining != 11-i {
-			b.t.Fatalf("remaining %d after %d", receipt.Quota.Remaining, i+1)
+		if charge := b.do("small", access.CardsGet); charge.Quota.Remaining != 11-i {
+			b.t.Fatalf("remaining %d after %d", charge.Quota.Remaining, i+1)
 		}
 	}
 
@@ -370,8 +370,8 @@ func creditPeriod(b *bench) {
 
 	b.sleep(time.Minute)
 	b.setWall(-2 * 3_600_000) // the clock is set back: still the later period
-	if receipt := b.do("org", access.ProductsList); receipt.Quota.Remaining != 5 {
-		b.t.Fatalf("remaining %d after the clock was set back", receipt.Quota.Remaining)
+	if charge := b.do("org", access.ProductsList); charge.Quota.Remaining != 5 {
+		b.t.Fatalf("remaining %d after the clock was set back", charge.Quota.Remaining)
 	}
 
 	b.used("org", 2)
@@ -408,7 +408,7 @@ func concurrentWindow(b *bench) {
 		var mu sync.Mutex
 		var admitted []int64
 		p := b.who(c.key, b.now)
-		rule := access.SpecFor(p, access.CardsGet)
+		spec := access.SpecFor(p, access.CardsGet)
 
 		// Times are drawn in order and arrive out of order.
 		var group sync.WaitGroup
@@ -416,7 +416,7 @@ func concurrentWindow(b *bench) {
 			group.Go(func() {
 				for range c.calls / 8 {
 					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
-					if decision := b.Admit(p, rule, now); decision.Result == access.Admitted {
+					if decision := b.Admit(p, spec, now); decision.Result == access.Admitted {
 						mu.Lock()
 						admitted = append(admitted, b.admission(decision))
 						mu.Unlock()
@@ -442,9 +442,9 @@ func concurrentWindow(b *bench) {
 // admission is when a call was admitted: by the caller's clock, or by the store's own where it has one.
 func (b *bench) admission(decision access.Decision) int64 {
 	if b.h.OneClock {
-		return decision.Ticket.At
+		return decision.Reservation.At
 	}
-	return decision.Ticket.Now.Mono
+	return decision.Reservation.Now.Mono
 }
 
 func concurrentQuota(b *bench) {
@@ -470,11 +470,11 @@ func concurrentQuota(b *bench) {
 						continue
 					}
 
-					receipt, err := b.Finish(decision.Ticket, (i+j)%2 == 0)
+					charge, err := b.Finish(decision.Reservation, (i+j)%2 == 0)
 					if err != nil {
 						b.t.Error(err)
 					}
-					charged.Add(receipt.Charged)
+					charged.Add(charge.Charged)
 				}
 			})
 		}
@@ -540,7 +540,7 @@ func closed(b *bench) {
 	}
 
 	p := b.who("small", b.now)
-	_, finish := b.Finish(decision.Ticket, true)
+	_, finish := b.Finish(decision.Reservation, true)
 	_, usage := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
 	_, ledger := b.Ledger("", 0)
 	for _, err := range []error{finish, usage, ledger, b.Err()} {

@@ -216,19 +216,19 @@ func (m *model) call() {
 	}
 
 	op := ops[m.pick(len(ops), "operation")]
-	rule := access.SpecFor(p, op)
-	decision := m.store.Admit(p, rule, m.now)
+	spec := access.SpecFor(p, op)
+	decision := m.store.Admit(p, spec, m.now)
 	at := m.unit(p)
-	m.judge(p, &rule, decision)
+	m.judge(p, &spec, decision)
 	if decision.Result != access.Admitted {
 		return
 	}
 
-	f := pendingCall{ticket: decision.Ticket, at: at}
-	if rule.Cost > 0 && !rule.ReserveAtBegin {
+	f := pendingCall{ticket: decision.Reservation, at: at}
+	if spec.Cost > 0 && !spec.ReserveAtBegin {
 		m.reserve(&f)
 	}
-	if rule.ReserveAtBegin && !m.begin(&f) {
+	if spec.ReserveAtBegin && !m.begin(&f) {
 		return
 	}
 
@@ -239,21 +239,21 @@ func (m *model) call() {
 }
 
 // judge compares an admission with the reference and enters it there.
-func (m *model) judge(p *keys.Principal, rule *access.LimitSpec, decision access.Decision) {
-	window, limit := m.windowOf(p, rule)
+func (m *model) judge(p *keys.Principal, spec *access.LimitSpec, decision access.Decision) {
+	window, limit := m.windowOf(p, spec)
 	live := m.live(window)
 	remaining, total := m.allowance(p)
 	want := access.Admitted
 	switch {
 	case window != "" && len(live) >= limit:
 		want = access.RateLimited
-	case rule.Cost > 0 && !rule.ReserveAtBegin && remaining-m.reservedAt(p) < 1:
+	case spec.Cost > 0 && !spec.ReserveAtBegin && remaining-m.reservedAt(p) < 1:
 		want = access.QuotaExceeded
 	}
 
 	if decision.Result != want {
 		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)",
-			p.Tenant, rule.Operation, decision.Result, want, len(live), limit, remaining)
+			p.Tenant, spec.Operation, decision.Result, want, len(live), limit, remaining)
 	}
 	if want == access.Admitted {
 		m.enter(window)
@@ -263,7 +263,7 @@ func (m *model) judge(p *keys.Principal, rule *access.LimitSpec, decision access
 		remaining = 0
 	}
 	if decision.Quota.Remaining != max(0, remaining) || decision.Quota.Limit != total {
-		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, decision.Quota, remaining, total)
+		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, spec.Operation, decision.Quota, remaining, total)
 	}
 
 	m.judgeMinute(window, limit, live, decision)
@@ -406,23 +406,23 @@ func (m *model) finishAll() {
 // finish ends a call in the store and in the reference, and compares the receipts.
 func (m *model) finish(f pendingCall, success bool) {
 	ticket := f.ticket
-	var receipt access.Charge
+	var charge access.Charge
 	var err error
 	switch {
 	case f.claim == nil:
-		receipt, err = m.store.Finish(ticket, success)
+		charge, err = m.store.Finish(ticket, success)
 	case success:
 		answer := fmt.Sprintf("answer %d", m.at())
-		receipt, err = m.store.Commit(ticket, *f.claim, []byte(answer))
+		charge, err = m.store.Commit(ticket, *f.claim, []byte(answer))
 		m.replies[f.idem].answer = answer
 		m.replies[f.idem].at = ticket.Now.Mono + m.skew
 	default:
-		receipt, err = m.store.Abort(ticket, *f.claim)
+		charge, err = m.store.Abort(ticket, *f.claim)
 		delete(m.replies, f.idem)
 	}
 
 	if err != nil {
-		m.fatalf("finish %s: %v", ticket.Rule.Operation, err)
+		m.fatalf("finish %s: %v", ticket.Spec.Operation, err)
 	}
 
 	charged := int64(0)
@@ -441,23 +441,23 @@ func (m *model) finish(f pendingCall, success bool) {
 
 	row := access.LedgerRow{
 		Tenant: ticket.Principal.Tenant, Key: ticket.Principal.KeyID, Day: ticket.Day,
-		Operation: ticket.Rule.Operation,
+		Operation: ticket.Spec.Operation,
 	}
 	counts := m.ledger[row]
 	m.ledger[row] = access.Counts{Calls: counts.Calls + 1, Charged: counts.Charged + charged}
-	if receipt.Charged != charged {
-		m.fatalf("charged %d, want %d", receipt.Charged, charged)
+	if charge.Charged != charged {
+		m.fatalf("charged %d, want %d", charge.Charged, charged)
 	}
 }
 
 // windowOf names the window a call passes and gives its limit; "" = none.
-func (m *model) windowOf(p *keys.Principal, rule *access.LimitSpec) (string, int) {
+func (m *model) windowOf(p *keys.Principal, spec *access.LimitSpec) (string, int) {
 	switch {
-	case p.Surface == keys.Live && rule.Operation == access.UsageGet:
+	case p.Surface == keys.Live && spec.Operation == access.UsageGet:
 		return "", 0
 	case p.Surface == keys.Live:
 		return "key " + p.KeyID, p.Plan.PerMinute
-	case rule.Operation == access.UsageGet:
+	case spec.Operation == access.UsageGet:
 		return "usage " + p.Tenant, 10
 	}
 	return "tenant " + p.Tenant, p.Plan.PerMinute
@@ -544,8 +544,8 @@ func (m *model) usage() {
 
 // judgeUsedMinute compares what usage says of a key's minute with what a call would be told.
 func (m *model) judgeUsedMinute(p *keys.Principal, got access.LimitState) {
-	rule := access.SpecFor(p, access.CardsGet)
-	window, limit := m.windowOf(p, &rule)
+	spec := access.SpecFor(p, access.CardsGet)
+	window, limit := m.windowOf(p, &spec)
 	live := m.live(window)
 	verdict := access.Admitted
 	if len(live) >= limit {

@@ -97,7 +97,7 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 	if err := want.Validate(now); err != nil {
 		return nil, "", err
 	}
-	if err := f.enter(want); err != nil {
+	if err := f.applyTenant(want); err != nil {
 		return nil, "", err
 	}
 
@@ -112,8 +112,8 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 }
 
 // add mints the text of a key record, stores its hash and returns the text.
-func (f *File) add(key *Key, kind Surface) string {
-	text := Mint(kind)
+func (f *File) add(key *Key, surface Surface) string {
+	text := Mint(surface)
 	sum := hashKey(text)
 	key.Hash = hex.EncodeToString(sum[:])
 	f.Keys = append(f.Keys, key)
@@ -157,12 +157,12 @@ func (want NewKey) Validate(now time.Time) error {
 	return errors.Join(problems...)
 }
 
-// enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
-func (f *File) enter(want NewKey) error {
+// applyTenant makes or changes the tenant of a new key. Another surface's plan stays as it is.
+func (f *File) applyTenant(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
 	surface := want.Surface.String()
 
-	if f.has(want.Tenant, surface) && !want.ChangePlan && !tenant.agrees(&want) {
+	if f.hasKey(want.Tenant, surface) && !want.ChangePlan && !tenant.matches(&want) {
 		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
 			want.Tenant, ErrCreditsDiffer)
 	}
@@ -174,7 +174,7 @@ func (f *File) enter(want NewKey) error {
 		tenant = &Tenant{Plan: want.Plan}
 		f.Tenants[want.Tenant] = tenant
 	case want.Plan == "" || want.Plan == tenant.PlanOf(surface):
-	case f.has(want.Tenant, surface) && !want.ChangePlan:
+	case f.hasKey(want.Tenant, surface) && !want.ChangePlan:
 		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
 			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
 	default:
@@ -195,9 +195,9 @@ func (f *File) enter(want NewKey) error {
 	return nil
 }
 
-// agrees reports whether a tenant has the credits and the period that a new key wants, where it wants
+// matches reports whether a tenant has the credits and the period that a new key wants, where it wants
 // any.
-func (tenant *Tenant) agrees(want *NewKey) bool {
+func (tenant *Tenant) matches(want *NewKey) bool {
 	if want.Credits != nil && (tenant.Credits == nil || *tenant.Credits != *want.Credits) {
 		return false
 	}
@@ -205,8 +205,8 @@ func (tenant *Tenant) agrees(want *NewKey) bool {
 		tenant.PeriodStart.Equal(want.Period[0]) && tenant.PeriodEnd.Equal(want.Period[1])
 }
 
-// has reports whether a tenant has a key of a surface.
-func (f *File) has(tenant, surface string) bool {
+// hasKey reports whether a tenant has a key of a surface.
+func (f *File) hasKey(tenant, surface string) bool {
 	return slices.ContainsFunc(f.Keys, func(key *Key) bool { return key.Tenant == tenant && key.Surface == surface })
 }
 
@@ -276,7 +276,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
 
-	kind, err := ParseSurface(old.Surface)
+	surface, err := ParseSurface(old.Surface)
 	if err != nil {
 		return nil, "", err
 	}
@@ -286,7 +286,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	key.CreatedAt = utcSeconds(now)
 	key.Scopes = slices.Clone(old.Scopes)
 
-	text := f.add(&key, kind)
+	text := f.add(&key, surface)
 
 	// The overlap shortens the old key's life and never lengthens it.
 	old.RotatedTo = key.ID
@@ -300,7 +300,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 // damaged file is never half believed.
 func parseFile(data []byte) (*File, error) {
 	f, err := decodeFile(data)
-	if err == nil && f.SHA256 != "" && f.SHA256 != f.sum() {
+	if err == nil && f.SHA256 != "" && f.SHA256 != f.checksum() {
 		return nil, fmt.Errorf("%w: %w", wal.ErrCorrupt, ErrEdited)
 	}
 	return f, err
@@ -347,7 +347,7 @@ func (f *File) encode() ([]byte, error) {
 	}
 
 	whole := *f
-	whole.SHA256 = f.sum()
+	whole.SHA256 = f.checksum()
 	data, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		return nil, err
@@ -355,8 +355,8 @@ func (f *File) encode() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// sum is the SHA-256 of what the file says, spelt as it is written.
-func (f *File) sum() string {
+// checksum is the SHA-256 of what the file says, spelt as it is written.
+func (f *File) checksum() string {
 	bare := *f
 	bare.SHA256 = ""
 	data, err := json.Marshal(bare)

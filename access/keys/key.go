@@ -28,11 +28,11 @@ var surfaceNames = [...]string{NoSurface: "", Live: "live", Sandbox: "sandbox", 
 var surfacePrefixes = [...]string{NoSurface: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
 
 // String returns live, sandbox, preview, or "" for NoSurface.
-func (kind Surface) String() string {
-	if int(kind) >= len(surfaceNames) {
+func (surface Surface) String() string {
+	if int(surface) >= len(surfaceNames) {
 		return ""
 	}
-	return surfaceNames[kind]
+	return surfaceNames[surface]
 }
 
 // ParseSurface reads live, sandbox or preview.
@@ -77,9 +77,9 @@ func checkKey[T string | []byte](raw T) (Surface, error) {
 	if len(raw) == 0 {
 		return NoSurface, ErrNoKey
 	}
-	kind := SurfaceOf(raw)
+	surface := SurfaceOf(raw)
 	text := []byte(raw)
-	if kind == NoSurface || len(text) != keyLength {
+	if surface == NoSurface || len(text) != keyLength {
 		return NoSurface, ErrInvalid
 	}
 	body := text[:keyLength-checkLength]
@@ -95,13 +95,13 @@ func checkKey[T string | []byte](raw T) (Surface, error) {
 	if checksum(body) != [checkLength]byte(check) {
 		return NoSurface, ErrInvalid
 	}
-	return kind, nil
+	return surface, nil
 }
 
 // Mint returns a new random key of a kind. The text is a secret: show it once, keep only its
 // hashKey.
-func Mint(kind Surface) string {
-	text := surfacePrefixes[kind] + randomBase62(bodyLength)
+func Mint(surface Surface) string {
+	text := surfacePrefixes[surface] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))
 	return text + string(sum[:])
 }
@@ -125,10 +125,10 @@ func checksum(text []byte) (out [checkLength]byte) {
 // randomBase62 returns n characters, each equally likely.
 func randomBase62(n int) string {
 	out := make([]byte, 0, n)
-	var noise [64]byte
+	var random [64]byte
 	for len(out) < n {
-		rand.Read(noise[:]) // never fails: the runtime aborts instead
-		for _, b := range noise {
+		rand.Read(random[:]) // never fails: the runtime aborts instead
+		for _, b := range random {
 			// 4 × 62 is the largest multiple of 62 in a byte: what lies above would favour some.
 			if b < 4*62 && len(out) < n {
 				out = append(out, base62[b%62])

@@ -27,8 +27,8 @@ type Principal struct {
 	Scopes  Scope // preview
 	Credits int64 // preview credits a period
 
-	// Slot is for the store, which keeps there where this key's state is: a shortcut.
-	Slot atomic.Pointer[any]
+	// StoreRef is for the store, which keeps there where this key's state is: a shortcut.
+	StoreRef atomic.Pointer[any]
 
 	period       calendar.Period // zero: the UTC calendar month
 	dayReset     int64           // Unix milliseconds; 0 = never, as of the next two
@@ -58,18 +58,18 @@ func (p *Principal) Resets() (day, credits int64) { return p.dayReset, p.credits
 type Ring struct {
 	path    string // of the keys file; "" = fixed, or from a source
 	source  Source // nil = the keys file, or fixed
-	current atomic.Pointer[table]
+	current atomic.Pointer[keyTable]
 
-	mu    sync.Mutex // guards what follows; never held while a file is read
-	plans Plans
-	file  *File
-	seen  []byte // content that file was read from
+	mu      sync.Mutex // guards what follows; never held while a file is read
+	plans   Plans
+	file    *File
+	content []byte // content that file was read from
 
 	keyReloader
 }
 
 // keyTable is immutable, except for the slots of its principals.
-type table struct {
+type keyTable struct {
 	number uint64 // no two tables of a process have the same; 0 is none
 	keys   map[[sha256.Size]byte]*Principal
 }
@@ -88,16 +88,16 @@ type KeyCache struct {
 // OpenRing reads the keys file of a state directory. The plans must validate and are not changed
 // afterwards. A missing file is an error as of [Read].
 func OpenRing(stateDir string, plans Plans) (*Ring, error) {
-	return begin(&Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans})
+	return initRing(&Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans})
 }
 
-// begin reads the keys of a ring for the first time.
-func begin(ring *Ring) (*Ring, error) {
+// initRing reads the keys of a ring for the first time.
+func initRing(ring *Ring) (*Ring, error) {
 	if err := ring.plans.Validate(); err != nil {
 		return nil, err
 	}
 
-	ring.turn = make(chan struct{}, 1)
+	ring.reading = make(chan struct{}, 1)
 	if err := ring.Reload(); err != nil {
 		return nil, err
 	}
@@ -115,13 +115,13 @@ type Source interface {
 
 // RingFrom returns a ring over the keys of a source, which it reads.
 func RingFrom(source Source, plans Plans) (*Ring, error) {
-	return begin(&Ring{source: source, plans: plans})
+	return initRing(&Ring{source: source, plans: plans})
 }
 
 // FixedRing returns a ring over a key file in memory. Use the ring's Replace after changing the
 // file.
 func FixedRing(f *File, plans Plans) (*Ring, error) {
-	ring, err := begin(&Ring{plans: plans})
+	ring, err := initRing(&Ring{plans: plans})
 	if err == nil {
 		err = ring.Replace(f)
 	}
@@ -137,7 +137,7 @@ func (ring *Ring) Replace(f *File) error {
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	return ring.take(data)
+	return ring.install(data)
 }
 
 // Len returns the number of keys, expired and revoked ones included.
@@ -189,8 +189,8 @@ func (ring *Ring) find(raw []byte, last *KeyCache) (*Principal, error) {
 	return p, nil
 }
 
-// take parses data and swaps the table. The caller holds mu.
-func (ring *Ring) take(data []byte) error {
+// install parses data and swaps the table. The caller holds mu.
+func (ring *Ring) install(data []byte) error {
 	f, err := parseFile(data)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (ring *Ring) take(data []byte) error {
 
 	ring.current.Store(newTable(f, ring.plans))
 	ring.file = f
-	ring.seen = data
+	ring.content = data
 	ring.reloads.Add(1)
 	return nil
 }
@@ -249,8 +249,8 @@ func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	return out
 }
 
-func newTable(f *File, plans Plans) *table {
-	table := &table{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
+func newTable(f *File, plans Plans) *keyTable {
+	table := &keyTable{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
 		var sum [sha256.Size]byte
 		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseFile
@@ -260,10 +260,10 @@ func newTable(f *File, plans Plans) *table {
 }
 
 func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
-	kind, _ := ParseSurface(key.Surface) // checked by parseFile, as the scopes are
+	surface, _ := ParseSurface(key.Surface) // checked by parseFile, as the scopes are
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
-		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: kind, Scopes: scopes,
+		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: surface, Scopes: scopes,
 		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
 		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
 		expires: millis(key.ExpiresAt),

@@ -24,33 +24,33 @@ var ErrTimeout = errors.New("it does not answer")
 // keyReloader is how a ring reads its file again. A reading may wait for ever where a mount hangs:
 // a goroutine of its own does it, one at a time, and nobody waits longer than [readTimeout].
 type keyReloader struct {
-	turn chan struct{} // one slot: who fills it reads the file, and has the next three
+	reading chan struct{} // one slot: who fills it reads the file, and has the next three
 
-	bad   []byte // damaged content
-	wrong error  // what is wrong with it, or with what a source has; nil when the content is in force
-	info  os.FileInfo
+	badContent []byte // damaged content
+	contentErr error  // what is wrong with it, or with what a source has; nil when the content is in force
+	info       os.FileInfo
 
-	trouble  atomic.Pointer[error] // why the file could not be read; nil when it is in force
+	readErr  atomic.Pointer[error] // why the file could not be read; nil when it is in force
 	reloads  atomic.Uint64
 	failures atomic.Uint64
 }
 
 // ReloadError returns why the keys file is not in force as it is now, or nil.
 func (f *keyReloader) ReloadError() error {
-	if err := f.trouble.Load(); err != nil {
+	if err := f.readErr.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// record keeps what came of a reading.
-func (f *keyReloader) record(err error) {
+// recordResult keeps what came of a reading.
+func (f *keyReloader) recordResult(err error) {
 	if err == nil {
-		f.trouble.Store(nil)
+		f.readErr.Store(nil)
 		return
 	}
 	f.failures.Add(1)
-	f.trouble.Store(&err)
+	f.readErr.Store(&err)
 }
 
 // Reload reads the keys file if its content changed. On an error the last good reading stays. A file
@@ -67,18 +67,18 @@ func (ring *Ring) reload(ctx context.Context) error {
 		read = ring.reloadFile
 	}
 
-	bounded, stop := context.WithTimeoutCause(ctx, readTimeout, ring.cannot(ErrTimeout))
+	bounded, stop := context.WithTimeoutCause(ctx, readTimeout, ring.readError(ErrTimeout))
 	defer stop()
 	late := func() error {
 		err := context.Cause(bounded)
 		if ctx.Err() == nil {
-			ring.record(err)
+			ring.recordResult(err)
 		}
 		return err
 	}
 
 	select {
-	case ring.turn <- struct{}{}:
+	case ring.reading <- struct{}{}:
 	case <-bounded.Done():
 		return late()
 	}
@@ -87,8 +87,8 @@ func (ring *Ring) reload(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
 		err := read(ctx)
-		ring.record(err)
-		<-ring.turn
+		ring.recordResult(err)
+		<-ring.reading
 		done <- err
 	}()
 	select {
@@ -99,8 +99,8 @@ func (ring *Ring) reload(ctx context.Context) error {
 	}
 }
 
-// cannot says which keys cannot be read, and why.
-func (ring *Ring) cannot(err error) error {
+// readError says which keys cannot be read, and why.
+func (ring *Ring) readError(err error) error {
 	if ring.source != nil {
 		return fmt.Errorf("cannot read keys from %s: %w", ring.source, err)
 	}
@@ -110,23 +110,23 @@ func (ring *Ring) cannot(err error) error {
 // reloadSource reads the source. The caller has the turn.
 func (ring *Ring) reloadSource(ctx context.Context) error {
 	f, changed, err := ring.source.Read(ctx)
-	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
+	if err != nil || !changed && ring.contentErr == nil && ring.current.Load() != nil {
 		return err
 	}
 
 	// What cannot be used stays wrong until the source has something else.
-	ring.wrong = ring.Replace(f)
-	if ring.wrong != nil {
-		ring.wrong = ring.cannot(ring.wrong)
+	ring.contentErr = ring.Replace(f)
+	if ring.contentErr != nil {
+		ring.contentErr = ring.readError(ring.contentErr)
 	}
-	return ring.wrong
+	return ring.contentErr
 }
 
 // reloadFile reads the file. The caller has the turn.
 func (ring *Ring) reloadFile(context.Context) error {
 	info, statErr := os.Stat(ring.path)
 	if statErr == nil && ring.unchanged(info) {
-		return ring.wrong
+		return ring.contentErr
 	}
 
 	// The content decides: a file whose time is unknown is read again at each look.
@@ -141,24 +141,24 @@ func (ring *Ring) reloadFile(context.Context) error {
 	}
 
 	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
-	if ring.wrong != nil && bytes.Equal(data, ring.bad) {
-		return ring.wrong
+	if ring.contentErr != nil && bytes.Equal(data, ring.badContent) {
+		return ring.contentErr
 	}
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	ring.bad = nil
-	ring.wrong = nil
-	if ring.seen != nil && bytes.Equal(data, ring.seen) {
+	ring.badContent = nil
+	ring.contentErr = nil
+	if ring.content != nil && bytes.Equal(data, ring.content) {
 		return nil
 	}
 
-	err = ring.take(data)
+	err = ring.install(data)
 	if err != nil {
-		ring.bad = data
-		ring.wrong = ring.cannot(err)
+		ring.badContent = data
+		ring.contentErr = ring.readError(err)
 	}
-	return ring.wrong
+	return ring.contentErr
 }
 
 // minFileAge is how old a file's time must be when the file is read. Then an equal time later

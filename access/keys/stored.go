@@ -34,7 +34,7 @@ func readFile(path string) ([]byte, error) {
 		err = fmt.Errorf("%w%s", ErrDamaged, strings.TrimPrefix(err.Error(), wal.ErrCorrupt.Error()))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = missing(filepath.Dir(path))
+		err = missingReason(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
@@ -42,9 +42,9 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// missing says what it means that a state directory has no keys file. No server starts without
+// missingReason says what it means that a state directory has no keys file. No server starts without
 // keys, so where one metered there were some. A new file would take the keys of all tenants away.
-func missing(stateDir string) error {
+func missingReason(stateDir string) error {
 	metered, err := statedir.Metered(stateDir)
 	switch {
 	case err != nil:

@@ -28,17 +28,17 @@ type boltFile struct {
 var errPoisoned = errors.New("checkpoint cannot be read")
 
 // openBolt opens a file as bbolt would; without what forbids, the flags of opening it.
-func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*boltFile, error) {
+func openBolt(on disk.FS, path string, dropFlags int, options bbolt.Options) (*boltFile, error) {
 	file := &boltFile{}
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file.disk, err = on.Open(name, flag&^without, mode)
+		file.disk, err = on.Open(name, flag&^dropFlags, mode)
 		if err == nil {
 			file.file = disk.Raw(file.disk)
 		}
 		return file.file, err
 	}
 
-	err := guarded(func() (err error) {
+	err := catchFaults(func() (err error) {
 		file.DB, err = bbolt.Open(path, 0o600, &options)
 		return err
 	})
@@ -48,9 +48,9 @@ func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*bol
 	return file, err
 }
 
-// do runs a transaction that View or Update makes.
-func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
-	err := guarded(func() error { return run(body) })
+// transact runs a transaction that View or Update makes.
+func (f *boltFile) transact(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
+	err := catchFaults(func() error { return run(body) })
 	if errors.Is(err, errPoisoned) {
 		f.poisoned = true
 	}
@@ -69,11 +69,11 @@ func (f *boltFile) close() error {
 		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
 		err = disk.Unlock(f.file)
 	}
-	return errors.Join(err, guarded(f.Close))
+	return errors.Join(err, catchFaults(f.Close))
 }
 
-// guarded makes an error of a panic, or of a fault of a page that is mapped.
-func guarded(do func() error) (err error) {
+// catchFaults makes an error of a panic, or of a fault of a page that is mapped.
+func catchFaults(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -48,12 +48,12 @@ func (d *Dir) run() {
 
 		// A long log makes the next start slow: it brings the checkpoint forward. What was in a log that
 		// somebody removed is in memory alone until there is a checkpoint of it.
-		moved := d.place()
-		lost := failed == nil && moved == nil && d.lost()
+		pathErr := d.checkPath()
+		lost := failed == nil && pathErr == nil && d.reportMissing()
 		// A disk that is full of the log has room again after a checkpoint.
 		full := errors.Is(d.Log.Err(), wal.ErrNoSpace)
 		due := waited >= wait || lost || full || failed == nil && d.Log.Size() >= checkpointBytes
-		if due && moved == nil && (full || d.Log.Err() == nil) {
+		if due && pathErr == nil && (full || d.Log.Err() == nil) {
 			waited = 0
 			failed = d.Save(time.Second)
 			if errors.Is(failed, errBusy) {
@@ -64,7 +64,7 @@ func (d *Dir) run() {
 		}
 
 		// Told once, and again when the kind of trouble changes or all is well.
-		now := cmp.Or(moved, d.Log.Err())
+		now := cmp.Or(pathErr, d.Log.Err())
 		down := now != nil
 		now = cmp.Or(now, failed)
 		if (now == nil) != (reported == nil) || down != reportedDown {
@@ -75,13 +75,13 @@ func (d *Dir) run() {
 	}
 }
 
-// lost reports whether segments of the log are gone that are needed, and tells it.
-func (d *Dir) lost() bool {
+// reportMissing reports whether segments of the log are gone that are needed, and tells it.
+func (d *Dir) reportMissing() bool {
 	names := d.Log.MissingSegments()
 	if len(names) == 0 {
 		return false
 	}
-	d.metrics.lost.Add(uint64(len(names)))
+	d.metrics.missingSegments.Add(uint64(len(names)))
 	d.options.Report(fmt.Errorf("%w: %s", ErrLogLost, strings.Join(names, ", ")), false)
 	return true
 }
@@ -94,7 +94,7 @@ func (d *Dir) Save(timeout time.Duration) error {
 
 // save is Save for a caller that holds the file.
 func (d *Dir) save(timeout time.Duration) error {
-	if err := d.place(); err != nil {
+	if err := d.checkPath(); err != nil {
 		return err
 	}
 	began := time.Now()

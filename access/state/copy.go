@@ -15,8 +15,8 @@ import (
 // ErrCopy means: the copy of a state directory cannot be written. The directory itself is well.
 var ErrCopy = errors.New("cannot write the copy")
 
-// singles are the files of a state directory beside the log, in the order in which they are copied.
-var singles = []string{
+// copiedFiles are the files of a state directory beside the log, in the order in which they are copied.
+var copiedFiles = []string{
 	statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName,
 	statedir.CheckpointName,
 }
@@ -62,9 +62,9 @@ func Copy(dir, to string, check func() error) (err error) {
 // chownLike lets a directory belong to who another one belongs to, so that a copy that root made
 // can take the place of what it was copied from. A disk that knows no owners does no harm here.
 func chownLike(path, like string) {
-	of, err := statedir.OwnerFor(like)
+	owner, err := statedir.OwnerFor(like)
 	if err == nil {
-		_ = of.ChownPath(path)
+		_ = owner.ChownPath(path)
 	}
 }
 
@@ -111,7 +111,7 @@ func checkTarget(stateDir, to string) error {
 // put there meanwhile stays.
 func removeCopy(to string, made bool) error {
 	var problems []error
-	for _, name := range append(slices.Clone(singles), statedir.LogName) {
+	for _, name := range append(slices.Clone(copiedFiles), statedir.LogName) {
 		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
 	}
 	if made {
@@ -124,7 +124,7 @@ func removeCopy(to string, made bool) error {
 
 // copyFiles copies the files of a state directory: the checkpoint before the log, which only grows.
 func copyFiles(from, to string) error {
-	files := slices.Clone(singles)
+	files := slices.Clone(copiedFiles)
 	firsts, err := wal.Segments(filepath.Join(from, statedir.LogName))
 	if err != nil {
 		return err
@@ -141,9 +141,9 @@ func copyFiles(from, to string) error {
 		if err != nil {
 			return err
 		}
-		of, err := statedir.OwnerFor(filepath.Join(from, name))
+		owner, err := statedir.OwnerFor(filepath.Join(from, name))
 		if err == nil {
-			err = statedir.ReplaceLike(filepath.Join(to, name), data, of)
+			err = statedir.ReplaceAsIfAllowed(filepath.Join(to, name), data, owner)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrCopy, err)

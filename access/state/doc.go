@@ -3,7 +3,7 @@
 // the log. It handles bytes: what they mean is for the [Content] that it saves and loads.
 //
 // [Open] locks a directory for one server, hands the checkpoint and then the log's records to the
-// content, and returns a [Dir], whose Log the content's owner writes to. [Load] and [LoadQuiet] read the
+// content, and returns a [Dir], whose Log the content's owner writes to. [Load] and [LoadOnce] read the
 // same from any process; [Copy] makes a copy, and [Salvage] and [Rebuild] keep what is whole of a
 // damaged one.
 //

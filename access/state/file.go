@@ -27,7 +27,7 @@ type File struct {
 	options *Options
 
 	mu            sync.Mutex // one checkpoint at a time
-	number        uint64     // of the last checkpoint that was begun
+	startedNumber uint64     // of the last checkpoint that was begun
 	durableNumber uint64     // of the last one that is known to be in the file; 0 = none
 	uncertain     bool       // the last one that was begun may be in the file: see settle
 	damagedPages  bool       // the file had pages that could not be read
@@ -51,12 +51,12 @@ func (f *File) open(timeout time.Duration) (*boltFile, error) {
 	var db *boltFile
 	if err == nil {
 		// A new file in place of a lost one would pass for all that was ever charged.
-		without := 0
+		dropFlags := 0
 		if f.durableNumber > 0 {
-			without = os.O_CREATE
+			dropFlags = os.O_CREATE
 		}
 		unsynced := disk.Unsynced(f.options.Disk)
-		db, err = openBolt(f.options.Disk, f.path, without, bbolt.Options{
+		db, err = openBolt(f.options.Disk, f.path, dropFlags, bbolt.Options{
 			Timeout: timeout, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
 		})
 	}
@@ -76,12 +76,12 @@ func (f *File) open(timeout time.Duration) (*boltFile, error) {
 // pages that tell are written again before anything else changes the file (decision 1752).
 func (f *File) resolveUncertain(db *boltFile) error {
 	var stored header
-	err := db.do(db.View, func(tx *bbolt.Tx) (err error) {
+	err := db.transact(db.View, func(tx *bbolt.Tx) (err error) {
 		stored, err = readHeader(tx)
 		return err
 	})
 
-	written := f.uncertain && stored.number == f.number
+	written := f.uncertain && stored.number == f.startedNumber
 	if err == nil && !written && stored.number != f.durableNumber {
 		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
 			wal.ErrCorrupt, stored.number, f.durableNumber)
@@ -94,16 +94,16 @@ func (f *File) resolveUncertain(db *boltFile) error {
 	}
 
 	if written {
-		f.commitTaken()
+		f.confirm()
 	} else {
 		f.restore()
 	}
 	return nil
 }
 
-// commitTaken notes that the last checkpoint is in the file.
-func (f *File) commitTaken() {
-	f.durableNumber = f.number
+// confirm notes that the last checkpoint is in the file.
+func (f *File) confirm() {
+	f.durableNumber = f.startedNumber
 	f.uncertain = false
 	f.content.Confirm()
 }
@@ -116,12 +116,12 @@ func (f *File) restore() {
 
 // write writes what was taken as the next checkpoint.
 func (f *File) write(db *boltFile, mark Mark) error {
-	f.number++
-	next := header{version: currentVersion, number: f.number, Mark: mark}
+	f.startedNumber++
+	next := header{version: currentVersion, number: f.startedNumber, Mark: mark}
 
 	// From here on, an error does not tell whether the file has the checkpoint.
 	f.uncertain = true
-	err := db.do(db.Update, func(tx *bbolt.Tx) error {
+	err := db.transact(db.Update, func(tx *bbolt.Tx) error {
 		err := writeCheckpoint(tx, next, f.content)
 		if err == nil {
 			err = db.disk.Sync() // a disk that fails says so while the file is as it was
@@ -135,7 +135,7 @@ func (f *File) write(db *boltFile, mark Mark) error {
 	if err != nil {
 		return fmt.Errorf("cannot write checkpoint %q: %w", f.path, err)
 	}
-	f.commitTaken()
+	f.confirm()
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (v *View) First() bool { return v.version == firstVersion }
 func (v *View) Row(key []byte) ([]byte, error) { return v.ledger.get(key) }
 
 // Reply returns a kept reply, nil when there is none. It is good while the view is.
-func (v *View) Reply(key []byte) ([]byte, error) { return v.answers.get(key) }
+func (v *View) Reply(key []byte) ([]byte, error) { return v.replies.get(key) }
 
 // Read reads from the file. It stays open until the next checkpoint, because opening it takes three times
 // as long as all else that a repeated batch needs.
@@ -184,12 +184,12 @@ func (f *File) Read(from func(*View) error) error {
 		return err
 	}
 
-	err := f.reader.do(f.reader.View, func(tx *bbolt.Tx) error {
+	err := f.reader.transact(f.reader.View, func(tx *bbolt.Tx) error {
 		h, err := readHeader(tx)
 		if err != nil {
 			return err
 		}
-		return from(&View{checksumBuckets: h.vaults(tx), version: h.version})
+		return from(&View{checksumBuckets: h.checksumBuckets(tx), version: h.version})
 	})
 	if err != nil {
 		// The next one looks at the file anew: it may be well by then.

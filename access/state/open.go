@@ -33,8 +33,8 @@ type Content interface {
 
 	// Carry writes into the log's new segment what the older ones hold and no checkpoint does.
 	Carry(*wal.Log)
-	// Renew makes the next checkpoint one of everything, because the file is lost.
-	Renew()
+	// MarkAllDirty makes the next checkpoint one of everything, because the file is lost.
+	MarkAllDirty()
 }
 
 // Options configure a [Dir].
@@ -113,7 +113,7 @@ func (d *Dir) recover(walDir string) error {
 	if err != nil {
 		return err
 	}
-	d.file.number = stored.number
+	d.file.startedNumber = stored.number
 	d.file.durableNumber = stored.number
 
 	// The log goes on where the checkpoint ends. What a crash tore off was never acknowledged.
@@ -148,10 +148,10 @@ func (d *Dir) recover(walDir string) error {
 	return nil
 }
 
-// place finds out whether the directory is still at its path, and returns statedir.ErrMoved when it is
+// checkPath finds out whether the directory is still at its path, and returns statedir.ErrMoved when it is
 // not. While it is not, nothing is written by that path, which may lead into a copy that another server
 // has (decision 1767).
-func (d *Dir) place() error {
+func (d *Dir) checkPath() error {
 	err := d.lock.Moved(d.path)
 	if err != nil {
 		d.relocated.Store(&err)

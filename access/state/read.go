@@ -30,8 +30,8 @@ type Loader interface {
 	Replay(seq uint64, record []byte) error
 }
 
-// Found is what a state directory holds beside what its Loader was given.
-type Found struct {
+// LogCounts is what a state directory holds beside what its Loader was given.
+type LogCounts struct {
 	Records int // of the log that are not empty
 	Torn    int // records that a torn end of the log held: none was answered
 }
@@ -41,12 +41,12 @@ type Found struct {
 // It starts over when the server has moved on to a newer checkpoint, and when the log seems
 // damaged. Such a log may be whole: the bytes of a record were read before it was written, and
 // after that those of a later record, which says that the first one is on disk.
-func Load[L Loader](dir string, begin func() L) (L, Found, error) {
+func Load[L Loader](dir string, newLoader func() L) (L, LogCounts, error) {
 	var err error
 	for range 20 {
-		into := begin()
-		var found Found
-		found, err = LoadQuiet(dir, into)
+		into := newLoader()
+		var found LogCounts
+		found, err = LoadOnce(dir, into)
 		if err == nil {
 			return into, found, nil
 		}
@@ -58,11 +58,11 @@ func Load[L Loader](dir string, begin func() L) (L, Found, error) {
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
 	var none L
-	return none, Found{}, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
+	return none, LogCounts{}, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
 }
 
-// LoadQuiet is [Load] of a directory that nobody writes. On an error the Loader has a part of it.
-func LoadQuiet(dir string, into Loader) (found Found, err error) {
+// LoadOnce is [Load] of a directory that nobody writes. On an error the Loader has a part of it.
+func LoadOnce(dir string, into Loader) (found LogCounts, err error) {
 	h, err := readCheckpoint(filepath.Join(dir, statedir.CheckpointName), into)
 	if err != nil {
 		return found, err
@@ -135,7 +135,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 		return h, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	err = db.do(db.View, func(tx *bbolt.Tx) (err error) {
+	err = db.transact(db.View, func(tx *bbolt.Tx) (err error) {
 		h, err = readHeader(tx)
 		if err != nil || !h.exists() {
 			return err
@@ -162,11 +162,11 @@ func (h *header) visit(tx *bbolt.Tx, value func(of Bucket, key, value []byte) er
 		)
 	}
 
-	vs := h.vaults(tx)
+	vs := h.checksumBuckets(tx)
 	return cmp.Or(
 		vs.accounts.check("accounts", as(Accounts)),
 		vs.ledger.check("ledger", as(Ledger)),
-		vs.answers.check("answers", as(Replies)),
+		vs.replies.check("answers", as(Replies)),
 	)
 }
 

@@ -16,7 +16,7 @@ import (
 //
 // It is one step for others that write checkpoints: what one of them has just begun anew must not be
 // taken for lost.
-func (d *Dir) SaveNow(anew bool, now time.Time) (aside string, err error) {
+func (d *Dir) SaveNow(rebuild bool, now time.Time) (aside string, err error) {
 	err = d.Between(func(f *File) error {
 		err := d.save(openTimeout)
 		if errors.Is(err, errPoisoned) {
@@ -28,11 +28,11 @@ func (d *Dir) SaveNow(anew bool, now time.Time) (aside string, err error) {
 		if err != nil && (errors.Is(gone, fs.ErrNotExist) || errors.Is(checkPages(f.path), wal.ErrCorrupt)) {
 			err = fmt.Errorf("%w: %w", wal.ErrCorrupt, err)
 		}
-		if !anew || !errors.Is(err, wal.ErrCorrupt) {
+		if !rebuild || !errors.Is(err, wal.ErrCorrupt) {
 			return err
 		}
 
-		if err := d.place(); err != nil {
+		if err := d.checkPath(); err != nil {
 			return err
 		}
 		aside, err = f.startNewFile(now)
@@ -59,6 +59,6 @@ func (f *File) startNewFile(now time.Time) (aside string, err error) {
 	f.durableNumber = 0
 	f.damagedPages = false
 	f.restore()
-	f.content.Renew()
+	f.content.MarkAllDirty()
 	return aside, nil
 }

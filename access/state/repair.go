@@ -53,17 +53,17 @@ func Salvage(dir string, into Loader) (out Salvaged, err error) {
 
 // checkpoint salvages a checkpoint file.
 func (out *Salvaged) checkpoint(path string, into Loader) error {
-	pg, err := readPages(path)
+	bw, err := readPages(path)
 	if errors.Is(err, wal.ErrCorrupt) {
 		out.Dropped = append(out.Dropped, fmt.Sprintf("the whole checkpoint: %v", err))
 		return nil
 	}
-	if pg == nil || err != nil {
+	if bw == nil || err != nil {
 		return err
 	}
 
-	damaged := pg.walk(func(bucket string, key, sealed []byte) {
-		if err := out.value(bucket, key, sealed, into); err != nil {
+	damaged := bw.walk(func(bucket string, key, stored []byte) {
+		if err := out.value(bucket, key, stored, into); err != nil {
 			tenant := tenantOf(bucket, key)
 			what := fmt.Sprintf("a value of %s (tenant %q)", cmp.Or(bucket, "no bucket"), tenant)
 			out.Dropped = append(out.Dropped, what)
@@ -81,14 +81,14 @@ func (out *Salvaged) checkpoint(path string, into Loader) error {
 }
 
 // value salvages a value.
-func (out *Salvaged) value(bucket string, key, sealed []byte, into Loader) error {
+func (out *Salvaged) value(bucket string, key, stored []byte, into Loader) error {
 	if bucket == string(metaBucket) {
-		h, err := decodeHeader(sealed)
+		h, err := decodeHeader(stored)
 		out.last = h.Last
 		return err
 	}
 
-	value, err := verifyChecksum(key, sealed)
+	value, err := verifyChecksum(key, stored)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func tenantOf(bucket string, key []byte) string {
 // belong to who the old ones belonged to. The content is all that was salvaged, and nobody may
 // write the directory.
 func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (aside string, err error) {
-	of, err := meterOwner(dir)
+	owner, err := meteringOwner(dir)
 	if err != nil {
 		return "", err
 	}
@@ -142,11 +142,11 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 	if err != nil {
 		return aside, err
 	}
-	return aside, chownMeter(of, dir, aside)
+	return aside, chownMetering(owner, dir, aside)
 }
 
-// meterOwner returns who checkpoint and log belong to.
-func meterOwner(dir string) (statedir.Owner, error) {
+// meteringOwner returns who checkpoint and log belong to.
+func meteringOwner(dir string) (statedir.Owner, error) {
 	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err == nil {
@@ -156,19 +156,19 @@ func meterOwner(dir string) (statedir.Owner, error) {
 	return statedir.OwnerFor(filepath.Join(dir, statedir.CheckpointName))
 }
 
-// chownMeter lets checkpoint, log and a directory belong to their owner.
-func chownMeter(of statedir.Owner, dir, aside string) error {
+// chownMetering lets checkpoint, log and a directory belong to their owner.
+func chownMetering(owner statedir.Owner, dir, aside string) error {
 	walDir := filepath.Join(dir, statedir.LogName)
 	segments, err := wal.Segments(walDir)
 	if err == nil {
-		err = of.ChownPath(filepath.Join(dir, statedir.CheckpointName))
+		err = owner.ChownPath(filepath.Join(dir, statedir.CheckpointName))
 	}
 	for _, first := range segments {
-		err = cmp.Or(err, of.ChownPath(filepath.Join(walDir, wal.SegmentName(first))))
+		err = cmp.Or(err, owner.ChownPath(filepath.Join(walDir, wal.SegmentName(first))))
 	}
 
-	of.Mode = 0o700
-	return cmp.Or(err, of.ChownPath(walDir), of.ChownPath(aside))
+	owner.Mode = 0o700
+	return cmp.Or(err, owner.ChownPath(walDir), owner.ChownPath(aside))
 }
 
 // moveAside moves checkpoint and log into another directory.

@@ -16,12 +16,12 @@ const (
 
 // metrics is what a Dir counts of itself.
 type metrics struct {
-	times      *counters.Durations
-	syncErrors atomic.Uint64
-	failed     atomic.Uint64 // checkpoints that failed
-	lost       atomic.Uint64 // log segments that somebody removed
-	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
-	savedAt    atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
+	times           *counters.Durations
+	syncErrors      atomic.Uint64
+	failed          atomic.Uint64 // checkpoints that failed
+	missingSegments atomic.Uint64 // log segments that somebody removed
+	busy            atomic.Uint64 // checkpoints that were put off because the file was being read
+	savedAt         atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
 }
 
 func newMetrics() *metrics {
@@ -57,7 +57,7 @@ func (d *Dir) Stats() Stats {
 	stats := Stats{
 		Sync: m.times.Row(timeSync), SyncErrors: m.syncErrors.Load(),
 		LogBytes: d.Log.Size(), LogWritten: d.Log.Bytes(), LogUnmapped: d.Log.Unmapped(),
-		LogLost: m.lost.Load(), LogTorn: d.tornRecords,
+		LogLost: m.missingSegments.Load(), LogTorn: d.tornRecords,
 		Checkpoint: m.times.Row(timeCheckpoint), CheckpointFails: m.failed.Load(), CheckpointBusy: m.busy.Load(),
 	}
 	if at := m.savedAt.Load(); at != 0 {

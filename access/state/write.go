@@ -68,19 +68,19 @@ type header struct {
 	number  uint64 // of the checkpoint
 	Mark
 
-	accounts, ledger, answers bucketChecksum
+	accounts, ledger, replies bucketChecksum
 }
 
 func (h *header) exists() bool { return h.version != 0 }
 
 // checksumBuckets are the buckets of a checkpoint with their sums.
-type checksumBuckets struct{ accounts, ledger, answers checksumBucket }
+type checksumBuckets struct{ accounts, ledger, replies checksumBucket }
 
-func (h *header) vaults(tx *bbolt.Tx) checksumBuckets {
+func (h *header) checksumBuckets(tx *bbolt.Tx) checksumBuckets {
 	return checksumBuckets{
 		accounts: checksumBucket{tx.Bucket(accountsBucket), &h.accounts},
 		ledger:   checksumBucket{tx.Bucket(ledgerBucket), &h.ledger},
-		answers:  checksumBucket{tx.Bucket(answersBucket), &h.answers},
+		replies:  checksumBucket{tx.Bucket(answersBucket), &h.replies},
 	}
 }
 
@@ -115,7 +115,7 @@ func (w *Writer) Counts(key []byte, calls, charged int64) {
 }
 
 // Reply writes a kept reply.
-func (w *Writer) Reply(key, value []byte) { w.err = cmp.Or(w.err, w.answers.put(key, value)) }
+func (w *Writer) Reply(key, value []byte) { w.err = cmp.Or(w.err, w.replies.put(key, value)) }
 
 // DropReplies deletes the replies whose keys begin with a prefix.
 func (w *Writer) DropReplies(prefix []byte) {
@@ -125,12 +125,12 @@ func (w *Writer) DropReplies(prefix []byte) {
 
 	// Not while the cursor runs over them.
 	var keys [][]byte
-	cursor := w.answers.Cursor()
+	cursor := w.replies.Cursor()
 	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
 		keys = append(keys, bytes.Clone(key))
 	}
 	for _, key := range keys {
-		w.err = cmp.Or(w.err, w.answers.remove(key))
+		w.err = cmp.Or(w.err, w.replies.remove(key))
 	}
 }
 
@@ -169,8 +169,8 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 
 	next.accounts = before.accounts
 	next.ledger = before.ledger
-	next.answers = before.answers
-	into := &Writer{checksumBuckets: next.vaults(tx)}
+	next.replies = before.replies
+	into := &Writer{checksumBuckets: next.checksumBuckets(tx)}
 	for key, value := range rows {
 		calls, charged, err := DecodeCounts(value)
 		into.err = cmp.Or(into.err, err)
@@ -201,7 +201,7 @@ func (h *header) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, figure)
 	}
 	dst = AppendText(dst, h.Boot)
-	for _, sum := range []bucketChecksum{h.accounts, h.ledger, h.answers} {
+	for _, sum := range []bucketChecksum{h.accounts, h.ledger, h.replies} {
 		dst = binary.AppendUvarint(dst, sum.count)
 		dst = binary.AppendUvarint(dst, sum.sum)
 	}
@@ -236,7 +236,7 @@ func decodeHeader(value []byte) (h header, err error) {
 		*figure = in.Varint()
 	}
 	h.Boot = in.Text()
-	for _, sum := range []*bucketChecksum{&h.accounts, &h.ledger, &h.answers} {
+	for _, sum := range []*bucketChecksum{&h.accounts, &h.ledger, &h.replies} {
 		sum.count = in.Uvarint()
 		sum.sum = in.Uvarint()
 	}

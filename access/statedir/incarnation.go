@@ -44,7 +44,7 @@ func Incarnation(stateDir string) (name string, err error) {
 	// Never fails.
 	_, _ = rand.Read(random[:])
 	name = fmt.Sprintf("%016x", binary.BigEndian.Uint64(random[:]))
-	return name, ReplaceFile(filepath.Join(stateDir, IncarnationName), []byte(summedName(name)))
+	return name, ReplaceFile(filepath.Join(stateDir, IncarnationName), []byte(encodeName(name)))
 }
 
 // CheckIncarnation says what is wrong with the name of a state directory; without a name nothing is.
@@ -66,14 +66,14 @@ func ReadIncarnation(stateDir string) (string, error) {
 	}
 
 	name, _, _ := strings.Cut(string(data), " ")
-	if _, err := hex.DecodeString(name); err != nil || len(name) != 16 || string(data) != summedName(name) {
+	if _, err := hex.DecodeString(name); err != nil || len(name) != 16 || string(data) != encodeName(name) {
 		return "", fmt.Errorf("cannot read incarnation %q: %w: it does not have its checksum", path, ErrIncarnation)
 	}
 	return name, nil
 }
 
-// summedName is the file of a name.
-func summedName(name string) string {
+// encodeName is the file of a name.
+func encodeName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return name + " " + hex.EncodeToString(sum[:]) + "\n"
 }

@@ -38,64 +38,64 @@ func OwnerFor(path string) (Owner, error) {
 	if err != nil {
 		return Owner{}, err
 	}
-	of := OwnerOf(info, 0o600)
-	if of.uid == 0 {
-		of = Owner{uid: -1, gid: -1, Mode: 0o600}
+	owner := OwnerOf(info, 0o600)
+	if owner.uid == 0 {
+		owner = Owner{uid: -1, gid: -1, Mode: 0o600}
 	}
-	return of, nil
+	return owner, nil
 }
 
 // OwnerOf returns who a file belongs to, with a mode.
 func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
-	of := Owner{uid: -1, gid: -1, Mode: mode}
+	owner := Owner{uid: -1, gid: -1, Mode: mode}
 	if uid, gid, known := disk.OwnerOf(info); known {
-		of.uid = uid
-		of.gid = gid
+		owner.uid = uid
+		owner.gid = gid
 	}
-	return of
+	return owner
 }
 
 // Chown makes a file, or a directory, belong to its owner.
-func (of Owner) Chown(file disk.File) error {
+func (owner Owner) Chown(file disk.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
 
 	has := OwnerOf(info, 0)
-	if of.uid >= 0 && of.uid != has.uid {
-		err = file.Chown(of.uid, of.gid)
-	} else if of.gid >= 0 && of.gid != has.gid {
-		err = file.Chown(-1, of.gid)
-		if of.Mode&0o070 == 0 {
+	if owner.uid >= 0 && owner.uid != has.uid {
+		err = file.Chown(owner.uid, owner.gid)
+	} else if owner.gid >= 0 && owner.gid != has.gid {
+		err = file.Chown(-1, owner.gid)
+		if owner.Mode&0o070 == 0 {
 			err = nil // what the group may do does not matter
 		}
 	}
-	if err == nil && info.Mode().Perm() != of.Mode {
-		err = file.Chmod(of.Mode)
+	if err == nil && info.Mode().Perm() != owner.Mode {
+		err = file.Chmod(owner.Mode)
 	}
 	if err != nil {
-		return fmt.Errorf("%w, user %d and group %d: %w", ErrOwner, of.uid, of.gid, err)
+		return fmt.Errorf("%w, user %d and group %d: %w", ErrOwner, owner.uid, owner.gid, err)
 	}
 	return nil
 }
 
 // ChownPath is Give for a name.
-func (of Owner) ChownPath(path string) error {
+func (owner Owner) ChownPath(path string) error {
 	file, err := disk.OS.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(of.Chown(file), file.Close())
+	return errors.Join(owner.Chown(file), file.Close())
 }
 
 // CheckOwner finds out whether this user can make a file that belongs to who it has to belong to. It
 // leaves nothing behind.
 func CheckOwner(path string) error {
-	of, err := OwnerFor(path)
+	owner, err := OwnerFor(path)
 	if err == nil {
-		temp := staged(path)
-		err = disk.Create(disk.OS, temp, nil, 0o600, of.Chown)
+		temp := tempName(path)
+		err = disk.Create(disk.OS, temp, nil, 0o600, owner.Chown)
 		err = errors.Join(err, disk.OS.Remove(temp))
 	}
 	if err != nil {
@@ -104,8 +104,8 @@ func CheckOwner(path string) error {
 	return nil
 }
 
-// staged is the name of a file that is to replace another one, which nobody else uses.
-func staged(path string) string { return path + ".tmp" + rand.Text() }
+// tempName is the name of a file that is to replace another one, which nobody else uses.
+func tempName(path string) string { return path + ".tmp" + rand.Text() }
 
 // Make makes a state directory, and the folders above it, unless it is there. What root makes belongs to
 // who the nearest folder that was there belongs to.
@@ -121,16 +121,16 @@ func Make(path string) error {
 // mode, or to who the directory does, with mode 0600, where this user can do that, and else to this
 // user.
 func ReplaceFile(path string, data []byte) error {
-	of, err := OwnerFor(path)
+	owner, err := OwnerFor(path)
 	if err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
-	return ReplaceLike(path, data, of)
+	return ReplaceAsIfAllowed(path, data, owner)
 }
 
-// ReplaceLike is ReplaceAs where of is a wish.
-func ReplaceLike(path string, data []byte, of Owner) error {
-	err := ReplaceAs(path, data, of)
+// ReplaceAsIfAllowed is ReplaceAs where of is a wish.
+func ReplaceAsIfAllowed(path string, data []byte, owner Owner) error {
+	err := ReplaceAs(path, data, owner)
 	if errors.Is(err, ErrOwner) {
 		return ReplaceAs(path, data, Owner{uid: -1, gid: -1, Mode: 0o600})
 	}
@@ -138,8 +138,8 @@ func ReplaceLike(path string, data []byte, of Owner) error {
 }
 
 // ReplaceAs is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is changed.
-func ReplaceAs(path string, data []byte, of Owner) error {
-	if err := disk.Replace(disk.OS, staged(path), path, data, 0o600, of.Chown); err != nil {
+func ReplaceAs(path string, data []byte, owner Owner) error {
+	if err := disk.Replace(disk.OS, tempName(path), path, data, 0o600, owner.Chown); err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
 	return nil

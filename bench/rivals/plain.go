@@ -171,7 +171,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 
 		value, status := answer(r)
 		// Charged before the answer is spelt, because the headers tell what is left.
-		receipt, err := p.gate.Finish(decision.Ticket, status == http.StatusOK)
+		receipt, err := p.gate.Finish(decision.Reservation, status == http.StatusOK)
 		if err != nil || status != http.StatusOK {
 			http.Error(w, "refused", status)
 			return

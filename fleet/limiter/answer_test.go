@@ -140,8 +140,8 @@ func (c *answering) answered() {
 		return
 	}
 
-	a := c.inFlight
-	g, err := a.readResult(out)
+	call := c.inFlight
+	result, err := call.readResult(out)
 	if err != nil {
 		if !errors.Is(err, errScript) {
 			c.t.Fatal(err)
@@ -149,15 +149,15 @@ func (c *answering) answered() {
 		c.count(c.failInFlight(), 0)
 		return
 	}
-	if g.granted > a.want {
-		c.t.Fatalf("%d are granted of %d", g.granted, a.want)
+	if result.granted > call.units {
+		c.t.Fatalf("%d are granted of %d", result.granted, call.units)
 	}
-	if a.request.leased {
-		c.leased += g.granted
-		c.count(c.apply(g, c.now), 0)
+	if call.request.leased {
+		c.leased += result.granted
+		c.count(c.apply(result, c.now), 0)
 		return
 	}
-	c.count(c.apply(g, c.now), g.granted)
+	c.count(c.apply(result, c.now), result.granted)
 }
 
 // recovers wants good answers to be good again, whatever came before.
@@ -173,12 +173,12 @@ func (c *answering) recovers() {
 			c.nextCall(c.now, false)
 		}
 
-		if a := c.inFlight; a != nil {
-			g, err := a.readResult(scriptResult{ints: []int64{statusGranted, 5, a.want, 1, 0, 0, a.seq}})
+		if call := c.inFlight; call != nil {
+			result, err := call.readResult(scriptResult{ints: []int64{statusGranted, 5, call.units, 1, 0, 0, call.seq}})
 			if err != nil {
 				c.t.Fatalf("a good answer: %v", err)
 			}
-			if c.apply(g, c.now); len(c.waiting) == 0 && c.inFlight == nil {
+			if c.apply(result, c.now); len(c.waiting) == 0 && c.inFlight == nil {
 				return
 			}
 		}
@@ -215,8 +215,8 @@ func FuzzReplies(f *testing.F) {
 }
 
 // admitOrQueue decides a call at once where that needs no question, or makes it wait.
-func (s *limiter) admitOrQueue(c *pendingAdmit, now access.Instant) {
-	if !s.tryLocal(c, now) {
-		s.waiting = append(s.waiting, c)
+func (lim *limiter) admitOrQueue(c *pendingAdmit, now access.Instant) {
+	if !lim.tryLocal(c, now) {
+		lim.waiting = append(lim.waiting, c)
 	}
 }

@@ -85,7 +85,7 @@ type redisClient struct {
 	resync  resyncFunc
 
 	state         atomic.Pointer[connState]
-	fails         chan struct{}
+	failed        chan struct{}
 	reported      bool   // the keeper's: somebody was told that the link is down
 	syncedDataset string // the keeper's: process and mark of the data that had all
 
@@ -144,52 +144,52 @@ func (state *connState) available(now access.Instant) bool {
 // resyncFunc says again what this server has: see [Store.resync].
 type resyncFunc func(exchange func([]*queuedCommand) error, another bool, shut int64) error
 
-func newRedisClient(options *Options, m *metrics, reassert resyncFunc) *redisClient {
-	l := &redisClient{
-		options: options, metrics: m, resync: reassert, fails: make(chan struct{}, 1),
+func newRedisClient(options *Options, m *metrics, resync resyncFunc) *redisClient {
+	client := &redisClient{
+		options: options, metrics: m, resync: resync, failed: make(chan struct{}, 1),
 		upSignal: make(chan struct{}), arrived: make(chan struct{}, 1),
 	}
-	l.state.Store(&connState{err: errUnavailable})
-	return l
+	client.state.Store(&connState{err: errUnavailable})
+	return client
 }
 
 // up reports whether commands may be sent.
-func (l *redisClient) up() bool {
-	return l.state.Load().available(l.now())
+func (client *redisClient) up() bool {
+	return client.state.Load().available(client.now())
 }
 
-func (l *redisClient) now() access.Instant { return l.options.Now() }
+func (client *redisClient) now() access.Instant { return client.options.Now() }
 
 // unavailable returns why commands may not be sent, or nil.
-func (l *redisClient) unavailable() error {
-	state := l.state.Load()
-	if state.err == nil && !state.available(l.now()) {
+func (client *redisClient) unavailable() error {
+	state := client.state.Load()
+	if state.err == nil && !state.available(client.now()) {
 		return fmt.Errorf("%w: redis at %s: %w: windows are closed for a minute",
-			access.ErrUnavailable, l.options.dialer, errEmptied)
+			access.ErrUnavailable, client.options.dialer, errEmptied)
 	}
 	return state.err
 }
 
 // whenUp returns a channel that is closed when the link comes up.
-func (l *redisClient) whenUp() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.upSignal
+func (client *redisClient) whenUp() <-chan struct{} {
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	return client.upSignal
 }
 
 // buildCall queues a command. It does not block.
-func (l *redisClient) send(command *command, done func(scriptResult, error)) {
-	l.mu.Lock()
-	full := len(l.queue) >= maxQueue
+func (client *redisClient) send(command *command, done func(scriptResult, error)) {
+	client.mu.Lock()
+	full := len(client.queue) >= maxQueue
 	if !full {
-		l.queue = append(l.queue, &queuedCommand{command: command, done: done})
+		client.queue = append(client.queue, &queuedCommand{command: command, done: done})
 	}
-	l.mu.Unlock()
+	client.mu.Unlock()
 	if full {
 		done(scriptResult{}, errUnavailable)
 		return
 	}
-	nudge(l.arrived)
+	nudge(client.arrived)
 }
 
 // nudge lets one who waits for a channel go on, now or when it waits next.
@@ -201,33 +201,33 @@ func nudge(c chan struct{}) {
 }
 
 // countBatch sends what is queued, one batch after another, until ctx ends.
-func (l *redisClient) sendLoop(ctx context.Context, number int) {
-	for l.options.pacer.wait(forever, ctx.Done(), l.arrived) == 1 {
-		all := l.nextBatch()
+func (client *redisClient) sendLoop(ctx context.Context, number int) {
+	for client.options.pacer.wait(forever, ctx.Done(), client.arrived) == 1 {
+		all := client.nextBatch()
 		if len(all) == 0 {
 			continue
 		}
 
-		state := l.state.Load()
-		if !state.available(l.now()) {
+		state := client.state.Load()
+		if !state.available(client.now()) {
 			failAll(all, errUnavailable)
 			continue
 		}
-		if err := l.exchange(ctx, number, state, all); err != nil {
-			l.fail(state, err)
+		if err := client.exchange(ctx, number, state, all); err != nil {
+			client.fail(state, err)
 		}
 	}
 }
 
 // nextBatch takes what is queued, as far as one batch goes.
-func (l *redisClient) nextBatch() []*queuedCommand {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := min(len(l.queue), maxBatch)
-	all := l.queue[:n:n]
-	l.queue = l.queue[n:]
-	if len(l.queue) > 0 {
-		nudge(l.arrived)
+func (client *redisClient) nextBatch() []*queuedCommand {
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	n := min(len(client.queue), maxBatch)
+	all := client.queue[:n:n]
+	client.queue = client.queue[n:]
+	if len(client.queue) > 0 {
+		nudge(client.arrived)
 	}
 	return all
 }
@@ -239,19 +239,19 @@ func failAll(all []*queuedCommand, err error) {
 }
 
 // fail takes a connection down, once.
-func (l *redisClient) fail(state *connState, err error) {
-	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, l.options.dialer, err)
-	if l.state.CompareAndSwap(state, &connState{wire: state.wire, err: err}) {
-		nudge(l.fails)
+func (client *redisClient) fail(state *connState, err error) {
+	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, client.options.dialer, err)
+	if client.state.CompareAndSwap(state, &connState{wire: state.wire, err: err}) {
+		nudge(client.failed)
 	}
 }
 
 // exchange sends commands together and hands the answers out. On an error nobody knows what became
 // of them, and all are told so.
-func (l *redisClient) exchange(ctx context.Context, number int, state *connState, all []*queuedCommand) error {
-	began := l.metrics.now()
+func (client *redisClient) exchange(ctx context.Context, number int, state *connState, all []*queuedCommand) error {
+	began := client.metrics.now()
 	answers, err := state.wire.exchange(ctx, number, state.dataset, all)
-	l.metrics.countBatch(len(all), began)
+	client.metrics.countBatch(len(all), began)
 	if err != nil {
 		failAll(all, errUnavailable)
 		return err
@@ -264,25 +264,25 @@ func (l *redisClient) exchange(ctx context.Context, number int, state *connState
 }
 
 // add brings the link up again when it is down, until ctx ends.
-func (l *redisClient) reconnectLoop(ctx context.Context) {
+func (client *redisClient) reconnectLoop(ctx context.Context) {
 	for {
-		for state := l.state.Load(); state.err == nil; state = l.state.Load() {
-			switch l.options.pacer.wait(probeInterval, ctx.Done(), l.fails) {
+		for state := client.state.Load(); state.err == nil; state = client.state.Load() {
+			switch client.options.pacer.wait(probeInterval, ctx.Done(), client.failed) {
 			case 0:
 				return
 			case 1:
 				continue
 			}
-			l.probe(ctx, state)
-			if l.state.Load().err == nil {
-				l.report(l.unavailable())
+			client.probe(ctx, state)
+			if client.state.Load().err == nil {
+				client.report(client.unavailable())
 			}
 		}
 
-		l.report(l.state.Load().err)
-		if err := l.connect(ctx); err != nil {
-			l.report(err)
-			if l.options.pacer.wait(probeInterval, ctx.Done(), nil) == 0 {
+		client.report(client.state.Load().err)
+		if err := client.connect(ctx); err != nil {
+			client.report(err)
+			if client.options.pacer.wait(probeInterval, ctx.Done(), nil) == 0 {
 				return
 			}
 		}
@@ -290,57 +290,57 @@ func (l *redisClient) reconnectLoop(ctx context.Context) {
 }
 
 // probe finds out whether Redis is still there, and still the same, also when nobody calls.
-func (l *redisClient) probe(ctx context.Context, state *connState) {
-	err := l.exchange(ctx, batchers, state, nil)
+func (client *redisClient) probe(ctx context.Context, state *connState) {
+	err := client.exchange(ctx, batchers, state, nil)
 	if err == nil {
 		err = state.wire.heartbeat(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.fail(state, err)
+		client.fail(state, err)
 	}
 }
 
 // report reports a link that goes down, and comes up again, each once.
-func (l *redisClient) report(err error) {
-	if (err != nil) == l.reported {
+func (client *redisClient) report(err error) {
+	if (err != nil) == client.reported {
 		return
 	}
-	l.reported = err != nil
-	l.options.Report(err)
+	client.reported = err != nil
+	client.options.Report(err)
 }
 
 // connect finds Redis, says again what this server has, and opens the link.
-func (l *redisClient) connect(ctx context.Context) error {
-	l.state.Load().close()
+func (client *redisClient) connect(ctx context.Context) error {
+	client.state.Load().close()
 	state := &connState{}
 	var err error
-	state.wire, state.runID, err = l.options.dialer.dial(ctx)
+	state.wire, state.runID, err = client.options.dialer.dial(ctx)
 	if err == nil {
-		err = l.loadDataset(ctx, state)
+		err = client.loadDataset(ctx, state)
 	}
 	if err == nil {
-		again := func(all []*queuedCommand) error { return l.exchange(ctx, batchers, state, all) }
+		again := func(all []*queuedCommand) error { return client.exchange(ctx, batchers, state, all) }
 		dataset := state.runID + state.dataset
-		err = l.resync(again, dataset != l.syncedDataset, state.cooldownUntil.Load())
+		err = client.resync(again, dataset != client.syncedDataset, state.cooldownUntil.Load())
 		if err == nil {
-			l.syncedDataset = dataset
+			client.syncedDataset = dataset
 		}
 	}
 	if err != nil {
 		if !errors.Is(err, access.ErrUnavailable) {
 			err = fmt.Errorf("%w: %w", access.ErrUnavailable, err)
 		}
-		l.state.Store(&connState{wire: state.wire, err: err})
+		client.state.Store(&connState{wire: state.wire, err: err})
 		return err
 	}
 
 	// After a birth it is up, and no rights can be had for a minute all the same.
-	l.state.Store(state)
-	l.report(l.unavailable())
-	l.mu.Lock()
-	close(l.upSignal)
-	l.upSignal = make(chan struct{})
-	l.mu.Unlock()
+	client.state.Store(state)
+	client.report(client.unavailable())
+	client.mu.Lock()
+	close(client.upSignal)
+	client.upSignal = make(chan struct{})
+	client.mu.Unlock()
 	return nil
 }
 
@@ -353,7 +353,7 @@ func (state *connState) close() {
 
 // loadDataset reads the mark of the data: data without one are new, or were lost, and nobody knows
 // what was granted before. All servers wait a minute then.
-func (l *redisClient) loadDataset(ctx context.Context, state *connState) error {
+func (client *redisClient) loadDataset(ctx context.Context, state *connState) error {
 	dataset, clock, err := state.wire.loadDataset(ctx)
 	if err != nil {
 		return err
@@ -361,20 +361,20 @@ func (l *redisClient) loadDataset(ctx context.Context, state *connState) error {
 
 	state.dataset = dataset
 	if _, err := fmt.Sscan(dataset, &state.datasetSince); err != nil {
-		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.options.dialer, dataset, err)
+		return fmt.Errorf("redis at %s: its mark %q is no time: %w", client.options.dialer, dataset, err)
 	}
-	if wait := state.datasetSince + calendar.MinuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
-		state.cooldownUntil.Store(l.now().Mono + wait)
+	if wait := state.datasetSince + calendar.MinuteMillis + client.options.Lease.Milliseconds() - clock; wait > 0 {
+		state.cooldownUntil.Store(client.now().Mono + wait)
 	}
 	return state.wire.heartbeat(ctx)
 }
 
 // startCooldown ends the connection. Nobody sends any more.
-func (l *redisClient) close() {
-	l.state.Swap(&connState{err: access.ErrClosed}).close()
-	l.mu.Lock()
-	all := l.queue
-	l.queue = nil
-	l.mu.Unlock()
+func (client *redisClient) close() {
+	client.state.Swap(&connState{err: access.ErrClosed}).close()
+	client.mu.Lock()
+	all := client.queue
+	client.queue = nil
+	client.mu.Unlock()
 	failAll(all, access.ErrClosed)
 }

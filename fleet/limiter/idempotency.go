@@ -37,7 +37,7 @@ type claims struct {
 	mu         sync.Mutex
 	lastID     uint64
 	pending    map[string]*pendingKey      // by record
-	open       map[string]int              // flights by tenant
+	openCount  map[string]int              // flights by tenant
 	unresolved map[string]unresolvedCommit // batches whose commit nobody answered, by claim
 }
 
@@ -80,15 +80,15 @@ func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash
 		done: make(chan struct{}),
 	}
 	cs.pending[record] = f
-	open = cs.open[tenant]
-	cs.open[tenant]++
+	open = cs.openCount[tenant]
+	cs.openCount[tenant]++
 	return f, true, open
 }
 
 // findOwned returns the flight that a claim names, or nil.
-func (store *Store) findOwned(t *access.Reservation, claim *access.Claim) *pendingKey {
-	n := store.redisKeys(t.Principal.Tenant)
-	record := n.record(recordName(t.Rule.Operation, claim.Key))
+func (store *Store) findOwned(res *access.Reservation, claim *access.Claim) *pendingKey {
+	rk := store.redisKeys(res.Principal.Tenant)
+	record := rk.record(recordName(res.Spec.Operation, claim.Key))
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	f := store.claims.pending[record]
@@ -106,28 +106,28 @@ func (cs *claims) finish(tenant string, f *pendingKey) {
 		return
 	}
 	delete(cs.pending, f.record)
-	cs.open[tenant]--
-	if cs.open[tenant] == 0 {
-		delete(cs.open, tenant)
+	cs.openCount[tenant]--
+	if cs.openCount[tenant] == 0 {
+		delete(cs.openCount, tenant)
 	}
 	close(f.done)
 }
 
 // Begin implements [access.Store]. A reply that another server is making is asked for again.
 func (store *Store) Begin(
-	t access.Reservation, key string, body access.BodyHash, now access.Instant,
+	res access.Reservation, key string, body access.BodyHash, now access.Instant,
 ) (access.Claim, error) {
 	if err := store.Err(); err != nil {
 		return access.Claim{}, err
 	}
-	if !t.Rule.ReserveAtBegin {
+	if !res.Spec.ReserveAtBegin {
 		return access.Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key",
-			string(t.Rule.Operation), access.ErrReservation)
+			string(res.Spec.Operation), access.ErrReservation)
 	}
 
-	n := store.redisKeys(t.Principal.Tenant)
-	record := n.record(recordName(t.Rule.Operation, key))
-	f, fresh, open := store.claims.acquire(store.options.sessionID, t.Principal.Tenant, record, body)
+	rk := store.redisKeys(res.Principal.Tenant)
+	record := rk.record(recordName(res.Spec.Operation, key))
+	f, fresh, open := store.claims.acquire(store.options.sessionID, res.Principal.Tenant, record, body)
 	switch {
 	case !fresh && f.body != body:
 		return access.Claim{Result: access.Conflict}, nil
@@ -135,9 +135,9 @@ func (store *Store) Begin(
 		return access.Claim{Result: access.InProgress, Done: f.done}, nil
 	}
 
-	claim, err := store.begin(&t, &n, f, open, now)
+	claim, err := store.begin(&res, &rk, f, open, now)
 	if err != nil || claim.Result != access.Fresh {
-		store.claims.finish(t.Principal.Tenant, f)
+		store.claims.finish(res.Principal.Tenant, f)
 		return claim, err
 	}
 	claim.Key = string([]byte(key)) // it may alias the request's memory
@@ -147,11 +147,11 @@ func (store *Store) Begin(
 }
 
 // dedicate asks Redis who has a key, and reserves the unit of a fresh one.
-func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, open int,
+func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey, open int,
 	now access.Instant,
 ) (access.Claim, error) {
 	out, err := store.do(&command{
-		script: scriptBegin, keys: []string{f.record, n.times()},
+		script: scriptBegin, keys: []string{f.record, rk.times()},
 		args: []string{
 			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
 			number(int64(store.options.RepliesMax)), number(int64(open)),
@@ -187,7 +187,7 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 	}
 
 	// The unit is taken as that of any call, but for the window, which the call has passed.
-	c, quota, err := store.decide(t.Principal, &t.Rule, now, modeBatch)
+	c, quota, err := store.decide(res.Principal, &res.Spec, now, modeBatch)
 	switch {
 	case err == nil && c.outcome == outcomeAdmitted:
 		f.owned = true
@@ -200,55 +200,55 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 	if err != nil {
 		return access.Claim{}, err
 	}
-	policy := exhausted(&c)
-	return access.Claim{Result: access.Exhausted, Quota: policy, RetryAfter: policy.Wait}, nil
+	limit := exhaustedLimit(&c)
+	return access.Claim{Result: access.Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 }
 
 // Commit implements [access.Store]. The batch is on disk here before Redis is asked to keep its
 // reply; that decides, and is written here before it is answered. What nobody answered in time is
 // found out later, by this process or the next one.
-func (store *Store) Commit(t access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
-	f := store.findOwned(&t, &claim)
+func (store *Store) Commit(res access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
+	f := store.findOwned(&res, &claim)
 	if f == nil {
 		return access.Charge{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
-			string(t.Rule.Operation), access.ErrReservation)
+			string(res.Spec.Operation), access.ErrReservation)
 	}
 	packed, err := access.PackReply(plain)
 	if err != nil {
-		_, aborted := store.Abort(t, claim)
+		_, aborted := store.Abort(res, claim)
 		return access.Charge{}, cmp.Or(aborted, err)
 	}
 
-	t.Period = f.period
-	batch, err := store.journal.Prepare(t, f.claim, f.record)
+	res.Period = f.period
+	batch, err := store.usageLog.Prepare(res, f.claim, f.record)
 	if err != nil {
-		_, _ = store.Abort(t, claim)
+		_, _ = store.Abort(res, claim)
 		return access.Charge{}, err
 	}
-	defer store.claims.finish(t.Principal.Tenant, f)
+	defer store.claims.finish(res.Principal.Tenant, f)
 	stored := string(packed)
-	n := store.redisKeys(t.Principal.Tenant)
+	rk := store.redisKeys(res.Principal.Tenant)
 	out, err := store.do(&command{
-		script: scriptCommit, keys: []string{f.record, n.times()},
-		args: []string{f.claim, number(t.At), stored, number(access.ReplyMillis)},
+		script: scriptCommit, keys: []string{f.record, rk.times()},
+		args: []string{f.claim, number(res.At), stored, number(access.ReplyMillis)},
 	}, store.options.commit)
 	if err == nil && out.code(1) < 0 {
 		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
 	}
 	if err != nil {
 		store.metrics.timeouts.Add(1)
-		store.addUnresolved(unresolvedCommit{batch: batch, ticket: &t})
+		store.addUnresolved(unresolvedCommit{batch: batch, ticket: &res})
 		return access.Charge{}, err
 	}
 	if out.intAt(0) == 1 {
-		store.resends.add(f, n.times(), t.At, stored)
+		store.resends.add(f, rk.times(), res.At, stored)
 	}
-	return store.settleBatch(unresolvedCommit{batch: batch, ticket: &t}, out.intAt(0) == 1)
+	return store.settleBatch(unresolvedCommit{batch: batch, ticket: &res}, out.intAt(0) == 1)
 }
 
 // countOutcome settles a batch here as Redis decided.
 func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge, error) {
-	if err := store.journal.Settle(u.batch, stored); err != nil {
+	if err := store.usageLog.Settle(u.batch, stored); err != nil {
 		store.addUnresolved(u)
 		return access.Charge{}, err
 	}
@@ -266,7 +266,7 @@ func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge,
 func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
 	// A share that opens now has the batch among what is undecided, or among what is charged.
 	store.recovering.Lock()
-	err := store.journal.Settle(u.batch, stored)
+	err := store.usageLog.Settle(u.batch, stored)
 	if err == nil {
 		store.claims.removeUnresolved(u)
 	}
@@ -275,7 +275,7 @@ func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
 		return
 	}
 
-	entry := store.limiters.find(limiterKey{tenant: u.batch.Tenant, allowance: access.PeriodCredits})
+	entry := store.limiters.find(limiterKey{tenant: u.batch.Tenant, kind: access.PeriodCredits})
 	if entry == nil {
 		return
 	}
@@ -333,7 +333,7 @@ func (store *Store) resolveAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		out, err := store.do(abortCommand(u.batch.Record, u.batch.Claim), store.options.Timeout)
+		out, err := store.do(abortCommand(u.batch.RecordKey, u.batch.Claim), store.options.Timeout)
 		if err != nil || out.code(1) < 0 {
 			return
 		}
@@ -349,20 +349,20 @@ func (store *Store) resolveAll(ctx context.Context) {
 
 // Abort implements [access.Store]. Waiters are woken also when Redis is away: the claim ends by
 // itself.
-func (store *Store) Abort(t access.Reservation, claim access.Claim) (access.Charge, error) {
-	f := store.findOwned(&t, &claim)
+func (store *Store) Abort(res access.Reservation, claim access.Claim) (access.Charge, error) {
+	f := store.findOwned(&res, &claim)
 	if f == nil {
-		return store.releaseUnits(&t, 0, 0, nil)
+		return store.releaseUnits(&res, 0, 0, nil)
 	}
 
-	t.Period = f.period
+	res.Period = f.period
 	_, _ = store.do(abortCommand(f.record, f.claim), store.options.Timeout)
-	store.claims.finish(t.Principal.Tenant, f)
+	store.claims.finish(res.Principal.Tenant, f)
 	err := store.Err()
 	if err == nil {
-		err = store.journal.Record(t, 0)
+		err = store.usageLog.Record(res, 0)
 	}
-	return store.releaseUnits(&t, t.Rule.Cost, 0, err)
+	return store.releaseUnits(&res, res.Spec.Cost, 0, err)
 }
 
 func (store *Store) redisKeys(tenant string) redisKeys {

@@ -125,54 +125,54 @@ type scriptCall struct {
 	request     admitRequest
 	balance     *periodBalance
 	claimTarget int64
-	want        int64 // units of the window or the allowance
-	calls       []*pendingAdmit
+	units       int64 // units of the window or the allowance
+	pending     []*pendingAdmit
 	sent        access.Instant // for the first time
 	unanswered  bool           // nobody answers it: it is to be sent again
 }
 
 // newLimiter returns the share of a tenant. The first number is above all that a process before may
 // have used; where it is not, an answer says so.
-func newLimiter(n redisKeys, leaseFor int64, now access.Instant) *limiter {
+func newLimiter(rk redisKeys, leaseFor int64, now access.Instant) *limiter {
 	return &limiter{
-		redisKeys: n, leaseMillis: leaseFor, seq: now.Wall, lastUsed: now,
+		redisKeys: rk, leaseMillis: leaseFor, seq: now.Wall, lastUsed: now,
 		balances: map[string]*periodBalance{}, windows: map[string]*window{},
 	}
 }
 
 // balance returns what there is of a span, which is the current one then.
-func (s *limiter) balance(of quotaPeriod) *periodBalance {
-	if s.balances[of.name] == nil {
-		s.addBalance(&periodBalance{quotaPeriod: of})
+func (lim *limiter) balance(of quotaPeriod) *periodBalance {
+	if lim.balances[of.name] == nil {
+		lim.addBalance(&periodBalance{quotaPeriod: of})
 	}
-	s.current = s.balances[of.name]
-	return s.current
+	lim.current = lim.balances[of.name]
+	return lim.current
 }
 
 // addBalance begins a span with what the journal has of it. Those before the last two are
 // forgotten: their calls have ended.
-func (s *limiter) addBalance(newest *periodBalance) {
-	for len(s.balances) > 2 {
+func (lim *limiter) addBalance(newest *periodBalance) {
+	for len(lim.balances) > 2 {
 		ends := func(a, b *periodBalance) int { return cmp.Compare(a.till, b.till) }
-		delete(s.balances, slices.MinFunc(slices.Collect(maps.Values(s.balances)), ends).name)
+		delete(lim.balances, slices.MinFunc(slices.Collect(maps.Values(lim.balances)), ends).name)
 	}
-	s.balances[newest.name] = newest
+	lim.balances[newest.name] = newest
 }
 
-func (s *limiter) window(subject string) *window {
-	w := s.windows[subject]
+func (lim *limiter) window(subject string) *window {
+	w := lim.windows[subject]
 	if w == nil {
 		w = &window{}
-		s.windows[subject] = w
+		lim.windows[subject] = w
 	}
 	return w
 }
 
 // claimTarget is what this server has of a span: what it tells Redis, and what that claims for it
 // then.
-func (s *limiter) claimTarget(bal *periodBalance) int64 {
+func (lim *limiter) claimTarget(bal *periodBalance) int64 {
 	sum := bal.charged + bal.reserved + bal.recovered
-	for _, w := range s.windows {
+	for _, w := range lim.windows {
 		if w.balance == bal {
 			sum += w.left
 		}
@@ -181,27 +181,27 @@ func (s *limiter) claimTarget(bal *periodBalance) int64 {
 }
 
 // tryLocal decides a call at once where that needs no question.
-func (s *limiter) tryLocal(c *pendingAdmit, now access.Instant) bool {
-	s.lastUsed = now
-	w := s.window(c.subject)
+func (lim *limiter) tryLocal(c *pendingAdmit, now access.Instant) bool {
+	lim.lastUsed = now
+	w := lim.window(c.subject)
 	switch {
 	case c.peek:
 		return false
-	case c.window && now.Mono < s.cooldownUntil:
-		s.resolve(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+	case c.window && now.Mono < lim.cooldownUntil:
+		lim.resolve(c, outcomeCooldown, now.Wall, c.perMinute, lim.cooldownUntil-now.Mono)
 		return true
-	case c.leased && s.useLease(w, c, now):
+	case c.leased && lim.useLease(w, c, now):
 		return true
 	case c.window && now.Mono < w.fullUntil && w.perMinute == c.perMinute:
-		s.resolve(c, outcomeWindowFull, now.Wall, c.perMinute, w.fullUntil-now.Mono)
+		lim.resolve(c, outcomeWindowFull, now.Wall, c.perMinute, w.fullUntil-now.Mono)
 		return true
 	}
 	return false
 }
 
 // resolve settles a call.
-func (s *limiter) resolve(c *pendingAdmit, result outcome, at, count, wait int64) {
-	bal := s.balance(c.period)
+func (lim *limiter) resolve(c *pendingAdmit, result outcome, at, count, wait int64) {
+	bal := lim.balance(c.period)
 	c.outcome = result
 	c.at = at
 	c.count = count
@@ -214,14 +214,14 @@ func (s *limiter) resolve(c *pendingAdmit, result outcome, at, count, wait int64
 }
 
 // useLease admits a call by the open lease, if that has a unit.
-func (s *limiter) useLease(w *window, c *pendingAdmit, now access.Instant) bool {
+func (lim *limiter) useLease(w *window, c *pendingAdmit, now access.Instant) bool {
 	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.balance.name != c.period.name {
 		return false
 	}
 	w.left--
 	w.used++
 	count := c.perMinute - w.unclaimed - w.left
-	s.resolve(c, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
+	lim.resolve(c, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
 	return true
 }
 
@@ -232,111 +232,111 @@ func (w *window) leaseOver(now access.Instant) bool {
 
 // nextCall returns what is to be sent now, or nil. settle says that what nobody waits for is due,
 // too, and what was sent in vain.
-func (s *limiter) nextCall(now access.Instant, flush bool) *scriptCall {
-	if s.inFlight != nil {
-		if !flush || !s.inFlight.unanswered {
+func (lim *limiter) nextCall(now access.Instant, flush bool) *scriptCall {
+	if lim.inFlight != nil {
+		if !flush || !lim.inFlight.unanswered {
 			return nil
 		}
-		s.inFlight.unanswered = false
-		return s.inFlight
+		lim.inFlight.unanswered = false
+		return lim.inFlight
 	}
 
-	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool { return c.abandoned })
-	if len(s.waiting) == 0 {
-		return s.syncCall(now, flush)
+	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool { return c.abandoned })
+	if len(lim.waiting) == 0 {
+		return lim.syncCall(now, flush)
 	}
 
 	// Of one order each: the first one's, and all that want the same.
-	want := s.waiting[0].admitRequest
+	want := lim.waiting[0].admitRequest
 	var calls []*pendingAdmit
-	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
+	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool {
 		same := c.admitRequest == want
 		if same {
 			calls = append(calls, c)
 		}
 		return same
 	})
-	return s.buildCall(want, calls, now)
+	return lim.buildCall(want, calls, now)
 }
 
 // syncCall asks for nothing and tells what is charged and held, when Redis has it otherwise.
-func (s *limiter) syncCall(now access.Instant, flush bool) *scriptCall {
-	if !flush || s.current == nil || s.lastRequest.subject == "" {
+func (lim *limiter) syncCall(now access.Instant, flush bool) *scriptCall {
+	if !flush || lim.current == nil || lim.lastRequest.subject == "" {
 		return nil
 	}
 
 	// In order, so that a simulation does the same each time.
-	for _, subject := range slices.Sorted(maps.Keys(s.windows)) {
-		w := s.windows[subject]
-		if w.leaseOver(now) && w.balance == s.current {
-			want := s.lastRequest
+	for _, subject := range slices.Sorted(maps.Keys(lim.windows)) {
+		w := lim.windows[subject]
+		if w.leaseOver(now) && w.balance == lim.current {
+			want := lim.lastRequest
 			want.subject = subject
 			want.leased = true
 			want.perMinute = w.perMinute
 			want.period = w.balance.quotaPeriod
-			return s.buildCall(want, nil, now)
+			return lim.buildCall(want, nil, now)
 		}
 	}
-	if s.current.synced && s.claimTarget(s.current) == s.current.claimed {
+	if lim.current.synced && lim.claimTarget(lim.current) == lim.current.claimed {
 		return nil
 	}
 
-	want := s.lastRequest
+	want := lim.lastRequest
 	want.leased = false
-	want.period = s.current.quotaPeriod
-	return s.buildCall(want, nil, now)
+	want.period = lim.current.quotaPeriod
+	return lim.buildCall(want, nil, now)
 }
 
 // needsSync reports whether settlement has something to say, now or when a lease is over.
-func (s *limiter) needsSync() bool {
-	if s.inFlight != nil && s.inFlight.unanswered {
+func (lim *limiter) needsSync() bool {
+	if lim.inFlight != nil && lim.inFlight.unanswered {
 		return true
 	}
-	if s.current == nil || s.lastRequest.subject == "" {
+	if lim.current == nil || lim.lastRequest.subject == "" {
 		return false
 	}
-	for _, w := range s.windows {
+	for _, w := range lim.windows {
 		if w.seq != 0 {
 			return true
 		}
 	}
-	return !s.current.synced || s.claimTarget(s.current) != s.current.claimed
+	return !lim.current.synced || lim.claimTarget(lim.current) != lim.current.claimed
 }
 
 // idle reports whether a share may be forgotten: nothing is under way or held, Redis has what it
 // has, and it is longer unused than windows and losses are looked at.
-func (s *limiter) idle(now access.Instant) bool {
-	if s.inFlight != nil || len(s.waiting) > 0 || now.Mono < s.cooldownUntil ||
-		now.Mono-s.lastUsed.Mono <= 3*calendar.MinuteMillis {
+func (lim *limiter) idle(now access.Instant) bool {
+	if lim.inFlight != nil || len(lim.waiting) > 0 || now.Mono < lim.cooldownUntil ||
+		now.Mono-lim.lastUsed.Mono <= 3*calendar.MinuteMillis {
 		return false
 	}
-	for _, bal := range s.balances {
+	for _, bal := range lim.balances {
 		if bal.reserved != 0 || bal.recovered != 0 {
 			return false
 		}
 	}
-	return !s.needsSync()
+	return !lim.needsSync()
 }
 
 // resync is what to send to a Redis that may have lost something: what is under way, or what there
 // is. It is nil for a share that has taken nothing within a minute.
-func (s *limiter) resync(now access.Instant) *scriptCall {
-	if s.inFlight != nil || s.current == nil || s.lastRequest.subject == "" ||
-		now.Mono-s.lastUsed.Mono > 2*calendar.MinuteMillis {
-		return s.inFlight
+func (lim *limiter) resync(now access.Instant) *scriptCall {
+	if lim.inFlight != nil || lim.current == nil || lim.lastRequest.subject == "" ||
+		now.Mono-lim.lastUsed.Mono > 2*calendar.MinuteMillis {
+		return lim.inFlight
 	}
-	want := s.lastRequest
-	want.period = s.current.quotaPeriod
-	return s.buildCall(want, nil, now)
+	want := lim.lastRequest
+	want.period = lim.current.quotaPeriod
+	return lim.buildCall(want, nil, now)
 }
 
 // buildCall makes the ask of an order for calls.
-func (s *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access.Instant) *scriptCall {
-	s.seq++
-	s.lastRequest = want
-	bal := s.balance(want.period)
-	w := s.window(want.subject)
-	a := &scriptCall{seq: s.seq, request: want, balance: bal, calls: calls, sent: now}
+func (lim *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access.Instant) *scriptCall {
+	lim.seq++
+	lim.lastRequest = want
+	bal := lim.balance(want.period)
+	w := lim.window(want.subject)
+	call := &scriptCall{seq: lim.seq, request: want, balance: bal, pending: calls, sent: now}
 
 	n := int64(len(calls))
 	if want.peek {
@@ -346,10 +346,10 @@ func (s *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access
 	if want.leased || n > 0 && settled.left > 0 {
 		w.lease = lease{} // what is left of it goes back
 	}
-	a.claimTarget = s.claimTarget(bal)
+	call.claimTarget = lim.claimTarget(bal)
 
 	if w.keysPeriod != want.period.name {
-		w.keys = s.redisKeys.admitKeys(&want)
+		w.keys = lim.redisKeys.admitKeys(&want)
 		w.keysPeriod = want.period.name
 	}
 
@@ -366,13 +366,13 @@ func (s *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access
 		which = scriptLease
 		own = []int64{settled.seq, settled.used}
 	}
-	a.want = n
-	a.command = s.redisKeys.command(which, w.keys, []int64{
-		a.seq, bal.ackedSeq, want.perMinute, n, want.limit, a.claimTarget, want.period.from, want.period.till,
-		s.leaseMillis,
+	call.units = n
+	call.command = lim.redisKeys.command(which, w.keys, []int64{
+		call.seq, bal.ackedSeq, want.perMinute, n, want.limit, call.claimTarget, want.period.from, want.period.till,
+		lim.leaseMillis,
 	}, own)
-	s.inFlight = a
-	return a
+	lim.inFlight = call
+	return call
 }
 
 // The statuses of take and lease.
@@ -409,8 +409,8 @@ const maxExactInt = int64(1) << 53
 
 // readResult reads the answer of an ask. What no script of ours says is an error: whoever says it
 // is not believed that it granted something.
-func (a *scriptCall) readResult(out scriptResult) (admitResult, error) {
-	g := admitResult{
+func (call *scriptCall) readResult(out scriptResult) (admitResult, error) {
+	result := admitResult{
 		status: out.intAt(0), at: out.intAt(1), granted: out.intAt(2), count: out.intAt(3), wait: out.intAt(4),
 		others: out.intAt(5),
 		stored: out.intAt(6),
@@ -418,81 +418,81 @@ func (a *scriptCall) readResult(out scriptResult) (admitResult, error) {
 	far := func(n int64) bool { return n < -maxExactInt || n > maxExactInt }
 	switch {
 	case len(out.ints) != resultFields || out.text != "":
-	case g.status < 0 || g.status >= int64(len(outcomes)):
-	case g.granted < 0 || g.granted > a.want || g.count < 0 || g.stored < 0:
+	case result.status < 0 || result.status >= int64(len(outcomes)):
+	case result.granted < 0 || result.granted > call.units || result.count < 0 || result.stored < 0:
 	case slices.ContainsFunc(out.ints, far):
 	default:
-		return g, nil
+		return result, nil
 	}
-	return admitResult{}, fmt.Errorf("%w: it answered %v to a question for %d units", errScript, out.ints, a.want)
+	return admitResult{}, fmt.Errorf("%w: it answered %v to a question for %d units", errScript, out.ints, call.units)
 }
 
 // startCooldown shuts a share for a while, because nobody knows what others were granted before:
 // what was granted now is not used. The units are claimed in Redis all the same, and go back with
 // the next ask.
-func (s *limiter) startCooldown(g *admitResult, now access.Instant, wait int64) {
-	s.cooldownUntil = max(s.cooldownUntil, now.Mono+wait)
-	g.discarded = g.granted
-	g.granted = 0
+func (lim *limiter) startCooldown(result *admitResult, now access.Instant, wait int64) {
+	lim.cooldownUntil = max(lim.cooldownUntil, now.Mono+wait)
+	result.discarded = result.granted
+	result.granted = 0
 }
 
 // apply takes the answer of what is under way. It returns the calls that are decided; others go
 // into the next ask.
-func (s *limiter) apply(g admitResult, now access.Instant) (decided []*pendingAdmit) {
-	a := s.inFlight
-	s.inFlight = nil
-	if g.status != statusWrongPeriod {
-		s.updateBalance(a, &g)
+func (lim *limiter) apply(result admitResult, now access.Instant) (decided []*pendingAdmit) {
+	call := lim.inFlight
+	lim.inFlight = nil
+	if result.status != statusWrongPeriod {
+		lim.updateBalance(call, &result)
 	}
 
 	switch {
-	case g.status == statusLost || g.status == statusCooldown:
-		s.cooldownUntil = max(s.cooldownUntil, a.sent.Mono+g.wait)
-	case g.status == statusWindowFull && a.request.leased:
+	case result.status == statusLost || result.status == statusCooldown:
+		lim.cooldownUntil = max(lim.cooldownUntil, call.sent.Mono+result.wait)
+	case result.status == statusWindowFull && call.request.leased:
 		// Others may give units back before.
-		s.markFull(a, min(g.wait, leaseFullMillis))
-	case g.status == statusWindowFull:
-		s.markFull(a, g.wait)
+		lim.markFull(call, min(result.wait, leaseFullMillis))
+	case result.status == statusWindowFull:
+		lim.markFull(call, result.wait)
 	}
 
-	granted := g.granted
-	if a.request.leased && granted > 0 {
-		s.openLease(a, &g)
+	granted := result.granted
+	if call.request.leased && granted > 0 {
+		lim.openLease(call, &result)
 	}
-	w := s.window(a.request.subject)
+	w := lim.window(call.request.subject)
 	var again []*pendingAdmit
-	for _, c := range a.calls {
+	for _, c := range call.pending {
 		switch {
 		case c.abandoned:
 			continue
-		case a.request.peek && (g.status == statusGranted || g.status == statusRepeated):
-			s.resolve(c, outcomeAdmitted, g.at, g.count, g.wait)
-		case a.request.leased && s.useLease(w, c, now):
-		case !a.request.leased && granted > 0:
+		case call.request.peek && (result.status == statusGranted || result.status == statusRepeated):
+			lim.resolve(c, outcomeAdmitted, result.at, result.count, result.wait)
+		case call.request.leased && lim.useLease(w, c, now):
+		case !call.request.leased && granted > 0:
 			granted--
-			s.resolve(c, outcomeAdmitted, g.at, g.count-granted, g.wait)
-		case outcomes[g.status] == outcomeUndecided:
+			lim.resolve(c, outcomeAdmitted, result.at, result.count-granted, result.wait)
+		case outcomes[result.status] == outcomeUndecided:
 			again = append(again, c)
 			continue
 		default:
-			s.resolve(c, outcomes[g.status], g.at, g.count, g.wait)
+			lim.resolve(c, outcomes[result.status], result.at, result.count, result.wait)
 		}
 		decided = append(decided, c)
 	}
-	s.waiting = append(again, s.waiting...)
-	return append(decided, s.denyWaiting(now)...)
+	lim.waiting = append(again, lim.waiting...)
+	return append(decided, lim.denyWaiting(now)...)
 }
 
 // denyWaiting decides the calls that wait for units of a share that is shut.
-func (s *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
-	if now.Mono >= s.cooldownUntil {
+func (lim *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
+	if now.Mono >= lim.cooldownUntil {
 		return nil
 	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
+	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool {
 		if c.abandoned || c.peek || !c.window && c.cost == 0 {
 			return false
 		}
-		s.resolve(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+		lim.resolve(c, outcomeCooldown, now.Wall, c.perMinute, lim.cooldownUntil-now.Mono)
 		decided = append(decided, c)
 		return true
 	})
@@ -501,12 +501,12 @@ func (s *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
 
 // failInFlight gives up what is under way, because Redis cannot do it: what it has of the tenant is
 // damaged.
-func (s *limiter) failInFlight() (decided []*pendingAdmit) {
-	a := s.inFlight
-	s.inFlight = nil
-	for _, c := range a.calls {
+func (lim *limiter) failInFlight() (decided []*pendingAdmit) {
+	call := lim.inFlight
+	lim.inFlight = nil
+	for _, c := range call.pending {
 		if !c.abandoned {
-			s.resolve(c, outcomeCooldown, a.sent.Wall, 0, 0)
+			lim.resolve(c, outcomeCooldown, call.sent.Wall, 0, 0)
 			decided = append(decided, c)
 		}
 	}
@@ -514,48 +514,49 @@ func (s *limiter) failInFlight() (decided []*pendingAdmit) {
 }
 
 // updateBalance takes over what an answer says of the account.
-func (s *limiter) updateBalance(a *scriptCall, g *admitResult) {
-	bal := a.balance
+func (lim *limiter) updateBalance(call *scriptCall, result *admitResult) {
+	bal := call.balance
 	bal.synced = true
-	bal.claimedByOthers = g.others
-	bal.ackedSeq = g.stored
+	bal.claimedByOthers = result.others
+	bal.ackedSeq = result.stored
 
 	switch {
-	case g.status == statusStale:
-		s.seq = max(s.seq, g.stored)
+	case result.status == statusStale:
+		lim.seq = max(lim.seq, result.stored)
 		bal.claimed = -1 // a process before this one said it
-		g.granted = 0
-	case g.stored != a.seq:
-		bal.claimed = a.claimTarget // which it was already
-	case a.request.leased:
-		bal.claimed = a.claimTarget + g.granted + g.discarded
+		result.granted = 0
+	case result.stored != call.seq:
+		bal.claimed = call.claimTarget // which it was already
+	case call.request.leased:
+		bal.claimed = call.claimTarget + result.granted + result.discarded
 	default:
-		bal.claimed = a.claimTarget + (g.granted+g.discarded)*a.request.cost
+		bal.claimed = call.claimTarget + (result.granted+result.discarded)*call.request.cost
 	}
 }
 
 // markFull remembers that a window is full for a while: until then nothing can free.
-func (s *limiter) markFull(a *scriptCall, wait int64) {
-	w := s.window(a.request.subject)
-	w.fullUntil = a.sent.Mono + wait
-	w.perMinute = a.request.perMinute
+func (lim *limiter) markFull(call *scriptCall, wait int64) {
+	w := lim.window(call.request.subject)
+	w.fullUntil = call.sent.Mono + wait
+	w.perMinute = call.request.perMinute
 }
 
 // dedicate opens a lease. It ends when its time has passed since it was first asked for: Redis
 // counted from later on. A clock of ours may be slow by a thousandth.
-func (s *limiter) openLease(a *scriptCall, g *admitResult) {
-	length := min(s.leaseMillis, a.request.period.till-g.at)
+func (lim *limiter) openLease(call *scriptCall, result *admitResult) {
+	length := min(lim.leaseMillis, call.request.period.till-result.at)
 	length -= length/1000 + 1
-	w := s.window(a.request.subject)
+	w := lim.window(call.request.subject)
 	w.lease = lease{
-		seq: a.seq, left: g.granted, unclaimed: max(0, a.request.perMinute-g.count), begin: a.sent, balance: a.balance,
-		end: access.Instant{Mono: a.sent.Mono + length, Wall: a.sent.Wall + length},
+		seq: call.seq, left: result.granted, unclaimed: max(0, call.request.perMinute-result.count), begin: call.sent,
+		balance: call.balance,
+		end:     access.Instant{Mono: call.sent.Mono + length, Wall: call.sent.Wall + length},
 	}
 }
 
 // finish ends an admitted call: a unit that it held is charged now, or given back with the next
 // ask.
-func (s *limiter) finish(bal *periodBalance, cost int64, charged bool) {
+func (lim *limiter) finish(bal *periodBalance, cost int64, charged bool) {
 	bal.reserved -= cost
 	if charged {
 		bal.charged += cost

@@ -78,28 +78,28 @@ type redisKeys struct {
 	sessionID                   string // of the process: one before it may have used the same numbers
 }
 
-func (n *redisKeys) key(parts ...string) string {
-	return n.prefix + ":{" + n.tenant + "}:" + strings.Join(parts, ":")
+func (rk *redisKeys) key(parts ...string) string {
+	return rk.prefix + ":{" + rk.tenant + "}:" + strings.Join(parts, ":")
 }
 
 // admitKeys are those of take and lease; the last one is lease's alone.
-func (n *redisKeys) admitKeys(o *admitRequest) []string {
+func (rk *redisKeys) admitKeys(o *admitRequest) []string {
 	return []string{
-		n.key("q", o.period.name), n.key("w", o.subject), n.key("m", o.subject), n.key("z"), n.key("W", o.subject),
+		rk.key("q", o.period.name), rk.key("w", o.subject), rk.key("m", o.subject), rk.key("z"), rk.key("W", o.subject),
 	}
 }
 
 // command makes a command of take or lease: what both are given, and what is the script's own.
-func (n *redisKeys) command(which script, keys []string, both, own []int64) command {
+func (rk *redisKeys) command(which script, keys []string, both, own []int64) command {
 	if which == scriptTake {
 		keys = keys[:4]
 	}
 	args := make([]string, 1, len(both)+len(own)+2)
-	args[0] = n.incarnation
+	args[0] = rk.incarnation
 	for _, figure := range both {
 		args = append(args, number(figure))
 	}
-	args = append(args, n.sessionID)
+	args = append(args, rk.sessionID)
 	for _, figure := range own {
 		args = append(args, number(figure))
 	}
@@ -110,41 +110,41 @@ func (n *redisKeys) command(which script, keys []string, both, own []int64) comm
 func heartbeatKey(prefix, incarnation string) string { return prefix + ":lives:" + incarnation }
 
 // record is the key of an idempotency record.
-func (n *redisKeys) record(name string) string { return n.key("i", name) }
+func (rk *redisKeys) record(name string) string { return rk.key("i", name) }
 
 // times is the key of the times of a tenant's replies.
-func (n *redisKeys) times() string { return n.key("r") }
+func (rk *redisKeys) times() string { return rk.key("r") }
 
 // periodOf names the day or period that a principal's calls are charged to. What an operator reset
 // has a name of its own: all servers begin it at nothing.
-func periodOf(p *keys.Principal, allowance access.QuotaKind, standing *access.QuotaState) quotaPeriod {
+func periodOf(p *keys.Principal, kind access.QuotaKind, quota *access.QuotaState) quotaPeriod {
 	out := quotaPeriod{
-		name: "d" + strconv.FormatInt(int64(standing.Day), 10),
-		from: standing.Day.Start(), till: (standing.Day + 1).Start(),
+		name: "d" + strconv.FormatInt(int64(quota.Day), 10),
+		from: quota.Day.Start(), till: (quota.Day + 1).Start(),
 	}
-	if allowance == access.PeriodCredits {
-		period := standing.Period
+	if kind == access.PeriodCredits {
+		period := quota.Period
 		out = quotaPeriod{name: "p" + strconv.FormatInt(period.Start, 10), from: period.Start, till: period.End}
 	}
-	if reset := resetOf(p, allowance); reset != 0 {
+	if reset := resetOf(p, kind); reset != 0 {
 		out.name += "." + strconv.FormatInt(reset, 10)
 	}
 	return out
 }
 
 // resetOf is when an operator reset an allowance last; 0 = never.
-func resetOf(p *keys.Principal, allowance access.QuotaKind) int64 {
+func resetOf(p *keys.Principal, kind access.QuotaKind) int64 {
 	day, credits := p.Resets()
-	if allowance == access.PeriodCredits {
+	if kind == access.PeriodCredits {
 		return credits
 	}
 	return day
 }
 
 // subjectOf names the window that a call passes: a key's, or one of its tenant.
-func subjectOf(p *keys.Principal, rule *access.LimitSpec) string {
+func subjectOf(p *keys.Principal, spec *access.LimitSpec) string {
 	switch {
-	case rule.Window == access.UsageWindow:
+	case spec.Window == access.UsageWindow:
 		return "u"
 	case p.Surface == keys.Preview:
 		return "t"

@@ -37,7 +37,7 @@ type Released struct {
 
 // ChargesFunc returns the units a server charged to a tenant on one day, or in credits, since an
 // instant in Unix milliseconds. It is false where nobody knows.
-type ChargesFunc func(tenant string, allowance access.QuotaKind, from int64) (units int64, known bool)
+type ChargesFunc func(tenant string, kind access.QuotaKind, from int64) (units int64, known bool)
 
 // CheckDead returns [ErrServerAlive] for a server that reached Redis within two minutes.
 func CheckDead(ctx context.Context, options Options, incarnation string) error {
@@ -97,11 +97,11 @@ func releaseKey(
 	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, incarnation string, charged ChargesFunc,
 	dryRun bool,
 ) (tenant string, units int64, err error) {
-	tenant, allowance, from, ok := readAllowance(options.Prefix, key)
+	tenant, kind, from, ok := parseQuotaKey(options.Prefix, key)
 	if !ok {
 		return "", 0, nil
 	}
-	if allowance == access.PeriodCredits {
+	if kind == access.PeriodCredits {
 		incarnation += creditsSuffix
 	}
 	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+incarnation).Build()).AsBool()
@@ -109,7 +109,7 @@ func releaseKey(
 		return tenant, 0, err
 	}
 
-	units, known := charged(tenant, allowance, from)
+	units, known := charged(tenant, kind, from)
 	if !known {
 		return tenant, 0, nil
 	}
@@ -125,8 +125,8 @@ func releaseKey(
 	return tenant, out[0], nil
 }
 
-// readAllowance reads the key of an allowance: the inverse of periodOf.
-func readAllowance(prefix, key string) (tenant string, allowance access.QuotaKind, from int64, ok bool) {
+// parseQuotaKey reads the key of an allowance: the inverse of periodOf.
+func parseQuotaKey(prefix, key string) (tenant string, kind access.QuotaKind, from int64, ok bool) {
 	rest, ok := strings.CutPrefix(key, prefix+":{")
 	at := strings.LastIndex(rest, "}:q:")
 	if !ok || at < 0 {

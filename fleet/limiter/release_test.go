@@ -72,8 +72,8 @@ func TestReleaseServer(t *testing.T) {
 
 	// It lives: what it held is charged, and counted.
 	for p, op := range kinds {
-		if receipt, err := s.Finish(admitted[p].Ticket, true); err != nil || receipt.Charged != 1 {
-			t.Errorf("%+v (%v)", receipt, err)
+		if charge, err := s.Finish(admitted[p].Reservation, true); err != nil || charge.Charged != 1 {
+			t.Errorf("%+v (%v)", charge, err)
 		}
 		if s.do(p, op) {
 			t.Error("a call beyond the limit is admitted")

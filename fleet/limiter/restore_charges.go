@@ -41,7 +41,7 @@ func (store *Store) findMissing(bal *periodBalance, now access.Instant) (missing
 // fillMissing enters into Redis what others charged, or waits for the call that does. Where nobody
 // says it, calls go on: that takes an emptied Redis and a database that is away at once.
 func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ours bool, tenant string,
-	allowance access.QuotaKind,
+	kind access.QuotaKind,
 ) error {
 	if !ours {
 		if store.options.pacer.wait(2*store.options.Timeout, missing.done, nil) < 0 {
@@ -50,7 +50,7 @@ func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ou
 		return nil
 	}
 
-	err := store.restore(tenant, allowance, missing.balance.quotaPeriod)
+	err := store.restore(tenant, kind, missing.balance.quotaPeriod)
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
 	missing.balance.restoring = nil
@@ -62,16 +62,16 @@ func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ou
 	return nil
 }
 
-func (store *Store) restore(tenant string, allowance access.QuotaKind, of quotaPeriod) error {
+func (store *Store) restore(tenant string, kind access.QuotaKind, of quotaPeriod) error {
 	ctx, cancel := context.WithTimeout(context.Background(), store.options.Timeout)
 	defer cancel()
-	charged, err := store.options.ChargesByServer(ctx, tenant, allowance, of.from, of.till)
+	charged, err := store.options.ChargesByServer(ctx, tenant, kind, of.from, of.till)
 	if err != nil {
 		return err
 	}
 
 	mark := ""
-	if allowance == access.PeriodCredits {
+	if kind == access.PeriodCredits {
 		mark = creditsSuffix
 	}
 	var args []string
@@ -83,9 +83,9 @@ func (store *Store) restore(tenant string, allowance access.QuotaKind, of quotaP
 	if len(args) == 0 {
 		return nil
 	}
-	n := store.redisKeys(tenant)
+	rk := store.redisKeys(tenant)
 	args = append([]string{number(of.till), number(int64(len(args)))}, args...)
-	_, err = store.do(&command{script: scriptRestore, keys: []string{n.key("q", of.name)}, args: args},
+	_, err = store.do(&command{script: scriptRestore, keys: []string{rk.key("q", of.name)}, args: args},
 		store.options.Timeout)
 	return err
 }

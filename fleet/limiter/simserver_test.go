@@ -81,7 +81,7 @@ func (s *simServer) begin() {
 
 	s.inFlight = map[int]string{}
 	options := Options{
-		Journal: s.journal, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
+		UsageLog: s.journal, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
 		Timeout: time.Duration(w.callTimeout) * time.Microsecond, Lease: time.Duration(w.ttl) * time.Millisecond,
 		exchange: time.Duration(w.retry) * time.Microsecond, ChargesByServer: w.recorded,
 		simOptions: simOptions{
@@ -147,7 +147,7 @@ func (s *simServer) kill(disk bool) {
 	if disk || w.flaws.forget {
 		s.open()
 		for _, batch := range s.journal.Unsettled() {
-			w.key(w.records[batch.Record]).unbilled = true // what its last seconds cost is lost with it
+			w.key(w.records[batch.RecordKey]).unbilled = true // what its last seconds cost is lost with it
 		}
 		w.bill(s)
 		if err := s.journal.Close(); err != nil {
@@ -219,17 +219,17 @@ func (s *simServer) clients() {
 // admit asks for the right of a call, and notes what became of it.
 func (s *simServer) admit(p *keys.Principal, op access.Operation) (access.Decision, bool) {
 	w := s.w
-	rule := access.SpecFor(p, op)
-	decision := s.store.Admit(p, rule, s.instant())
+	spec := access.SpecFor(p, op)
+	decision := s.store.Admit(p, spec, s.instant())
 
 	switch decision.Result {
 	case access.Admitted:
 		w.events.admitted++
-		at := decision.Ticket.At * 1000 // as Redis counts
-		if w.leased && rule.Window == access.KeyWindow {
+		at := decision.Reservation.At * 1000 // as Redis counts
+		if w.leased && spec.Window == access.KeyWindow {
 			at = w.now
 		}
-		window := p.Tenant + subjectOf(p, &rule)
+		window := p.Tenant + subjectOf(p, &spec)
 		w.admissions[window] = append(w.admissions[window], at)
 	case access.Unavailable:
 		w.events.unavailable++
@@ -260,12 +260,12 @@ func (s *simServer) call() {
 	land := s.trackInFlight("live")
 	success := w.IntN(5) > 0
 	s.rest(50 + w.Int64N(3000))
-	receipt, err := s.store.Finish(decision.Ticket, success)
+	charge, err := s.store.Finish(decision.Reservation, success)
 	if err != nil {
 		w.t.Errorf("seed %d: a call is not recorded: %v", w.seed, err)
 	}
 	s.rest(w.Int64N(500))
-	w.answered["live"] += int(receipt.Charged)
+	w.answered["live"] += int(charge.Charged)
 	land()
 }
 
@@ -277,14 +277,14 @@ func (s *simServer) batch(key string) {
 	if !ok {
 		return
 	}
-	t := decision.Ticket
-	claim, err := s.store.Begin(t, key, access.BodyHash{1}, s.instant())
+	res := decision.Reservation
+	claim, err := s.store.Begin(res, key, access.BodyHash{1}, s.instant())
 	if err == nil && claim.Result == access.Replay {
 		w.events.replays++
 		w.record(key, string(claim.Reply))
 	}
 	if err != nil || claim.Result != access.Fresh {
-		_, _ = s.store.Finish(t, false)
+		_, _ = s.store.Finish(res, false)
 		return
 	}
 
@@ -292,14 +292,14 @@ func (s *simServer) batch(key string) {
 	defer land()
 	s.rest(50 + w.Int64N(3000))
 	if w.IntN(5) == 0 {
-		_, _ = s.store.Abort(t, claim)
+		_, _ = s.store.Abort(res, claim)
 		return
 	}
 
 	w.events.batches++
 	s.number++
 	text := fmt.Sprintf("answer %s of %d", s.store.options.sessionID, s.number)
-	_, err = s.store.Commit(t, claim, []byte(text))
+	_, err = s.store.Commit(res, claim, []byte(text))
 	if err != nil {
 		w.events.voids++
 		w.inAir["org"]++ // its caller was answered 503, and it may be charged all the same
@@ -385,7 +385,7 @@ func (s *simServer) spoil(all []*queuedCommand) {
 				entry.inFlight.sent = s.instant()
 			}
 			if s.w.flaws.late {
-				entry.inFlight.calls = append(entry.inFlight.calls, entry.waiting...)
+				entry.inFlight.pending = append(entry.inFlight.pending, entry.waiting...)
 				entry.waiting = nil
 			}
 		}

@@ -244,8 +244,8 @@ func (w *world) payer(name string) *keys.Principal {
 		k.payer = &keys.Principal{
 			KeyID: "of " + name, Tenant: "org", Surface: keys.Preview, Plan: plan, Credits: w.limit,
 		}
-		n := redisKeys{prefix: "np", tenant: "org"}
-		w.records[n.record(recordName(access.PricesBatch, name))] = name
+		rk := redisKeys{prefix: "np", tenant: "org"}
+		w.records[rk.record(recordName(access.PricesBatch, name))] = name
 	}
 	return k.payer
 }

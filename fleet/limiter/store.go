@@ -24,8 +24,8 @@ const syncInterval = 100 * time.Millisecond
 type Options struct {
 	// URL is redis://USER:PASSWORD@HOST:PORT/DB, rediss:// or redis+sentinel://HOST,HOST/NAME.
 	URL string
-	// Journal records what calls have cost. The store closes it.
-	Journal *access.LocalStore
+	// UsageLog records what calls have cost. The store closes it.
+	UsageLog *access.LocalStore
 	// Incarnation is the name of the journal's state directory.
 	Incarnation string
 	// Now is the present on the clock that Instants come from.
@@ -40,7 +40,7 @@ type Options struct {
 	// Recorded returns what every server is known to have charged to an allowance of a tenant, by
 	// incarnation. It is asked once an allowance that began before the data of Redis did: what is
 	// not in there was lost. Nil = nobody knows.
-	ChargesByServer func(ctx context.Context, tenant string, allowance access.QuotaKind, from, till int64) (
+	ChargesByServer func(ctx context.Context, tenant string, kind access.QuotaKind, from, till int64) (
 		map[string]int64, error)
 	// Report receives the error when Redis becomes unavailable, nil when it is back, and a
 	// LostError for lost writes. Nil = nobody.
@@ -80,12 +80,12 @@ func (o *Options) setDefaults() {
 
 // Store is an [access.Store] whose rights are in Redis.
 type Store struct {
-	options Options
-	journal *access.LocalStore
-	client  *redisClient
-	metrics *metrics
-	claims  claims
-	resends replyResends
+	options  Options
+	usageLog *access.LocalStore
+	client   *redisClient
+	metrics  *metrics
+	claims   claims
+	resends  replyResends
 
 	limiters   limiterTable
 	entrySeq   atomic.Uint64
@@ -107,9 +107,9 @@ var _ access.Store = (*Store)(nil)
 // cannot be reached is waited for while calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
-	store := &Store{options: options, journal: options.Journal, metrics: newMetrics()}
+	store := &Store{options: options, usageLog: options.UsageLog, metrics: newMetrics()}
 	store.claims = claims{
-		pending: map[string]*pendingKey{}, open: map[string]int{},
+		pending: map[string]*pendingKey{}, openCount: map[string]int{},
 		unresolved: map[string]unresolvedCommit{},
 	}
 	if options.dialer == nil {
@@ -135,7 +135,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	}
 	store.options.pacer.start(func() { store.syncLoop(running) })
 	// What the process before this one had prepared is this one's.
-	for _, batch := range store.journal.Unsettled() {
+	for _, batch := range store.usageLog.Unsettled() {
 		store.addUnresolved(unresolvedCommit{batch: batch})
 	}
 	return store, nil
@@ -189,11 +189,11 @@ func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, 
 	var all []*queuedCommand
 	for _, entry := range store.limiters.sorted() {
 		entry.mu.Lock()
-		a := entry.resync(store.now())
+		call := entry.resync(store.now())
 		entry.mu.Unlock()
-		if a != nil {
-			all = append(all, &queuedCommand{command: &a.command, done: func(out scriptResult, err error) {
-				store.onResult(entry, a, out, err, cooldownUntil)
+		if call != nil {
+			all = append(all, &queuedCommand{command: &call.command, done: func(out scriptResult, err error) {
+				store.onResult(entry, call, out, err, cooldownUntil)
 			}})
 		}
 	}
@@ -232,8 +232,8 @@ func (store *Store) reportBroken(err error) {
 }
 
 // reportLost reports that acknowledged writes are gone.
-func (store *Store) reportLost(g *admitResult) {
-	if g.status != statusLost {
+func (store *Store) reportLost(result *admitResult) {
+	if result.status != statusLost {
 		return
 	}
 	store.metrics.tenantsWithLoss.Add(1)
@@ -243,33 +243,33 @@ func (store *Store) reportLost(g *admitResult) {
 }
 
 // Finish implements [access.Store].
-func (store *Store) Finish(t access.Reservation, success bool) (access.Charge, error) {
-	if success && t.Rule.ReserveAtBegin && store.Err() == nil {
+func (store *Store) Finish(res access.Reservation, success bool) (access.Charge, error) {
+	if success && res.Spec.ReserveAtBegin && store.Err() == nil {
 		return access.Charge{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
-			string(t.Rule.Operation), access.ErrReservation)
+			string(res.Spec.Operation), access.ErrReservation)
 	}
 
 	charged := int64(0)
 	if success {
-		charged = t.Rule.Cost
+		charged = res.Spec.Cost
 	}
 	err := store.Err()
 	if err == nil {
-		err = store.journal.Record(t, charged)
+		err = store.usageLog.Record(res, charged)
 	}
-	cost := t.Rule.Cost
-	if t.Rule.ReserveAtBegin {
+	cost := res.Spec.Cost
+	if res.Spec.ReserveAtBegin {
 		cost = 0
 	}
-	return store.releaseUnits(&t, cost, charged, err)
+	return store.releaseUnits(&res, cost, charged, err)
 }
 
 // releaseUnits takes a call that is recorded, or cannot be, out of what its share holds.
-func (store *Store) releaseUnits(t *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
-	entry := store.lockEntry(t.Principal, t.Rule.Quota)
+func (store *Store) releaseUnits(res *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
+	entry := store.lockEntry(res.Principal, res.Spec.Quota)
 	defer entry.mu.Unlock()
 
-	of := entry.quotaPeriodOf(t.Principal, t.Rule.Quota, &access.QuotaState{Day: t.Day, Period: t.Period})
+	of := entry.quotaPeriodOf(res.Principal, res.Spec.Quota, &access.QuotaState{Day: res.Day, Period: res.Period})
 	bal := entry.balances[of.name]
 	if bal == nil {
 		bal = &periodBalance{quotaPeriod: of} // its day is long over
@@ -279,18 +279,18 @@ func (store *Store) releaseUnits(t *access.Reservation, cost, charged int64, err
 	if err != nil {
 		return access.Charge{}, err
 	}
-	left := t.Rule.Limit - bal.claimedByOthers - bal.charged
+	left := res.Spec.Limit - bal.claimedByOthers - bal.charged
 	return access.Charge{
-		Charged: charged, Quota: access.NewLimitState(t.Rule.Limit, left, of.till-t.At, t.At),
+		Charged: charged, Quota: access.NewLimitState(res.Spec.Limit, left, of.till-res.At, res.At),
 	}, nil
 }
 
 // Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
-func (store *Store) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+func (store *Store) Usage(p *keys.Principal, spec access.LimitSpec, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
 		return access.Usage{}, access.ErrClosed
 	}
-	asked := rule
+	asked := spec
 	if p.Surface == keys.Live {
 		asked.Window = access.KeyWindow
 		asked.PerMinute = p.Plan.PerMinute
@@ -301,10 +301,10 @@ func (store *Store) Usage(p *keys.Principal, rule access.LimitSpec, now access.I
 	}
 
 	usage := access.Usage{
-		Tenant: p.Tenant, Period: quota.Period, Limit: rule.Limit, Used: c.used,
-		Remaining: max(0, rule.Limit-c.used), PerMinute: p.Plan.PerMinute,
+		Tenant: p.Tenant, Period: quota.Period, Limit: spec.Limit, Used: c.used,
+		Remaining: max(0, spec.Limit-c.used), PerMinute: p.Plan.PerMinute,
 	}
-	if rule.Quota == access.DayQuota {
+	if spec.Quota == access.DayQuota {
 		usage.Period = calendar.Period{Start: c.period.from, End: c.period.till}
 		usage.Minute = access.NewLimitState(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
 	}
@@ -316,11 +316,11 @@ func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRo
 	if store.closed.Load() {
 		return nil, access.ErrClosed
 	}
-	return store.journal.Ledger(tenant, since)
+	return store.usageLog.Ledger(tenant, since)
 }
 
 // Stats implements [access.Store], with the journal's figures.
-func (store *Store) Stats() access.StoreStats { return store.journal.Stats() }
+func (store *Store) Stats() access.StoreStats { return store.usageLog.Stats() }
 
 // Err implements [access.Store]. It is what this server cannot help: a Redis that is away keeps no
 // server from being ready, or all of them would leave a balancer at once. See [Store.Unavailable].
@@ -328,7 +328,7 @@ func (store *Store) Err() error {
 	if store.closed.Load() {
 		return access.ErrClosed
 	}
-	return store.journal.Err()
+	return store.usageLog.Err()
 }
 
 // Unavailable returns why no rights can be had, or nil.
@@ -340,7 +340,7 @@ func (store *Store) Close() error {
 		return nil
 	}
 	store.end()
-	return store.journal.Close()
+	return store.usageLog.Close()
 }
 
 // close stops what runs beside calls.

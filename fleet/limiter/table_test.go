@@ -50,8 +50,8 @@ func TestSweep(t *testing.T) {
 	if n := s.entryCount(); n != 1 {
 		t.Errorf("%d shares, want that of the call in flight", n)
 	}
-	if receipt, err := s.Finish(decision.Ticket, true); err != nil || receipt.Charged != 1 {
-		t.Errorf("%+v (%v)", receipt, err)
+	if charge, err := s.Finish(decision.Reservation, true); err != nil || charge.Charged != 1 {
+		t.Errorf("%+v (%v)", charge, err)
 	}
 	for i, name := range names {
 		p := ts.principal(t, name)
@@ -113,11 +113,11 @@ func TestSweepUnderCalls(t *testing.T) {
 						if decision.Result != access.Admitted {
 							continue // what failed comes back soon
 						}
-						receipt, err := s.Finish(decision.Ticket, i%100 < 99)
+						charge, err := s.Finish(decision.Reservation, i%100 < 99)
 						if err != nil {
 							t.Error(err)
 						}
-						charged.Add(receipt.Charged)
+						charged.Add(charge.Charged)
 					}
 				})
 			}

@@ -48,11 +48,11 @@ type Stats struct {
 // Limiter counts the connections of its listeners, from being accepted to being closed.
 type Limiter struct {
 	Options
-	mu     sync.Mutex
-	open   int
-	from   map[netip.Addr]int
-	stats  Stats
-	logged struct {
+	mu      sync.Mutex
+	open    int
+	perAddr map[netip.Addr]int
+	stats   Stats
+	logged  struct {
 		at time.Time
 		Stats
 	}
@@ -63,23 +63,23 @@ func New(o Options) *Limiter {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Limiter{Options: o, from: map[netip.Addr]int{}}
+	return &Limiter{Options: o, perAddr: map[netip.Addr]int{}}
 }
 
 // Stats returns the figures so far.
-func (d *Limiter) Stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (limiter *Limiter) Stats() Stats {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
 
-	s := d.stats
-	s.Open = d.open
+	s := limiter.stats
+	s.Open = limiter.open
 	return s
 }
 
 // Listen returns a listener that takes the connections of l through the door.
-func (d *Limiter) Listen(l net.Listener) net.Listener {
+func (limiter *Limiter) Listen(l net.Listener) net.Listener {
 	closed, stop := context.WithCancel(context.Background())
-	return &listener{Listener: l, limiter: d, closed: closed, stop: stop}
+	return &listener{Listener: l, limiter: limiter, closed: closed, stop: stop}
 }
 
 type listener struct {
@@ -137,18 +137,18 @@ var transientErrors = []error{
 }
 
 // failed counts a failure of accept.
-func (d *Limiter) failed(cause error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.Failed++
-	d.report(slog.Any("cause", cause))
+func (limiter *Limiter) failed(cause error) {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
+	limiter.stats.Failed++
+	limiter.report(slog.Any("cause", cause))
 }
 
 // admit takes a connection in, or closes it and returns nil.
-func (d *Limiter) admit(c net.Conn) net.Conn {
+func (limiter *Limiter) admit(c net.Conn) net.Conn {
 	from := addressOf(c)
 	tcp, _ := c.(*net.TCPConn)
-	if !d.acquire(from) {
+	if !limiter.acquire(from) {
 		// At once, and without anything of it being left: a flood is the last to be waited for.
 		if tcp != nil {
 			_ = tcp.SetLinger(0)
@@ -158,10 +158,10 @@ func (d *Limiter) admit(c net.Conn) net.Conn {
 	}
 
 	// A connection that has no such buffer is served with the one it has.
-	if tcp != nil && d.WriteBuffer > 0 {
-		_ = tcp.SetWriteBuffer(d.WriteBuffer)
+	if tcp != nil && limiter.WriteBuffer > 0 {
+		_ = tcp.SetWriteBuffer(limiter.WriteBuffer)
 	}
-	return &Conn{Conn: c, tcp: tcp, limiter: d, from: from}
+	return &Conn{Conn: c, tcp: tcp, limiter: limiter, addr: from}
 }
 
 // addressOf is what a connection counts as; invalid for one without an IP address.
@@ -180,37 +180,38 @@ func addressOf(c net.Conn) netip.Addr {
 }
 
 // acquire counts a connection in, unless a bound is reached.
-func (d *Limiter) acquire(from netip.Addr) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (limiter *Limiter) acquire(from netip.Addr) bool {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
 
-	full := d.Max > 0 && d.open >= d.Max
-	busy := d.MaxPerAddr > 0 && from.IsValid() && d.from[from] >= d.MaxPerAddr && (d.Exempt == nil || !d.Exempt(from))
+	full := limiter.Max > 0 && limiter.open >= limiter.Max
+	busy := limiter.MaxPerAddr > 0 && from.IsValid() && limiter.perAddr[from] >= limiter.MaxPerAddr &&
+		(limiter.Exempt == nil || !limiter.Exempt(from))
 	switch {
 	case full:
-		d.stats.Refused[AtMax]++
-		d.report()
+		limiter.stats.Refused[AtMax]++
+		limiter.report()
 		return false
 	case busy:
-		d.stats.Refused[AtMaxPerAddr]++
-		d.report(slog.String("address", from.String()))
+		limiter.stats.Refused[AtMaxPerAddr]++
+		limiter.report(slog.String("address", from.String()))
 		return false
 	}
 
-	d.open++
-	d.from[from]++
+	limiter.open++
+	limiter.perAddr[from]++
 	return true
 }
 
 // release counts a connection out.
-func (d *Limiter) release(from netip.Addr) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (limiter *Limiter) release(from netip.Addr) {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
 
-	d.open--
-	d.from[from]--
-	if d.from[from] == 0 {
-		delete(d.from, from)
+	limiter.open--
+	limiter.perAddr[from]--
+	if limiter.perAddr[from] == 0 {
+		delete(limiter.perAddr, from)
 	}
 }
 
@@ -218,20 +219,21 @@ func (d *Limiter) release(from netip.Addr) {
 const logInterval = time.Minute
 
 // report logs what was refused and what failed since the last line. The door is locked.
-func (d *Limiter) report(what ...slog.Attr) {
+func (limiter *Limiter) report(what ...slog.Attr) {
 	now := time.Now()
-	if !d.logged.at.IsZero() && now.Sub(d.logged.at) < logInterval {
+	if !limiter.logged.at.IsZero() && now.Sub(limiter.logged.at) < logInterval {
 		return
 	}
 
-	last := d.logged.Stats
-	d.logged.at = now
-	d.logged.Stats = d.stats
-	what = append(what, slog.Int("open", d.open), slog.Int("most", d.Max), slog.Int("most_of_an_address", d.MaxPerAddr),
-		slog.Uint64("refused_full", d.stats.Refused[AtMax]-last.Refused[AtMax]),
-		slog.Uint64("refused_by_address", d.stats.Refused[AtMaxPerAddr]-last.Refused[AtMaxPerAddr]),
-		slog.Uint64("failed", d.stats.Failed-last.Failed))
-	d.Log.LogAttrs(context.Background(), slog.LevelWarn, "connections are refused or cannot be accepted", what...)
+	last := limiter.logged.Stats
+	limiter.logged.at = now
+	limiter.logged.Stats = limiter.stats
+	what = append(what, slog.Int("open", limiter.open), slog.Int("most", limiter.Max),
+		slog.Int("most_of_an_address", limiter.MaxPerAddr),
+		slog.Uint64("refused_full", limiter.stats.Refused[AtMax]-last.Refused[AtMax]),
+		slog.Uint64("refused_by_address", limiter.stats.Refused[AtMaxPerAddr]-last.Refused[AtMaxPerAddr]),
+		slog.Uint64("failed", limiter.stats.Failed-last.Failed))
+	limiter.Log.LogAttrs(context.Background(), slog.LevelWarn, "connections are refused or cannot be accepted", what...)
 }
 
 // Conn is a connection that came through a door.
@@ -239,7 +241,7 @@ type Conn struct {
 	net.Conn
 	tcp      *net.TCPConn // nil when it is something else
 	limiter  *Limiter
-	from     netip.Addr
+	addr     netip.Addr
 	released atomic.Bool
 }
 
@@ -265,7 +267,7 @@ func (c *Conn) CloseWrite() error {
 func (c *Conn) Close() error {
 	err := c.Conn.Close()
 	if !c.released.Swap(true) {
-		c.limiter.release(c.from)
+		c.limiter.release(c.addr)
 	}
 	return err
 }

@@ -26,9 +26,9 @@ var lastShard atomic.Uint32
 // NextShard returns the shards in turn.
 func NextShard() Shard { return Shard(lastShard.Add(1) % Shards) }
 
-// line is how many counters keep two shards apart: two cache lines, because processors fetch them
+// shardGap is how many counters keep two shards apart: two cache lines, because processors fetch them
 // in pairs.
-const line = 128 / 8
+const shardGap = 128 / 8
 
 // Counters is a table of numbers that only grow. It is safe for concurrent use.
 type Counters struct {
@@ -40,7 +40,7 @@ type Counters struct {
 func NewCounters(rows, columns int) *Counters {
 	c := &Counters{columns: columns}
 	for s := range c.shards {
-		c.shards[s] = make([]atomic.Uint64, line+rows*columns+line)[line : line+rows*columns]
+		c.shards[s] = make([]atomic.Uint64, shardGap+rows*columns+shardGap)[shardGap : shardGap+rows*columns]
 	}
 	return c
 }

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// NoFileError says that something that is no regular file has the name of one.
-type NoFileError struct{ Name, Kind string }
+// NotRegularError says that something that is no regular file has the name of one.
+type NotRegularError struct{ Name, Kind string }
 
-func (e *NoFileError) Error() string { return fmt.Sprintf("%q is %s", e.Name, e.Kind) }
+func (e *NotRegularError) Error() string { return fmt.Sprintf("%q is %s", e.Name, e.Kind) }
 
-// ReadFile reads a file. Anything else in its place, such as a folder, is a *NoFileError. To open a
+// ReadFile reads a file. Anything else in its place, such as a folder, is a *NotRegularError. To open a
 // fifo would wait for its writer: that is not done.
 func ReadFile(on FS, name string) ([]byte, error) {
 	if err := CheckFile(name); err != nil {
@@ -31,7 +31,7 @@ func ReadFile(on FS, name string) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
-	err = cmp.Or(err, wantFile(name, info))
+	err = cmp.Or(err, checkRegular(name, info))
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func CheckFile(name string) error {
 	if err != nil {
 		return nil //nolint:nilerr // whoever opens it finds out
 	}
-	return wantFile(name, info)
+	return checkRegular(name, info)
 }
 
-// wantFile refuses what is no regular file.
-func wantFile(name string, info fs.FileInfo) error {
+// checkRegular refuses what is no regular file.
+func checkRegular(name string, info fs.FileInfo) error {
 	if info == nil || info.Mode().IsRegular() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func wantFile(name string, info fs.FileInfo) error {
 	if info.IsDir() {
 		kind = "a directory"
 	}
-	return &NoFileError{name, kind}
+	return &NotRegularError{name, kind}
 }
 
 // Create makes a file that must not exist, writes it, and returns when its content is durable.

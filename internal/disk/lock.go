@@ -30,7 +30,7 @@ func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) 
 		flag = os.O_RDONLY
 	}
 	file := flock.New(name, flock.SetFlag(flag), flock.SetPermissions(mode.Perm()))
-	lock, err := take(file, file.TryLock, wait)
+	lock, err := pollLock(file, file.TryLock, wait)
 	if err == nil && !mode.IsDir() {
 		InheritOwner(name)
 	}
@@ -40,11 +40,11 @@ func TakeLock(name string, mode fs.FileMode, wait time.Duration) (*Lock, error) 
 // TakeShared takes the lock of a file that is there, beside others who do the same.
 func TakeShared(name string, wait time.Duration) (*Lock, error) {
 	file := flock.New(name, flock.SetFlag(os.O_RDONLY))
-	return take(file, file.TryRLock, wait)
+	return pollLock(file, file.TryRLock, wait)
 }
 
-// take asks for a lock until it is there, or the wait is over.
-func take(file *flock.Flock, try func() (bool, error), wait time.Duration) (*Lock, error) {
+// pollLock asks for a lock until it is there, or the wait is over.
+func pollLock(file *flock.Flock, try func() (bool, error), wait time.Duration) (*Lock, error) {
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		locked, err := try()

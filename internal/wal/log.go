@@ -45,11 +45,11 @@ type Log struct {
 	lastRecovery time.Time
 	cancelled    map[uint64]bool // records that were given up: guarded by syncMu
 
-	mu      sync.Mutex // guards the queue and the numbers in it
-	queue   []byte
-	next    uint64        // number of the next record
-	marked  uint64        // number of the last mark
-	waiting chan struct{} // closed after the next fsync; nil when no call waits for it
+	mu       sync.Mutex // guards the queue and the numbers in it
+	queue    []byte
+	next     uint64        // number of the next record
+	lastMark uint64        // number of the last mark
+	waiting  chan struct{} // closed after the next fsync; nil when no call waits for it
 
 	bytes   atomic.Uint64         // written since the start
 	written atomic.Uint64         // last record written
@@ -58,7 +58,7 @@ type Log struct {
 	failed  atomic.Pointer[error] // why the log is down, or ended: it could not be mended at once
 	ended   atomic.Bool
 
-	kick chan struct{} // one slot: a batch waits
+	wake chan struct{} // one slot: a batch waits
 	stop chan struct{}
 	done chan struct{}
 }
@@ -84,7 +84,7 @@ type Options struct {
 func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
 		dir: dir, options: options, mapped: true, next: next, cancelled: map[uint64]bool{},
-		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	l.options.Disk = cmp.Or(options.Disk, disk.OS)
 	if options.Now == nil {
@@ -136,9 +136,9 @@ func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	}
 
 	// Somebody may have removed the directory with all that was in it.
-	file, err := l.options.Disk.Append(path+newSuffix, l.mapped)
+	file, err := l.options.Disk.Append(path+tempSuffix, l.mapped)
 	if errors.Is(err, fs.ErrNotExist) && l.options.Disk.Mkdir(l.dir, 0o700) == nil {
-		file, err = l.options.Disk.Append(path+newSuffix, l.mapped)
+		file, err = l.options.Disk.Append(path+tempSuffix, l.mapped)
 		err = cmp.Or(err, l.options.Disk.SyncDir(filepath.Dir(l.dir)))
 	}
 	if err != nil {
@@ -146,16 +146,16 @@ func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	}
 
 	// A mapped segment wants its header alone on disk before anything follows.
-	err = writeSynced(file, segmentHead(first))
+	err = writeSynced(file, encodeHeader(first))
 	if err == nil && len(records) > 0 {
 		err = writeSynced(file, records)
 	}
 	if err == nil {
-		err = l.options.Disk.Rename(path+newSuffix, path)
+		err = l.options.Disk.Rename(path+tempSuffix, path)
 	}
 	if err != nil {
 		// What cannot be removed now is removed at the next start.
-		_ = l.options.Disk.Remove(path + newSuffix)
+		_ = l.options.Disk.Remove(path + tempSuffix)
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
@@ -273,7 +273,7 @@ func (l *Log) AwaitSynced(seq uint64) error {
 	}
 
 	select {
-	case l.kick <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default: // somebody else woke the goroutine, which takes the whole batch
 	}
 	select {
@@ -314,7 +314,7 @@ func (l *Log) syncLoop() {
 		select {
 		case <-l.stop:
 			return
-		case <-l.kick:
+		case <-l.wake:
 		case <-tick:
 			l.writeSyncMark()
 		}

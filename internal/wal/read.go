@@ -19,15 +19,15 @@ var ErrCorrupt = errors.New("corrupt data")
 // ErrCorrupt.
 func ReadFile(path string) ([]byte, error) {
 	data, err := disk.ReadFile(disk.OS, path)
-	return data, noFile(err)
+	return data, asCorrupt(err)
 }
 
 // CheckFile refuses what is there and is no regular file, as [ReadFile] does.
-func CheckFile(path string) error { return noFile(disk.CheckFile(path)) }
+func CheckFile(path string) error { return asCorrupt(disk.CheckFile(path)) }
 
-// noFile takes what stands in the place of a file for damage.
-func noFile(err error) error {
-	if _, is := errors.AsType[*disk.NoFileError](err); is {
+// asCorrupt takes what stands in the place of a file for damage.
+func asCorrupt(err error) error {
+	if _, is := errors.AsType[*disk.NotRegularError](err); is {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
@@ -114,7 +114,7 @@ func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
 func (end *End) records(path string, data []byte, first, next uint64, visit Visitor) error {
 	isLast := next == 0
 	// A segment has its name since its header was on disk, so that one without was cut.
-	if !bytes.HasPrefix(data, segmentHead(first)) {
+	if !bytes.HasPrefix(data, encodeHeader(first)) {
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
 	}
 

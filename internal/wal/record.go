@@ -45,7 +45,7 @@ func segmentFirst(name string) (uint64, bool) {
 	return first, err == nil
 }
 
-func segmentHead(first uint64) []byte {
+func encodeHeader(first uint64) []byte {
 	dst := append(make([]byte, 0, segmentHeader), segmentMagic...)
 	dst = binary.LittleEndian.AppendUint64(dst, first)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
@@ -107,10 +107,10 @@ func recordAt(data []byte, at int, first, end uint64) (record, bool) {
 
 // provesSynced reports whether something in data, which follows the broken record lost, says that
 // lost was on disk.
-func provesSynced(data []byte, lost uint64) bool {
+func provesSynced(data []byte, broken uint64) bool {
 	used := len(bytes.TrimRight(data, "\x00")) // no record begins behind it: its number would be 0
 	for i := range used {
-		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok && r.synced >= lost {
+		if r, ok := recordAt(data, i, broken+1, broken+uint64(len(data))+1); ok && r.synced >= broken {
 			return true
 		}
 	}
@@ -119,7 +119,7 @@ func provesSynced(data []byte, lost uint64) bool {
 
 // countTorn returns how many records data held, which begins where record lost is broken: that one,
 // and what is whole behind it.
-func countTorn(data []byte, lost uint64) (n int) {
+func countTorn(data []byte, broken uint64) (n int) {
 	used := len(bytes.TrimRight(data, "\x00"))
 	if used == 0 {
 		return 0
@@ -127,7 +127,7 @@ func countTorn(data []byte, lost uint64) (n int) {
 
 	n = 1
 	for i := 1; i < used; i++ {
-		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok {
+		if r, ok := recordAt(data, i, broken+1, broken+uint64(len(data))+1); ok {
 			n++
 			i += r.size - 1
 		}

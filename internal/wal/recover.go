@@ -20,8 +20,8 @@ import (
 // peace.
 const recoverInterval = 250 * time.Millisecond
 
-// newSuffix ends the name of a segment that is being made.
-const newSuffix = ".new"
+// tempSuffix ends the name of a segment that is being made.
+const tempSuffix = ".new"
 
 // unsynced are the records that are not known to be on disk, in order: syncing, written, unwritten.
 // What is written holds writeMu; syncing is also left alone while an fsync runs.
@@ -152,7 +152,7 @@ func (l *Log) Cancel(seq uint64) bool {
 func (l *Log) removeUnfinished() {
 	names, _ := l.options.Disk.List(l.dir) // Start fails on what matters of it
 	for _, name := range names {
-		if plain, is := strings.CutSuffix(name.Name(), newSuffix); is {
+		if plain, is := strings.CutSuffix(name.Name(), tempSuffix); is {
 			if _, ours := segmentFirst(plain); ours {
 				_ = l.options.Disk.Remove(filepath.Join(l.dir, name.Name())) // takes room, and does no harm
 			}

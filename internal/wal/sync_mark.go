@@ -7,11 +7,11 @@ package wal
 func (l *Log) writeSyncMark() {
 	l.mu.Lock()
 	last := l.next - 1
-	idle := len(l.queue) == 0 && l.synced.Load() == last && l.marked != last &&
+	idle := len(l.queue) == 0 && l.synced.Load() == last && l.lastMark != last &&
 		l.broken.Load() == nil && l.size.Load() > segmentHeader
 	if idle {
 		l.queue = appendRecord(l.queue, l.next, last, func(dst []byte) []byte { return dst })
-		l.marked = l.next
+		l.lastMark = l.next
 		l.next++
 	}
 	l.mu.Unlock()

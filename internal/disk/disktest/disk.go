@@ -50,7 +50,7 @@ func Unsynced(mapped bool) *Disk {
 // Set makes a rule hold from now on; nil lets everything pass.
 func (d *Disk) Set(rule Rule) {
 	if rule == nil {
-		rule = func(Call) Verdict { return Verdict{} }
+		rule = func(Call) Effect { return Effect{} }
 	}
 	d.rule.Store(&rule)
 }
@@ -61,23 +61,23 @@ func (d *Disk) SyncsNothing() bool { return d.Unsynced }
 // Disturbed is how many calls failed or waited until now.
 func (d *Disk) Disturbed() int64 { return d.disturbed.Load() }
 
-// ask waits as long as the rule wants it, and returns what becomes of the call.
-func (d *Disk) ask(call Call) Verdict {
-	verdict := (*d.rule.Load())(call)
-	if verdict != (Verdict{}) {
+// judge waits as long as the rule wants it, and returns what becomes of the call.
+func (d *Disk) judge(call Call) Effect {
+	effect := (*d.rule.Load())(call)
+	if effect != (Effect{}) {
 		d.disturbed.Add(1)
 	}
-	time.Sleep(verdict.Wait)
-	return verdict
+	time.Sleep(effect.Wait)
+	return effect
 }
 
 // do asks, does a call and remembers it.
 func (d *Disk) do(call Call, really func() error) error {
-	verdict := d.ask(call)
-	if verdict.Fail != nil {
-		return &fs.PathError{Op: call.Op, Path: call.Path, Err: verdict.Fail}
+	effect := d.judge(call)
+	if effect.Fail != nil {
+		return &fs.PathError{Op: call.Op, Path: call.Path, Err: effect.Fail}
 	}
-	if verdict.Lie {
+	if effect.Lie {
 		return nil
 	}
 	d.mu.Lock()
@@ -211,22 +211,22 @@ func (f *file) call(op string, data []byte) Call {
 }
 
 func (f *file) Read(p []byte) (int, error) {
-	if verdict := f.disk.ask(f.call("read", nil)); verdict.Fail != nil {
-		return 0, verdict.Fail
+	if effect := f.disk.judge(f.call("read", nil)); effect.Fail != nil {
+		return 0, effect.Fail
 	}
 	return f.File.Read(p)
 }
 
 // Write tears what a verdict says.
 func (f *file) Write(p []byte) (int, error) {
-	verdict := f.disk.ask(f.call("write", p))
-	if verdict.Fail != nil {
-		p = p[:verdict.Part]
+	effect := f.disk.judge(f.call("write", p))
+	if effect.Fail != nil {
+		p = p[:effect.Part]
 	}
 
 	n := 0
 	var err error
-	if len(p) > 0 || verdict.Fail == nil {
+	if len(p) > 0 || effect.Fail == nil {
 		n, err = f.File.Write(p)
 	}
 	f.disk.mu.Lock()
@@ -239,15 +239,15 @@ func (f *file) Write(p []byte) (int, error) {
 		f.node.write(f.at, p[:n])
 		f.at += n
 	}
-	if verdict.Fail != nil {
-		return n, verdict.Fail
+	if effect.Fail != nil {
+		return n, effect.Fail
 	}
 	return n, err
 }
 
 func (f *file) WriteAt(p []byte, at int64) (int, error) {
-	if verdict := f.disk.ask(f.call("write", p)); verdict.Fail != nil {
-		return 0, verdict.Fail
+	if effect := f.disk.judge(f.call("write", p)); effect.Fail != nil {
+		return 0, effect.Fail
 	}
 	n, err := f.File.WriteAt(p, at)
 	f.disk.mu.Lock()
@@ -259,8 +259,8 @@ func (f *file) WriteAt(p []byte, at int64) (int, error) {
 }
 
 func (f *file) Truncate(size int64) error {
-	if verdict := f.disk.ask(f.call("truncate", nil)); verdict.Fail != nil {
-		return verdict.Fail
+	if effect := f.disk.judge(f.call("truncate", nil)); effect.Fail != nil {
+		return effect.Fail
 	}
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
@@ -281,21 +281,21 @@ func (f *file) Sync() error {
 	}
 	f.disk.mu.Unlock()
 
-	verdict := f.disk.ask(call)
-	if verdict.Lie {
+	effect := f.disk.judge(call)
+	if effect.Lie {
 		return nil
 	}
-	if verdict.Fail == nil && !f.disk.Unsynced {
-		verdict.Fail = f.File.Sync()
+	if effect.Fail == nil && !f.disk.Unsynced {
+		effect.Fail = f.File.Sync()
 	}
 
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if verdict.Fail != nil {
-		if verdict.Forget {
+	if effect.Fail != nil {
+		if effect.Forget {
 			f.forget()
 		}
-		return verdict.Fail
+		return effect.Fail
 	}
 	f.saved = max(f.saved, size)
 	if f.node != nil {

@@ -36,9 +36,9 @@ func (c Call) String() string {
 	return c.Op + " " + c.Path
 }
 
-// Verdict is what becomes of a call: it waits, and then it fails or goes on. A write that fails writes
+// Effect is what becomes of a call: it waits, and then it fails or goes on. A write that fails writes
 // its first Part bytes before.
-type Verdict struct {
+type Effect struct {
 	Wait time.Duration
 	Fail error // nil: it goes on
 	Part int
@@ -50,7 +50,7 @@ type Verdict struct {
 }
 
 // Rule judges calls. It is called from many goroutines.
-type Rule func(Call) Verdict
+type Rule func(Call) Effect
 
 // Nth is a rule by which the K-th of the calls that Of is true of fails, and no later one. Nobody
 // must take the recovery for a repair. A nil Of is true of every call that changes something.
@@ -64,17 +64,17 @@ type Nth struct {
 }
 
 // Rule is the rule.
-func (n *Nth) Rule(call Call) Verdict {
+func (n *Nth) Rule(call Call) Effect {
 	if n.Of == nil && !call.Writes() || n.Of != nil && !n.Of(call) || n.calls.Add(1) != int64(n.K) {
-		return Verdict{}
+		return Effect{}
 	}
 	n.failed.Store(&call)
 
-	verdict := Verdict{Fail: ErrDisk}
+	effect := Effect{Fail: ErrDisk}
 	if n.Short {
-		verdict.Part = len(call.Data) / 2
+		effect.Part = len(call.Data) / 2
 	}
-	return verdict
+	return effect
 }
 
 // Failed is the call that failed; it has no Op when there were fewer calls.
@@ -126,27 +126,27 @@ func (w *Faults) Delay(d time.Duration) {
 }
 
 // Rule is the rule.
-func (w *Faults) Rule(call Call) Verdict {
+func (w *Faults) Rule(call Call) Effect {
 	name := call.Op
 	if w.Name != nil {
 		name = w.Name(call)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var verdict Verdict
+	var effect Effect
 	if name == "sync" {
-		verdict.Wait = w.delay
+		effect.Wait = w.delay
 	}
 
-	verdict.Fail = w.once[name]
+	effect.Fail = w.once[name]
 	delete(w.once, name)
-	if verdict.Fail == nil {
-		verdict.Fail = w.failing[name]
+	if effect.Fail == nil {
+		effect.Fail = w.failing[name]
 	}
-	verdict.Forget = verdict.Fail != nil
+	effect.Forget = effect.Fail != nil
 	// Some failures come when everything is there, others before anything is.
-	if errors.Is(verdict.Fail, syscall.EIO) {
-		verdict.Part = len(call.Data)
+	if errors.Is(effect.Fail, syscall.EIO) {
+		effect.Part = len(call.Data)
 	}
-	return verdict
+	return effect
 }

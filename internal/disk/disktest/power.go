@@ -18,8 +18,8 @@ import (
 // is every sector that changed since its last sync; of a folder, any of the names that were made,
 // replaced or removed since its last sync, each for itself.
 type model struct {
-	at   string // the folder
-	root *node
+	folder string // the folder
+	root   *node
 }
 
 type node struct {
@@ -100,7 +100,7 @@ func (n *node) write(at int, p []byte) {
 
 // find returns what has a path, nil for nothing and for what is outside of the folder.
 func (m *model) find(path string) *node {
-	rel, err := filepath.Rel(m.at, filepath.Clean(path))
+	rel, err := filepath.Rel(m.folder, filepath.Clean(path))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 		return nil
 	}
