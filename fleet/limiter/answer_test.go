@@ -95,7 +95,7 @@ func (c *answering) step() {
 		c.answered()
 	case opFinish:
 		if len(c.admitted) > 0 {
-			c.finish(c.admitted[0].balance, 1, true)
+			c.finish(c.balance(c.admitted[0].period), 1, true)
 			c.admitted = c.admitted[1:]
 		}
 	}
@@ -103,7 +103,7 @@ func (c *answering) step() {
 
 // comes makes a call, which an open lease may admit.
 func (c *answering) comes(o admitRequest) {
-	one := &pendingAdmit{admitRequest: o, now: c.now}
+	one := &pendingAdmit{admitDecision: admitDecision{admitRequest: o}}
 	c.admitOrQueue(one, c.now)
 	c.count([]*pendingAdmit{one}, 0)
 }
@@ -216,7 +216,7 @@ func FuzzReplies(f *testing.F) {
 
 // admitOrQueue decides a call at once where that needs no question, or makes it wait.
 func (lim *limiter) admitOrQueue(c *pendingAdmit, now access.Instant) {
-	if !lim.tryLocal(c, now) {
+	if !lim.tryLocal(&c.admitDecision, now) {
 		lim.waiting = append(lim.waiting, c)
 	}
 }

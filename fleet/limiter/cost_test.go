@@ -178,17 +178,17 @@ func BenchmarkLeasedLimiter(b *testing.B) {
 	of := quotaPeriod{name: "d1", till: 1 << 50}
 	o := admitRequest{subject: "k", perMinute: units, limit: units, cost: 1, window: true, leased: true, period: of}
 	lim := newLimiter(redisKeys{prefix: "np", tenant: "t", incarnation: "i", sessionID: "l"}, 1<<40, now)
-	lim.admitOrQueue(&pendingAdmit{admitRequest: o, now: now}, now)
+	lim.admitOrQueue(&pendingAdmit{admitDecision: admitDecision{admitRequest: o}}, now)
 	call := lim.nextCall(now, false)
 	lim.apply(admitResult{granted: units, stored: call.seq, at: 1}, now)
 
 	b.ReportAllocs()
 	for b.Loop() {
-		c := pendingAdmit{admitRequest: o, now: now}
-		if !lim.tryLocal(&c, now) || c.outcome != outcomeAdmitted {
+		d := admitDecision{admitRequest: o}
+		if !lim.tryLocal(&d, now) || d.outcome != outcomeAdmitted {
 			b.Fatal("it is not admitted")
 		}
-		lim.finish(c.balance, 1, true)
+		lim.finish(lim.current, 1, true)
 	}
 }
 

@@ -187,20 +187,20 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 	}
 
 	// The unit is taken as that of any call, but for the window, which the call has passed.
-	c, quota, err := store.decide(res.Principal, &res.Spec, now, modeBatch)
+	d, err := store.decide(res.Principal, &res.Spec, now, modeBatch)
 	switch {
-	case err == nil && c.outcome == outcomeAdmitted:
+	case err == nil && d.outcome == outcomeAdmitted:
 		f.owned = true
-		f.period = quota.Period
+		f.period = d.quota.Period
 		return access.Claim{Result: access.Fresh}, nil
-	case err == nil && c.outcome != outcomeQuotaFull:
+	case err == nil && d.outcome != outcomeQuotaFull:
 		err = errUnavailable
 	}
 	_, _ = store.do(abortCommand(f.record, f.claim), store.options.Timeout)
 	if err != nil {
 		return access.Claim{}, err
 	}
-	limit := exhaustedLimit(&c)
+	limit := d.exhausted()
 	return access.Claim{Result: access.Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 }
 

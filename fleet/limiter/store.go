@@ -295,18 +295,18 @@ func (store *Store) Usage(p *keys.Principal, spec access.LimitSpec, now access.I
 		asked.Window = access.KeyWindow
 		asked.PerMinute = p.Plan.PerMinute
 	}
-	c, quota, err := store.decide(p, &asked, now, modePeek)
+	d, err := store.decide(p, &asked, now, modePeek)
 	if err != nil {
 		return access.Usage{}, err
 	}
 
 	usage := access.Usage{
-		Tenant: p.Tenant, Period: quota.Period, Limit: spec.Limit, Used: c.used,
-		Remaining: max(0, spec.Limit-c.used), PerMinute: p.Plan.PerMinute,
+		Tenant: p.Tenant, Period: d.quota.Period, Limit: spec.Limit, Used: d.used,
+		Remaining: max(0, spec.Limit-d.used), PerMinute: p.Plan.PerMinute,
 	}
 	if spec.Quota == access.DayQuota {
-		usage.Period = calendar.Period{Start: c.period.from, End: c.period.till}
-		usage.Minute = access.NewLimitState(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
+		usage.Period = calendar.Period{Start: d.period.from, End: d.period.till}
+		usage.Minute = d.minute()
 	}
 	return usage, nil
 }
