@@ -89,9 +89,9 @@ func (ul *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (dat
 
 // begin makes a fresh record and reserves its cost. The caller holds the account.
 func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHash, now Instant) (Claim, error) {
-	st := a.stand(res.Principal, &res.Spec, l.times(now))
-	if st.full(res.Spec.Cost) {
-		limit := st.limitState(true)
+	quota := a.quotaState(res.Principal, &res.Spec, l.times(now))
+	if quota.full(res.Spec.Cost) {
+		limit := quota.limitState(true, now.Wall)
 		return Claim{Result: Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 	}
 
@@ -104,8 +104,8 @@ func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHa
 	}
 
 	// The key may alias the request's memory, which the claim outlives.
-	pending := &pendingKey{id: l.lastClaimID.Add(1), body: body, done: make(chan struct{}), period: st.period}
-	a.reserve(&res.Spec, st.day, st.period)
+	pending := &pendingKey{id: l.lastClaimID.Add(1), body: body, done: make(chan struct{}), period: quota.Period}
+	a.reserve(&res.Spec, quota.Day, quota.Period)
 	a.replies.pending[NewReplyKey(res.Spec.Operation, key)] = pending
 	return Claim{Result: Fresh, Key: strings.Clone(key), Body: body, ID: pending.id}, nil
 }
@@ -193,10 +193,8 @@ func (l *limits) Abort(res Reservation, claim Claim) (Charge, error) {
 	a.mu.Lock()
 	pending := a.ownedBy(&res, &claim)
 	if pending == nil {
-		// A commit ended it: what is left is told as it stands.
-		st := a.stand(res.Principal, &res.Spec, timePair{store: res.At, wall: res.Now.Wall})
-		a.mu.Unlock()
-		return Charge{Quota: st.limitState(false)}, nil
+		defer a.mu.Unlock()
+		return Charge{Quota: a.quotaAfter(&res)}, nil // Commit ended it
 	}
 
 	a.release(&res.Spec, res.Day, pending.period)

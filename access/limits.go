@@ -9,9 +9,9 @@ import (
 	"ninepocket/calendar"
 )
 
-// limits decides which calls go on, by minute windows and by units of allowance that calls in
-// flight reserve. It reads from the journal what calls have cost. The journal records each finished
-// call before that call returns.
+// limits decides which calls are admitted, by minute windows and by the units that calls in flight
+// reserve. It reads from the usage log what calls have cost. That log records each finished call
+// before the call returns.
 type limits struct {
 	*usageLog
 	maxRecords  int   // bound of a tenant's idempotency records
@@ -19,37 +19,37 @@ type limits struct {
 	lastClaimID atomic.Uint64
 }
 
-// stateRef is where a store keeps a principal's state.
+// stateRef points to a principal's state in a store.
 type stateRef struct {
 	limits *limits
 	tenant *tenantState
 	key    *keyState
 }
 
-func newLimits(ul *usageLog, repliesMax int) *limits {
-	if repliesMax <= 0 {
-		repliesMax = DefaultMaxIdempotencyRecords
+func newLimits(ul *usageLog, maxRecords int) *limits {
+	if maxRecords <= 0 {
+		maxRecords = DefaultMaxIdempotencyRecords
 	}
-	return &limits{usageLog: ul, maxRecords: repliesMax, maxUnsaved: maxUnsavedBytes}
+	return &limits{usageLog: ul, maxRecords: maxRecords, maxUnsaved: maxUnsavedBytes}
 }
 
-// stateRef returns the state of a principal, through the shortcut it carries when that leads here.
+// stateOf returns the state of a principal, from the principal's cache if that is of this store.
 func (l *limits) stateOf(p *keys.Principal) *stateRef {
-	if known := p.StoreRef.Load(); known != nil {
-		if ref, ok := (*known).(*stateRef); ok && ref.limits == l {
+	if cached := p.StoreRef.Load(); cached != nil {
+		if ref, ok := (*cached).(*stateRef); ok && ref.limits == l {
 			return ref
 		}
 	}
 
-	// A new reading of the keys file made a new principal for the same key.
+	// A reload of the keys file made a new principal for the same key.
 	a := l.tenant(p.Tenant)
 	a.mu.Lock()
 	key := a.key(p.KeyID)
 	a.mu.Unlock()
 
 	made := &stateRef{limits: l, tenant: a, key: key}
-	known := any(made)
-	p.StoreRef.Store(&known) // calls that race here store the same
+	cached := any(made)
+	p.StoreRef.Store(&cached) // concurrent calls store the same
 	return made
 }
 
@@ -65,7 +65,7 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	// Both limits are looked at before anything is taken of either.
+	// Both limits are checked before anything is taken from either.
 	w := a.windowOf(ref.key, spec.Window)
 	fits := true
 	var remaining, wait int64
@@ -74,11 +74,11 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 		fits, remaining, wait = w.peek(at)
 	}
 
-	st := a.stand(p, &spec, l.times(now))
+	quota := a.quotaState(p, &spec, l.times(now))
 
-	// A deferred call reserves in Begin: the replay of a kept reply is free.
+	// A call with ReserveAtBegin reserves in Begin: a replayed reply is free.
 	reserve := spec.Cost > 0 && !spec.ReserveAtBegin
-	full := reserve && st.full(spec.Cost)
+	full := reserve && quota.full(spec.Cost)
 
 	// A refused call takes nothing and leaves no trace.
 	if fits && !full {
@@ -86,22 +86,23 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 			remaining, wait = w.take(at)
 		}
 		if reserve {
-			a.reserve(&spec, st.day, st.period)
+			a.reserve(&spec, quota.Day, quota.Period)
 		}
 		a.lastAdmission = a.lastAdmission.later(timePair{store: at, wall: now.Wall})
-		decision.Reservation = Reservation{Principal: p, Spec: spec, Now: now, Day: st.day, Period: st.period, At: at}
+		decision.Reservation = Reservation{
+			Principal: p, Spec: spec, Now: now, Day: quota.Day, Period: quota.Period, At: at,
+		}
 	}
 
-	// The figures are those after this call, when it was admitted.
+	// The limits are shown after this call, if it was admitted.
 	if w != nil {
 		if fits {
-			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
-			// the minute.
+			// Buckets free a unit up to 0.1 s after the minute; an admitted call is shown the minute.
 			wait = min(wait, calendar.MinuteMillis)
 		}
 		decision.Minute = NewLimitState(int64(spec.PerMinute), remaining, wait, now.Wall)
 	}
-	decision.Quota = st.limitState(fits && full)
+	decision.Quota = quota.limitState(fits && full, now.Wall)
 
 	switch {
 	case !fits:
@@ -114,16 +115,16 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 	return decision
 }
 
-// unavailable refuses a call that cannot be metered. What is left is known all the same: it is in
+// unavailable refuses a call that cannot be metered. The quota is shown all the same: it is in
 // memory.
 func (l *limits) unavailable(p *keys.Principal, spec *LimitSpec, now Instant) Decision {
 	a := l.stateOf(p).tenant
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	st := a.stand(p, spec, l.times(now))
+	quota := a.quotaState(p, spec, l.times(now))
 	return Decision{
-		Result: Unavailable, RetryAfter: UnavailableRetry, Quota: st.limitState(false),
+		Result: Unavailable, RetryAfter: UnavailableRetry, Quota: quota.limitState(false, now.Wall),
 	}
 }
 
@@ -146,11 +147,11 @@ func (l *limits) Finish(res Reservation, success bool) (Charge, error) {
 
 	a := l.stateOf(res.Principal).tenant
 	a.mu.Lock()
-	// The unit of a deferred call was reserved by Begin: Commit and Abort release it.
+	// Units reserved by Begin are released by Commit and Abort.
 	if res.Spec.Cost > 0 && !res.Spec.ReserveAtBegin {
 		a.release(&res.Spec, res.Day, res.Period)
 	}
-	// Of a call that nobody can record, too: what it reserved must be there when metering is.
+	// A call that cannot be recorded is released too: its units must be free when metering is back.
 	if down != nil {
 		a.mu.Unlock()
 		return Charge{}, down
@@ -160,14 +161,14 @@ func (l *limits) Finish(res Reservation, success bool) (Charge, error) {
 	charge, seq := l.recordCall(a, &res, &e)
 	a.mu.Unlock()
 
-	// The account is free while the disk works: other calls of the tenant go into the same write.
+	// The tenant's state is free while the disk works: its other calls go into the same write.
 	if err := l.awaitUndo(a, &e, seq, res.Spec.Durable && charged > 0); err != nil {
 		return Charge{}, err
 	}
 	return charge, nil
 }
 
-// newEntry is what the journal records of a finished ticket.
+// newEntry returns the log entry of a finished call.
 func newEntry(res *Reservation, charged int64) entry {
 	return entry{
 		tenant: res.Principal.Tenant, key: res.Principal.KeyID, op: res.Spec.Operation,
@@ -176,38 +177,50 @@ func newEntry(res *Reservation, charged int64) entry {
 	}
 }
 
-// recordCall records a finished call in its account, which the caller holds.
+// recordCall records a finished call and returns its charge. The caller holds the tenant's mutex.
 func (l *limits) recordCall(a *tenantState, res *Reservation, e *entry) (Charge, uint64) {
 	seq := l.record(a, e)
-	st := a.stand(res.Principal, &res.Spec, timePair{store: res.At, wall: res.Now.Wall})
-	return Charge{Charged: e.charged, Quota: st.limitState(false)}, seq
+	return Charge{Charged: e.charged, Quota: a.quotaAfter(res)}, seq
+}
+
+// quotaAfter returns the quota of a finished call.
+func (a *tenantState) quotaAfter(res *Reservation) LimitState {
+	quota := a.quotaState(res.Principal, &res.Spec, timePair{store: res.At, wall: res.Now.Wall})
+	return quota.limitState(false, res.Now.Wall)
 }
 
 // Usage implements [Store].
 func (l *limits) Usage(p *keys.Principal, spec LimitSpec, now Instant) (Usage, error) {
-	// What was charged is in memory, also while the log is down.
+	// Charges are in memory, even while the log is down.
 	if l.closed.Load() {
 		return Usage{}, ErrClosed
 	}
 
 	ref := l.stateOf(p)
-	a := ref.tenant
-	a.mu.Lock()
-	st := a.stand(p, &spec, l.times(now))
-	minute := l.minuteNow(ref, p, now)
-	a.mu.Unlock()
-
-	usage := Usage{
-		Tenant: p.Tenant, Period: st.period, Limit: st.limit, Used: st.used,
-		Remaining: max(0, st.limit-st.used), PerMinute: p.Plan.PerMinute, Minute: minute,
-	}
+	ref.tenant.mu.Lock()
+	defer ref.tenant.mu.Unlock()
+	quota := ref.tenant.quotaState(p, &spec, l.times(now))
+	usage := Usage{Period: quota.Period, Limit: quota.limit, Used: quota.Used, Minute: l.minuteNow(ref, p, now)}
 	if spec.Quota == DayQuota {
-		usage.Period = calendar.Period{Start: st.day.Start(), End: (st.day + 1).Start()}
+		usage.Period = calendar.Period{Start: quota.Day.Start(), End: (quota.Day + 1).Start()}
 	}
 	return usage, nil
 }
 
-// Stats implements [Store]. It takes each account for a moment.
+// minuteNow returns the minute limit of a live key, and takes nothing from it. The caller holds the
+// tenant's mutex.
+func (l *limits) minuteNow(ref *stateRef, p *keys.Principal, now Instant) LimitState {
+	if p.Surface == keys.Preview {
+		return LimitState{}
+	}
+
+	at := l.storeTime(now)
+	ref.key.window.resize(p.Plan.PerMinute, at)
+	_, remaining, wait := ref.key.window.peek(at)
+	return NewLimitState(int64(p.Plan.PerMinute), remaining, min(wait, calendar.MinuteMillis), now.Wall)
+}
+
+// Stats implements [Store]. It locks each tenant's state for a moment.
 func (l *limits) Stats() StoreStats {
 	times := l.metrics.times
 	stats := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}
@@ -224,18 +237,4 @@ func (l *limits) Stats() StoreStats {
 		stats.Stats = l.dir.Stats()
 	}
 	return stats
-}
-
-// minuteNow is what a live key may still do in the minute, without taking any of it. The caller
-// holds the account.
-func (l *limits) minuteNow(ref *stateRef, p *keys.Principal, now Instant) LimitState {
-	if p.Surface == keys.Preview {
-		return LimitState{}
-	}
-
-	at := l.storeTime(now)
-	w := ref.tenant.windowOf(ref.key, KeyWindow)
-	w.resize(p.Plan.PerMinute, at)
-	_, remaining, wait := w.peek(at)
-	return NewLimitState(int64(p.Plan.PerMinute), remaining, min(wait, calendar.MinuteMillis), now.Wall)
 }

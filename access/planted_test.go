@@ -34,7 +34,7 @@ var planted = []struct{ what, file, text, instead string }{
 		"at < len(data) && seq != next; seq++", "at < len(data); seq++",
 	},
 	{
-		"a call that was answered 503 stays charged", "journal.go",
+		"a call that was answered 503 stays charged", "usage_log.go",
 		"a.mu.Lock()\n\t\ta.undo(e)\n", "a.mu.Lock()\n",
 	},
 	{

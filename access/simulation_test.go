@@ -372,7 +372,7 @@ func (u *universe) end() {
 			u.pass(32 * calendar.DayMillis)
 		}
 		usage, err := u.store.Usage(cl.who, SpecFor(cl.who, UsageGet), u.now())
-		if err != nil || usage.Remaining != simulatedQuota {
+		if err != nil || usage.Remaining() != simulatedQuota {
 			u.failf("after two midnights %s has %+v (%v)", cl.id, usage, err)
 		}
 	}

@@ -96,7 +96,7 @@ func (b *bench) used(name string, want int64) {
 	b.t.Helper()
 	p := b.who(name, b.now)
 	usage, err := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
-	if err != nil || usage.Used != want || usage.Used+usage.Remaining != usage.Limit && usage.Used <= usage.Limit {
+	if err != nil || usage.Used != want || usage.Used+usage.Remaining() != usage.Limit && usage.Used <= usage.Limit {
 		b.t.Fatalf("usage of %s: %+v (%v), want %d used", name, usage, err, want)
 	}
 }

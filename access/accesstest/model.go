@@ -525,10 +525,7 @@ func (m *model) usage() {
 	}
 
 	remaining, limit := m.allowance(p)
-	want := access.Usage{
-		Tenant: p.Tenant, Limit: limit, Used: limit - remaining,
-		Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute,
-	}
+	want := access.Usage{Limit: limit, Used: limit - remaining}
 	if p.Surface == keys.Live {
 		want.Period = calendar.Period{Start: m.unit(p), End: m.unit(p) + day}
 		m.judgeUsedMinute(p, got.Minute)

@@ -153,7 +153,7 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 				usage, err = s.Usage(p, access.SpecFor(p, access.UsageGet), s.now())
 				return err == nil && usage.Used == 0
 			})
-			if usage.Remaining != 10 {
+			if usage.Remaining() != 10 {
 				t.Errorf("%+v", usage)
 			}
 		})

@@ -65,7 +65,7 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 		for range 8 {
 			group.Go(func() {
 				usage, err := next.Usage(live, access.SpecFor(live, access.UsageGet), next.now())
-				if err != nil || usage.Used != 7 || usage.Remaining != 3 {
+				if err != nil || usage.Used != 7 || usage.Remaining() != 3 {
 					t.Errorf("%+v (%v)", usage, err)
 				}
 			})

@@ -300,10 +300,7 @@ func (store *Store) Usage(p *keys.Principal, spec access.LimitSpec, now access.I
 		return access.Usage{}, err
 	}
 
-	usage := access.Usage{
-		Tenant: p.Tenant, Period: d.quota.Period, Limit: spec.Limit, Used: d.used,
-		Remaining: max(0, spec.Limit-d.used), PerMinute: p.Plan.PerMinute,
-	}
+	usage := access.Usage{Period: d.quota.Period, Limit: spec.Limit, Used: d.used}
 	if spec.Quota == access.DayQuota {
 		usage.Period = calendar.Period{Start: d.period.from, End: d.period.till}
 		usage.Minute = d.minute()
