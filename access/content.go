@@ -11,22 +11,21 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// content is a journal as its state directory sees it: what a checkpoint takes of it, and what is read
-// back. See [state.Content].
+// content lets a state directory save and load a usage log. See [state.Content].
 type content struct {
 	usage      *usageLog
 	now        Instant     // when the store is opened
-	boot       func() Boot // where the machine's boot stands
+	boot       func() Boot // the machine's boot and its uptime
 	openedAt   int64       // store time
 	openedTime time.Time
 
-	deltas []tenantDelta // what a checkpoint has to write, until it is in the file or in no file
-	// changedRows are the ledger's rows, without counts, that went into the file since they were asked for;
-	// nil when nobody asks.
+	deltas []tenantDelta // taken for a checkpoint, until it is known whether they are in the file
+	// changedRows are the ledger rows, without counts, that were written to the file since the last
+	// call of Changed; nil without Export.
 	changedRows map[LedgerRow]bool
 }
 
-// tenantDelta is what a checkpoint writes of one account.
+// tenantDelta is what a checkpoint writes of one tenant.
 type tenantDelta struct {
 	tenant         *tenantState
 	encoded        []byte
@@ -38,7 +37,7 @@ type tenantDelta struct {
 // Load implements [state.Loader].
 func (c *content) Load(of state.Bucket, key, value []byte) error {
 	if of == state.Ledger {
-		_, err := decodeRow(key, value) // rows are read when somebody asks for them
+		_, err := decodeRow(key, value) // a row is read when it is needed
 		return err
 	}
 	return c.usage.load(of, key, value, false)
@@ -47,9 +46,9 @@ func (c *content) Load(of state.Bucket, key, value []byte) error {
 // Replay implements [state.Loader].
 func (c *content) Replay(seq uint64, record []byte) error { return c.usage.replay(seq, record) }
 
-// Loaded implements [state.Content]. It makes the store time go on where it ended, by as much as time
-// went on since, but never backwards. Within one boot of the machine its own count bounds what the wall
-// clock says: a clock that was set ahead opens no window early.
+// Loaded implements [state.Content]. It continues the store time where it ended, plus the time that
+// passed since, but never backwards. Within one boot the machine's uptime bounds the time that passed
+// by the wall clock: a clock that was set ahead opens no window early.
 func (c *content) Loaded(mark state.Mark) {
 	ul := c.usage
 	last := timePair{store: mark.At, wall: mark.Wall}
@@ -62,7 +61,7 @@ func (c *content) Loaded(mark state.Mark) {
 
 	passed := max(0, c.now.Wall-last.wall)
 	if counted, ok := c.boot().since(Boot{ID: mark.Boot, Up: mark.Up}); ok {
-		// The count began at the checkpoint, and the last admission may have come after it.
+		// The uptime is of the checkpoint, and the last admission may have come after it.
 		passed = min(passed, max(0, mark.Store+counted-last.store))
 	}
 	ul.offset = last.store + passed - c.now.Mono
@@ -70,8 +69,8 @@ func (c *content) Loaded(mark state.Mark) {
 	c.openedTime = time.Now()
 }
 
-// Take implements [state.Content]: it takes what changed out of all accounts, and notes the latest
-// admission of any.
+// Take implements [state.Content]: it takes the changes of all tenants, and returns the time of the
+// latest admission.
 func (c *content) Take() state.Mark {
 	all := c.usage.all("")
 	var latest timePair
@@ -81,7 +80,7 @@ func (c *content) Take() state.Mark {
 		a.mu.Unlock()
 	}
 
-	// Replies leave also when nobody calls.
+	// Replies also expire while no calls come.
 	now := latest.store
 	if !c.openedTime.IsZero() {
 		now = max(now, c.openedAt+time.Since(c.openedTime).Milliseconds())
@@ -100,8 +99,8 @@ func (c *content) Take() state.Mark {
 	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.ID, Up: up.Up}
 }
 
-// tenantDelta moves what changed since the last checkpoint from the account into an image. The
-// caller holds the account's lock.
+// takeDelta moves a tenant's changes since the last checkpoint into a delta. The caller holds the
+// tenant's mutex.
 func (a *tenantState) takeDelta() tenantDelta {
 	delta := tenantDelta{tenant: a, encoded: a.append(nil), rows: a.rows}
 	a.rows = map[rowName]*Counts{}
@@ -130,7 +129,7 @@ func (c *content) Write(into *state.Writer) {
 	}
 }
 
-// Confirm implements [state.Content]: it lets go of what is in the file.
+// Confirm implements [state.Content]: it drops the deltas, which are in the file.
 func (c *content) Confirm() {
 	for _, delta := range c.deltas {
 		delta.tenant.mu.Lock()
@@ -150,7 +149,7 @@ func (c *content) Restore() {
 	for _, delta := range c.deltas {
 		a := delta.tenant
 		a.mu.Lock()
-		// Calls that came meanwhile have rows already: the counts add up.
+		// Later calls have rows already: the counts are added.
 		for name, counts := range delta.rows {
 			row := a.rowOf(name)
 			row.Calls += counts.Calls
@@ -164,7 +163,7 @@ func (c *content) Restore() {
 	c.deltas = nil
 }
 
-// Carry implements [state.Content]: what is prepared is in no account.
+// Carry implements [state.Content]: prepared batches are in no tenant's state.
 func (c *content) Carry(log *wal.Log) { c.usage.prepared.carry(log) }
 
 // MarkAllDirty implements [state.Content].
@@ -177,8 +176,8 @@ func (c *content) MarkAllDirty() {
 	}
 }
 
-// offlineState is what a state directory holds, read from any process: a journal as it stands at
-// the last written call, with the rows of its checkpoint apart.
+// offlineState is the content of a state directory, read from any process: the usage log up to the
+// last written call, and the ledger rows of the checkpoint.
 type offlineState struct {
 	*usageLog
 	rows []LedgerRow
@@ -199,7 +198,7 @@ func (b *offlineState) Load(of state.Bucket, key, value []byte) error {
 // Replay implements [state.Loader].
 func (b *offlineState) Replay(seq uint64, record []byte) error { return b.replay(seq, record) }
 
-// salvaged is the content of a damaged state directory: all that is whole of it, in memory.
+// salvaged is the undamaged content of a damaged state directory, in memory.
 type salvaged struct{ *content }
 
 // Load implements [state.Loader].
@@ -214,8 +213,8 @@ func (s salvaged) Load(of state.Bucket, key, value []byte) error {
 	return err
 }
 
-// load takes over an account or a reply: what memory has of it, or all of one that the next checkpoint
-// has to write.
+// load loads a tenant's state or a reply. withData also loads the data of a reply, which the next
+// checkpoint then writes.
 func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool) error {
 	if of == state.Accounts {
 		return ul.tenant(string(key)).decode(value)
@@ -232,11 +231,10 @@ func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool) erro
 	return err
 }
 
-// replay applies a call read back from the log, unless the account's checkpoint holds it already.
+// replay applies a call from the log, unless the tenant's checkpoint includes it already.
 func (ul *usageLog) replay(seq uint64, record []byte) error {
-	// The record was given up when the disk failed, so that nobody was answered, or it is a mark.
 	if len(record) == 0 {
-		return nil
+		return nil // cancelled when the disk failed, so that no call was answered, or a sync mark
 	}
 
 	e, err := decodeEntry(record)
@@ -244,7 +242,7 @@ func (ul *usageLog) replay(seq uint64, record []byte) error {
 		return err
 	}
 
-	// What is prepared is in no account, and in every segment of the log until it is settled.
+	// A prepared batch is in no tenant's state, and in every segment of the log until it is settled.
 	if e.isPrepared {
 		ul.prepared.add(&e)
 		return nil
@@ -271,7 +269,7 @@ func (ul *usageLog) replay(seq uint64, record []byte) error {
 	return nil
 }
 
-// appendRowKey names a row of the ledger in the file.
+// appendRowKey appends the key of a ledger row in the file.
 func appendRowKey(dst []byte, tenant string, name rowName) []byte {
 	dst = state.AppendText(dst, tenant)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(name.day))
@@ -294,22 +292,22 @@ func decodeRow(key, value []byte) (row LedgerRow, err error) {
 	return row, err
 }
 
-// replyKey names a kept reply in the file. Those of a minute stand together, so that they are
-// deleted together.
+// replyKey returns the key of a stored reply in the file. The replies of a minute have a common
+// prefix, so that they are deleted together.
 func replyKey(tenant string, minute int64, name ReplyKey) []byte {
 	key := state.AppendText(nil, tenant)
 	key = binary.BigEndian.AppendUint64(key, uint64(minute))
 	return append(key, name[:]...)
 }
 
-// append appends a reply as the checkpoint keeps it.
+// append appends a reply as a checkpoint stores it.
 func (r *storedReply) append(dst []byte) []byte {
 	dst = append(dst, r.body[:]...)
 	dst = binary.AppendVarint(dst, r.at)
 	return append(dst, r.data...)
 }
 
-// decodeReply reads a kept reply, its name and its tenant.
+// decodeReply decodes a stored reply, its name and its tenant.
 func decodeReply(of state.Bucket, key, value []byte) (tenant string, name ReplyKey, r storedReply, err error) {
 	inKey := state.Decoder{Data: key}
 	in := state.Decoder{Data: value}

@@ -10,10 +10,10 @@ import (
 	"ninepocket/calendar"
 )
 
-// Changed returns the ledger's rows that changed since the last call, in order. They have their
-// totals in this state directory, and when their keys were last used. What it returns is on disk.
-// On an error nothing counts as returned. The store has to be opened with Export; one goroutine
-// calls at a time.
+// Changed returns the ledger rows that changed since the last call, in order, with their totals in
+// this state directory. It also returns when their keys were last used. All of it is on disk. On an
+// error nothing counts as returned. The store has to be opened with Export, and one goroutine calls
+// at a time.
 func (store *LocalStore) Changed() ([]LedgerRow, map[string]time.Time, error) {
 	return store.changed(func(file *state.File) ([]LedgerRow, error) {
 		fresh := store.rowsOf("", 0)
@@ -23,13 +23,12 @@ func (store *LocalStore) Changed() ([]LedgerRow, map[string]time.Time, error) {
 	})
 }
 
-// Totals returns all of the ledger's rows from a day on, as Changed does. What changes from then on is
-// for Changed to tell.
+// Totals returns all ledger rows from a day on, as Changed does. Changed returns later changes.
 func (store *LocalStore) Totals(since calendar.Day) ([]LedgerRow, map[string]time.Time, error) {
 	return store.changed(func(file *state.File) ([]LedgerRow, error) { return store.allRows(file, "", since) })
 }
 
-// changed sums up the rows that find finds while no checkpoint is written, and makes them durable.
+// changed adds up the rows that find returns while no checkpoint is written, and makes them durable.
 func (ul *usageLog) changed(
 	find func(*state.File) ([]LedgerRow, error),
 ) (rows []LedgerRow, used map[string]time.Time, err error) {
@@ -50,8 +49,8 @@ func (ul *usageLog) changed(
 		rows = sumRows(rows, "", 0)
 		used = ul.lastUses(rows)
 
-		// A call that no log has is taken out of its account again, and must not have been told of. Once
-		// the log is on disk no record is given up; one that was before has been counted.
+		// A call that is in no log is undone, and must not be returned. Once the log is on disk no record
+		// is cancelled; those before are counted.
 		if err := unavailable(ul.dir.Log.Sync()); err != nil {
 			return err
 		}
@@ -82,7 +81,7 @@ func (ul *usageLog) lastUses(rows []LedgerRow) map[string]time.Time {
 	return used
 }
 
-// totals reads what the checkpoint file has of rows, each once.
+// totals reads the counts of rows from the checkpoint file, each row once.
 func totals(file *state.File, names []LedgerRow) (rows []LedgerRow, err error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -34,7 +34,7 @@ func (l *limits) Begin(res Reservation, key string, body BodyHash, now Instant) 
 		return l.begin(a, &res, key, body, now)
 	}
 
-	// What flies, and the data of what is kept, never changes.
+	// A pending key and a stored reply's data never change.
 	a.mu.Unlock()
 	switch {
 	case pending != nil && pending.body != body, pending == nil && stored.body != body:
@@ -50,7 +50,7 @@ func (l *limits) Begin(res Reservation, key string, body BodyHash, now Instant) 
 	return Claim{Result: Replay, Reply: plain}, nil
 }
 
-// plain returns a kept reply as it was committed.
+// plain returns a stored reply as it was committed.
 func (l *limits) plain(tenant string, name ReplyKey, r storedReply) ([]byte, error) {
 	data := r.data
 	if data == nil {
@@ -63,7 +63,7 @@ func (l *limits) plain(tenant string, name ReplyKey, r storedReply) ([]byte, err
 	return UnpackReply(data)
 }
 
-// readReply returns the data of a reply that is in the checkpoint file alone.
+// readReply returns the data of a reply that is only in the checkpoint file.
 func (ul *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (data []byte, err error) {
 	err = ul.dir.Between(func(file *state.File) error {
 		return file.Read(func(stored *state.View) error {
@@ -87,7 +87,7 @@ func (ul *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (dat
 	return data, err
 }
 
-// begin makes a fresh record and reserves its cost. The caller holds the account.
+// begin makes a fresh record and reserves its cost. The caller holds the tenant's mutex.
 func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	quota := a.quotaState(res.Principal, &res.Spec, l.times(now))
 	if quota.full(res.Spec.Cost) {
@@ -95,7 +95,7 @@ func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHa
 		return Claim{Result: Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 	}
 
-	// No record is dropped early to make room: its caller may ask again.
+	// No record is dropped early to make room: its caller may repeat the call.
 	if wait, full := a.replies.full(l.maxRecords, l.storeTime(now)); full {
 		return Claim{}, &IdempotencyFullError{Records: l.maxRecords, RetryAfter: secondsUp(wait)}
 	}
@@ -110,11 +110,11 @@ func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHa
 	return Claim{Result: Fresh, Key: strings.Clone(key), Body: body, ID: pending.id}, nil
 }
 
-// IdempotencyFullError says that no other idempotent reply can be kept. It is an
+// IdempotencyFullError reports that no other idempotent reply can be stored. It is an
 // ErrIdempotencyFull.
 type IdempotencyFullError struct {
-	Records    int   // replies of the tenant, which is as many as there may be; 0: the disk takes none
-	RetryAfter int64 // seconds until one leaves
+	Records    int   // records of the tenant, which are at their maximum; 0: the disk takes none
+	RetryAfter int64 // seconds until one expires
 }
 
 func (full *IdempotencyFullError) Error() string {
@@ -126,7 +126,7 @@ func (full *IdempotencyFullError) Error() string {
 
 func (full *IdempotencyFullError) Unwrap() error { return ErrIdempotencyFull }
 
-// ownedBy returns the record in flight that a claim names, or nil. The caller holds the account.
+// ownedBy returns the pending key of a claim, or nil. The caller holds the tenant's mutex.
 func (a *tenantState) ownedBy(res *Reservation, claim *Claim) *pendingKey {
 	pending := a.replies.pending[NewReplyKey(res.Spec.Operation, claim.Key)]
 	if pending == nil || pending.id != claim.ID || claim.ID == 0 {
@@ -135,7 +135,8 @@ func (a *tenantState) ownedBy(res *Reservation, claim *Claim) *pendingKey {
 	return pending
 }
 
-// finish ends a record in flight and wakes those that wait for it. The caller holds the account.
+// finish ends a pending key and wakes the callers that wait for it. The caller holds the tenant's
+// mutex.
 func (a *tenantState) finish(res *Reservation, claim *Claim, pending *pendingKey) {
 	delete(a.replies.pending, NewReplyKey(res.Spec.Operation, claim.Key))
 	close(pending.done)
@@ -160,11 +161,11 @@ func (l *limits) Commit(res Reservation, claim Claim, plain []byte) (Charge, err
 	}
 	if err := l.Err(); err != nil {
 		a.mu.Unlock()
-		_, _ = l.Abort(res, claim) // which ends the claim, so that no caller waits for it in vain
+		_, _ = l.Abort(res, claim) // ends the claim, so that no caller waits for it in vain
 		return Charge{}, err
 	}
 
-	// A checkpoint that has the charge has to have the reply: both go in under one lock.
+	// A checkpoint with the charge must have the reply: both are added under one lock.
 	name := NewReplyKey(res.Spec.Operation, claim.Key)
 	a.release(&res.Spec, res.Day, pending.period)
 	a.replies.add(name, storedReply{replyMeta: replyMeta{body: pending.body, at: res.At}, data: data})
@@ -174,7 +175,7 @@ func (l *limits) Commit(res Reservation, claim Claim, plain []byte) (Charge, err
 	charge, seq := l.recordCall(a, &res, &e)
 	a.mu.Unlock()
 
-	// Those who wait for the reply are woken only when it is on disk, or never will be.
+	// Callers that wait for the reply are woken when it is on disk, or never will be.
 	err = l.await(seq, true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +205,7 @@ func (l *limits) Abort(res Reservation, claim Claim) (Charge, error) {
 	return l.Finish(res, false)
 }
 
-// PackReply compresses a reply to be kept. One that is too long is an ErrIdempotencyFull.
+// PackReply compresses a reply for storing. One that is too long is an ErrIdempotencyFull.
 func PackReply(plain []byte) ([]byte, error) {
 	if len(plain) > maxReply {
 		return nil, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), ErrIdempotencyFull)
@@ -212,7 +213,7 @@ func PackReply(plain []byte) ([]byte, error) {
 	return packer.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
 }
 
-// UnpackReply returns a kept reply as it was before [PackReply].
+// UnpackReply returns a stored reply as it was before [PackReply].
 func UnpackReply(data []byte) ([]byte, error) {
 	plain, err := unpacker.DecodeAll(data, nil)
 	if err != nil {
@@ -221,8 +222,8 @@ func UnpackReply(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// packer and unpacker serve every store: they keep nothing from one reply to the next, are safe for
-// concurrent use, and their tables take a megabyte.
+// packer and unpacker serve every store: they have no state between replies, are safe for concurrent
+// use, and their tables take a megabyte.
 var packer, unpacker = newReplyCodec()
 
 func newReplyCodec() (*zstd.Encoder, *zstd.Decoder) {

@@ -8,7 +8,7 @@ import (
 	"ninepocket/calendar"
 )
 
-// entry is one finished call, as the log holds it.
+// entry is one finished call as a log record.
 type entry struct {
 	tenant  string
 	key     string
@@ -20,30 +20,31 @@ type entry struct {
 	wall    int64 // wall time of the admission
 	day     calendar.Day
 	period  calendar.Period // PeriodCredits only
-	resets  resets          // that the admission saw
+	resets  resets          // known at the admission
 
 	reply *replyRecord // Commit only
 
 	// Of a batch whose charge is decided elsewhere: see [LocalStore.Prepare].
-	claim      string // names it; "" = none
+	claim      string // its id; "" = none
 	recordKey  string
-	isPrepared bool // it is not decided yet, and nothing is charged
+	isPrepared bool // not decided yet, and nothing is charged
 }
 
-// replyRecord is the part of an entry that keeps an idempotent reply.
+// replyRecord is the idempotent reply in an entry.
 type replyRecord struct {
 	name string // the idempotency key
 	body BodyHash
 	data []byte // compressed
 }
 
-// The versions of an entry. The second one has a claim, and no first server of before reads it.
+// The versions of an entry. The second one has a claim, and servers of the first version cannot read
+// it.
 const (
 	entryVersion   = 1
 	claimedVersion = 2
 )
 
-// The flags of an entry: what follows its fields.
+// The flags of an entry: optional parts that follow its fields.
 const (
 	withReply  = 1
 	withResets = 2
@@ -51,7 +52,7 @@ const (
 	undecided  = 8 // second version
 )
 
-// append appends the entry as written to the log.
+// append appends the entry as it is written to the log.
 func (e *entry) append(dst []byte) []byte {
 	version := byte(entryVersion)
 	flags := byte(0)
@@ -100,7 +101,7 @@ func (e *entry) append(dst []byte) []byte {
 	return dst
 }
 
-// decodeEntry reads an entry. What it returns shares nothing with data.
+// decodeEntry decodes an entry, which shares no memory with data.
 func decodeEntry(data []byte) (entry, error) {
 	in := state.Decoder{Data: data}
 	head := in.Bytes(4)
@@ -116,7 +117,7 @@ func decodeEntry(data []byte) (entry, error) {
 		return entry{}, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
 	}
 
-	// The fields are read in the order in which they stand here.
+	// Go calls these in the order in which they are written.
 	e := entry{
 		window: Window(head[2]), quota: QuotaKind(head[3]),
 		tenant: in.Text(), key: in.Text(), op: Operation(in.Text()),

@@ -15,9 +15,9 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// usageLog records what calls have cost: the counters of days and periods, the ledger's rows, last
-// uses, and the replies that are repeated. It admits and refuses nothing: that is [limits]. A
-// journal with a log keeps what it records in a state directory.
+// usageLog records what calls have cost: counters of days and periods, ledger rows, last uses of
+// keys, and stored replies. It admits and refuses nothing: that is [limits]. With a state directory
+// the records are durable.
 //
 // Its time, "at" throughout, is milliseconds that only run forward, also over a restart: the
 // monotonic clock of the process plus an offset that continues where the log ended.
@@ -27,18 +27,18 @@ type usageLog struct {
 	closed       atomic.Bool
 	unsavedBytes atomic.Int64 // bytes of replies that no checkpoint has
 
-	mu       sync.Mutex // guards the map; never held with an account
+	mu       sync.Mutex // guards the map; never locked together with a tenant's
 	tenants  map[string]*tenantState
 	prepared preparedTable
 
-	// The rest is nil in a journal that forgets.
+	// The rest is nil without a state directory.
 
 	dir       *state.Dir
 	content   *content
 	closeOnce sync.Once
 }
 
-// newUsageLog returns a journal that forgets.
+// newUsageLog returns an empty usage log without a state directory.
 func newUsageLog(offset int64) *usageLog {
 	return &usageLog{
 		offset: offset, metrics: newMetrics(), tenants: map[string]*tenantState{},
@@ -52,7 +52,7 @@ func (ul *usageLog) times(now Instant) timePair {
 	return timePair{store: ul.storeTime(now), wall: now.Wall}
 }
 
-// tenantState returns a tenant's account, making it the first time.
+// tenant returns a tenant's state, which it makes the first time.
 func (ul *usageLog) tenant(tenant string) *tenantState {
 	ul.mu.Lock()
 	defer ul.mu.Unlock()
@@ -64,7 +64,7 @@ func (ul *usageLog) tenant(tenant string) *tenantState {
 	return a
 }
 
-// all returns the accounts of a tenant, or of all with "", in order of name.
+// all returns the states of a tenant ("" = all), in order of name.
 func (ul *usageLog) all(tenant string) []*tenantState {
 	ul.mu.Lock()
 	defer ul.mu.Unlock()
@@ -89,7 +89,7 @@ func (ul *usageLog) Err() error {
 	return unavailable(ul.dir.Err())
 }
 
-// unavailable is the failure of a log, or nil, as a store tells it.
+// unavailable translates the error of a log, or nil, into that of a store.
 func unavailable(err error) error {
 	switch {
 	case err == nil:
@@ -100,21 +100,21 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// record enters a finished call in its account, whose lock the caller holds, and hands it to the
-// log under the same lock. So a checkpoint of the account knows which log records the account
-// holds. It returns the number of the record, to await.
+// record adds a finished call to its tenant's state and to the log. The caller holds the tenant's
+// mutex over both, so that a checkpoint knows which log records the state includes. It returns the
+// number of the record, for await.
 func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
 	a.apply(e)
 
-	// Records stand in the log in the order in which the account changed: its lock sees to that.
+	// The mutex also gives the log's records the order in which the state changed.
 	if ul.dir != nil {
 		a.seq = ul.dir.Log.Append(e.append)
 	}
 	return a.seq
 }
 
-// await returns when a recorded call is written, or on disk. On an error the call is in no log, and
-// the caller has to take it out of its account.
+// await returns when a recorded call is written, or on disk if durable. On an error the call is in no
+// log, and the caller has to undo it in the tenant's state.
 func (ul *usageLog) await(seq uint64, durable bool) error {
 	if ul.dir == nil {
 		return nil
@@ -125,17 +125,16 @@ func (ul *usageLog) await(seq uint64, durable bool) error {
 		wait = ul.dir.Log.AwaitSynced
 	}
 	err := wait(seq)
-	// What is on disk after all is as good as awaited.
 	if err != nil {
 		ul.metrics.cancelledRecords.Add(1)
 		if !ul.dir.Log.Cancel(seq) {
-			err = nil
+			err = nil // it is on disk after all
 		}
 	}
 	return unavailable(err)
 }
 
-// awaitUndo is await that takes a call which is in no log out of its account.
+// awaitUndo is await, and undoes a call that is in no log.
 func (ul *usageLog) awaitUndo(a *tenantState, e *entry, seq uint64, durable bool) error {
 	err := ul.await(seq, durable)
 	if err != nil {
@@ -167,14 +166,14 @@ func (ul *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, erro
 	return rows, nil
 }
 
-// allRows returns the ledger rows of a checkpoint file and of memory, in order.
+// allRows returns the ledger rows of the checkpoint file and of memory, in order.
 func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
 	stored := newOfflineState()
 	err := file.Load(stored)
 	return sumRows(append(stored.rows, ul.rowsOf(tenant, since)...), tenant, since), err
 }
 
-// settled returns an ErrUnavailable when nobody knows whether what was taken is in the file.
+// checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file.
 func (c *content) settled() error {
 	if c.deltas != nil {
 		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
@@ -182,7 +181,7 @@ func (c *content) settled() error {
 	return nil
 }
 
-// rowsOf returns the ledger rows that accounts hold in memory, unordered.
+// rowsOf returns the ledger rows in memory, unordered.
 func (ul *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	var rows []LedgerRow
 	for _, a := range ul.all(tenant) {
@@ -199,11 +198,11 @@ func (ul *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	return rows
 }
 
-// Checkpoint writes a checkpoint at once. Where the file of the last one is gone, damaged or another,
-// that fails with ErrCorrupt, unless anew says that a new file shall begin: with everything that is in
-// memory, which is what every account has used and may use. The ledger's rows of before are lost, with
-// the replies that were in the file alone: their repetitions are refused, and not charged. A file that
-// is there is moved aside, and its name returned (decision 1768).
+// Checkpoint writes a checkpoint at once. If the checkpoint file is missing, damaged or another one,
+// it fails with ErrCorrupt. With rebuild it then begins a new file with everything in memory, which
+// is all used and remaining units (decision 1768). Earlier ledger rows are lost, and so are the
+// replies that were only in the file: repetitions of their calls are refused, and not charged. An
+// existing file is moved aside, and its name returned.
 func (ul *usageLog) Checkpoint(rebuild bool, now time.Time) (aside string, err error) {
 	if ul.dir == nil {
 		return "", errors.ErrUnsupported
@@ -211,8 +210,7 @@ func (ul *usageLog) Checkpoint(rebuild bool, now time.Time) (aside string, err e
 	return ul.dir.SaveNow(rebuild, now)
 }
 
-// Close implements [Store]. It writes a last checkpoint when it can; the log has everything in any
-// case.
+// Close implements [Store]. It writes a last checkpoint if it can; the log has everything in any case.
 func (ul *usageLog) Close() error {
 	if ul.dir == nil {
 		ul.closed.Store(true)
