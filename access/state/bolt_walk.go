@@ -11,8 +11,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// The pages of a bbolt file, read without bbolt: it trusts what it reads, and a damaged page makes it
-// panic, read beside the file or lose keys in silence. So a checkpoint file is walked here first
+// This file reads the pages of a bbolt file without bbolt, which trusts them: a damaged page makes it
+// panic, read outside of the file or lose keys in silence. So a checkpoint file is walked here first
 // (decision 1758).
 
 const (
@@ -20,7 +20,7 @@ const (
 	pageElement = 16
 	boltMagic   = 0xED0CDAED
 	boltVersion = 2
-	metaLength  = 56 // that its checksum covers
+	metaLength  = 56 // covered by its checksum
 
 	branchPage   = 0x01
 	leafPage     = 0x02
@@ -37,12 +37,12 @@ type boltWalker struct {
 
 	root, freelist, end uint64
 	seen                map[uint64]bool
-	damage              []error // that was met; the walk goes on behind it
+	damage              []error // found so far; the walk continues after it
 	visit               func(bucket string, key, value []byte)
 }
 
-// checkPages walks the file of a checkpoint, and finds anything that is not as bbolt writes it. A file
-// that is not there, or empty, is good.
+// checkPages walks a checkpoint file, and returns the first thing that is not as bbolt writes it. A
+// missing or empty file is good.
 func checkPages(path string) error {
 	bw, err := readPages(path)
 	if bw == nil || err != nil {
@@ -55,7 +55,7 @@ func checkPages(path string) error {
 	return damage[0]
 }
 
-// readPages reads a file and finds its newest state; nil when there is no file yet.
+// readPages reads a file and selects its newest meta page; nil when there is no file yet.
 func readPages(path string) (*boltWalker, error) {
 	data, err := wal.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
@@ -68,7 +68,7 @@ func readPages(path string) (*boltWalker, error) {
 	bw := &boltWalker{data: data, seen: map[uint64]bool{0: true, 1: true}}
 	newest := uint64(0)
 
-	// The size of a page stands in the pages alone: the usual ones are tried first.
+	// The page size is only in the pages: the usual sizes are tried first.
 	for _, size := range []int{4096, 8192, 16384, 32768, 65536, 1024, 2048} {
 		for off := range 2 {
 			txid, ok := bw.readMeta(data, off*size, size)
@@ -84,7 +84,7 @@ func readPages(path string) (*boltWalker, error) {
 	return nil, fmt.Errorf("%w: neither of its first two pages is whole", wal.ErrCorrupt)
 }
 
-// readMeta reports whether a good meta page stands at a place, and its number.
+// readMeta reports whether there is a good meta page at an offset, and returns its transaction id.
 func (bw *boltWalker) readMeta(data []byte, off, size int) (txid uint64, ok bool) {
 	if len(data) < off+pageHeader+metaLength+8 {
 		return 0, false
@@ -107,7 +107,7 @@ func (bw *boltWalker) useMeta(meta []byte, size int) {
 	bw.end = native.Uint64(meta[40:])
 }
 
-// walk visits every value of every bucket of the newest state, and returns what is damaged.
+// walk visits every value of every bucket, and returns the damage.
 func (bw *boltWalker) walk(visit func(bucket string, key, value []byte)) []error {
 	bw.visit = visit
 	if uint64(len(bw.data)) < bw.end*uint64(bw.size) {
@@ -120,12 +120,12 @@ func (bw *boltWalker) walk(visit func(bucket string, key, value []byte)) []error
 	return bw.damage
 }
 
-// report notes damage.
+// report records damage.
 func (bw *boltWalker) report(id uint64, what string) {
 	bw.damage = append(bw.damage, fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what))
 }
 
-// page returns the bytes of a page that nothing else led to.
+// page returns the bytes of a page, which must not have been reached before.
 func (bw *boltWalker) page(id uint64) (page []byte, problem string) {
 	off := id * uint64(bw.size)
 	if id >= bw.end || off+uint64(bw.size) > uint64(len(bw.data)) {
@@ -152,7 +152,7 @@ func (bw *boltWalker) page(id uint64) (page []byte, problem string) {
 	return page[:(over+1)*uint64(bw.size)], ""
 }
 
-// walkTree walks the pages of a bucket, whose keys lie from low on and below high.
+// walkTree walks the pages of a bucket, whose keys are at least low and less than high.
 func (bw *boltWalker) walkTree(id uint64, bucket string, low, high []byte) {
 	page, problem := bw.page(id)
 	if problem != "" {
@@ -162,7 +162,7 @@ func (bw *boltWalker) walkTree(id uint64, bucket string, low, high []byte) {
 	bw.walkElements(id, page, bucket, low, high)
 }
 
-// element returns the n-th element of a page: its flags or none, its key, and what follows the key.
+// element returns the n-th element of a page: its flags, child page, key and value.
 func element(page []byte, n int, leaf bool) (flags uint32, child uint64, key, value []byte, ok bool) {
 	off := pageHeader + n*pageElement
 	native := binary.NativeEndian
@@ -237,7 +237,7 @@ func (bw *boltWalker) walkBucket(id uint64, parent string, name, value []byte) {
 	}
 }
 
-// checkFreelist checks the list of free pages: one of them in use would be written over.
+// checkFreelist checks the list of free pages: a used page in it would be overwritten.
 func (bw *boltWalker) checkFreelist() {
 	page, problem := bw.page(bw.freelist)
 	if problem == "" && binary.NativeEndian.Uint16(page[8:]) != freelistPage {

@@ -10,9 +10,9 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// What the checkpoint file holds is sealed: every value ends with the CRC-32C of its key and itself,
-// and the state has, for each bucket, how many values there are and the sum of their checksums. So
-// neither a changed value nor one that is missing, or in a wrong place, is believed (decision 1756).
+// Every value of the checkpoint file ends with the CRC-32C of its key and itself, and the header has,
+// for each bucket, the number of values and the sum of their checksums. So a value that is changed,
+// missing or under a wrong key is found (decision 1756).
 
 const checksumLength = 4
 
@@ -24,7 +24,7 @@ func appendChecksum(key, value []byte) []byte {
 	return binary.LittleEndian.AppendUint32(value, sum)
 }
 
-// verifyChecksum returns a value without its checksum, which has to be right.
+// verifyChecksum verifies the checksum of a stored value, and returns the value without it.
 func verifyChecksum(key, stored []byte) ([]byte, error) {
 	n := len(stored) - checksumLength
 	if n < 0 {
@@ -40,7 +40,7 @@ func checksumOf(stored []byte) uint32 {
 	return binary.LittleEndian.Uint32(stored[len(stored)-checksumLength:])
 }
 
-// bucketChecksum is what the state knows of a bucket.
+// bucketChecksum is the number of values of a bucket and the sum of their checksums.
 type bucketChecksum struct{ count, sum uint64 }
 
 func (sum *bucketChecksum) add(stored []byte) {
@@ -53,7 +53,7 @@ func (sum *bucketChecksum) remove(stored []byte) {
 	sum.sum -= uint64(checksumOf(stored))
 }
 
-// checksumBucket is a bucket of sealed values that keeps its sum.
+// checksumBucket is a bucket of values with checksums. It updates the bucket's sum.
 type checksumBucket struct {
 	*bbolt.Bucket
 	sum *bucketChecksum
@@ -84,7 +84,7 @@ func (v checksumBucket) remove(key []byte) error {
 	return v.Delete(key)
 }
 
-// forget takes the value of a key out of the sum.
+// forget subtracts the value of a key from the sum.
 func (v checksumBucket) forget(key []byte) error {
 	stored := v.Get(key)
 	if stored == nil {

@@ -7,14 +7,14 @@ import (
 	"ninepocket/internal/counters"
 )
 
-// The rows of a meter.
+// The rows of metrics.times.
 const (
 	timeSync = iota
 	timeCheckpoint
 	timeRows
 )
 
-// metrics is what a Dir counts of itself.
+// metrics counts what a Dir does.
 type metrics struct {
 	times           *counters.Durations
 	syncErrors      atomic.Uint64
@@ -28,7 +28,7 @@ func newMetrics() *metrics {
 	return &metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
-// synced notes an fsync of the log.
+// synced counts an fsync of the log.
 func (m *metrics) synced(began time.Time, err error) {
 	m.times.Since(timeSync, began)
 	if err != nil {
@@ -43,15 +43,15 @@ type Stats struct {
 	LogBytes        int64  // of the open segment
 	LogWritten      uint64 // bytes, since the directory was opened
 	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
-	LogLost         uint64 // segments that somebody removed while they were needed
-	LogTorn         int    // records that a torn end held when the directory was opened: none was answered
+	LogLost         uint64 // segments that were removed while they were needed
+	LogTorn         int    // records of a torn end when the directory was opened: none was answered
 	Checkpoint      counters.Histogram
 	CheckpointAt    time.Time // of the last one
 	CheckpointFails uint64
-	CheckpointBusy  uint64 // put off because the file was being read
+	CheckpointBusy  uint64 // delayed because the file was being read
 }
 
-// Stats returns the figures. They are not of one moment.
+// Stats returns the figures. They are not taken at one instant.
 func (d *Dir) Stats() Stats {
 	m := d.metrics
 	stats := Stats{
