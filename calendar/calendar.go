@@ -48,7 +48,7 @@ func Month(wall int64) Period {
 	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
 }
 
-// Around returns the period of the same length that holds wall, counted on from this one.
+// Around returns the period of the same length that contains wall; periods follow each other from this one.
 func (period Period) Around(wall int64) Period {
 	length := period.End - period.Start
 	n := floorDiv(wall-period.Start, length)
