@@ -127,7 +127,7 @@ func inspectRedis(ctx context.Context, rights limiter.Options) (all []control.Fi
 	}
 
 	for _, finding := range found {
-		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding.Text})
+		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding})
 	}
 	return all
 }
@@ -232,7 +232,7 @@ func (rights *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, i
 	if err != nil {
 		return "", err
 	}
-	reserved, err := limiter.ReservedUnits(ctx, rights.Options, incarnation, charges.Of)
+	reserved, err := limiter.ReleaseServer(ctx, rights.Options, incarnation, charges.Of, true)
 	if err != nil {
 		return "", err
 	}
@@ -312,7 +312,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, rights lim
 	if err != nil {
 		return err
 	}
-	freed, err := limiter.ReleaseServer(cmd.Context(), rights, incarnation, charges.Of)
+	freed, err := limiter.ReleaseServer(cmd.Context(), rights, incarnation, charges.Of, false)
 	if err != nil {
 		return err
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// replyPollInterval is when a caller that waits for another server's reply looks again.
+	// replyPollInterval is how often a caller polls for another server's reply.
 	replyPollInterval = 40 * time.Millisecond
-	// commitTimeout is how long a commit whose answer was lost is sent again before the call is
-	// 503, in production.
+	// commitTimeout is how long a commit whose answer was lost is sent again before the call is 503, in
+	// production.
 	commitTimeout = time.Second
 )
 
-// The outcomes of begin.
+// The results of begin.
 const (
 	beginFresh = iota
 	beginReplay
@@ -32,13 +32,13 @@ const (
 	beginWait
 )
 
-// claims are the idempotency keys that calls of this server have in hand.
+// claims are the idempotency keys of this server's calls in flight.
 type claims struct {
 	mu         sync.Mutex
 	lastID     uint64
 	pending    map[string]*pendingKey      // by record
-	openCount  map[string]int              // flights by tenant
-	unresolved map[string]unresolvedCommit // batches whose commit nobody answered, by claim
+	openCount  map[string]int              // of pending keys, by tenant
+	unresolved map[string]unresolvedCommit // by claim
 }
 
 // pendingKey is a key whose call is being answered here.
@@ -48,25 +48,26 @@ type pendingKey struct {
 	record string
 	body   access.BodyHash
 	done   chan struct{}
-	owned  bool            // Redis said that it is ours, and its unit is reserved
+	owned  bool            // Redis has granted the claim, and the unit is reserved
 	period calendar.Period // that the unit is reserved in
 }
 
-// unresolvedCommit is a batch that is prepared and not decided.
+// unresolvedCommit is a prepared batch whose commit Redis did not answer.
 type unresolvedCommit struct {
-	batch  *access.PreparedBatch
-	ticket *access.Reservation // nil: of a process before this one
+	batch       *access.PreparedBatch
+	reservation *access.Reservation // nil: of an earlier process
 }
 
-// recordName names an idempotency record inside a tenant.
+// recordName identifies an idempotency record of a tenant.
 func recordName(op access.Operation, key string) string {
 	name := access.NewReplyKey(op, key)
 	return hex.EncodeToString(name[:])
 }
 
-// acquire returns the flight of a record: a new one, or the one that is under way.
+// acquire returns the pending key of a record: a new one, or the one in flight. openCount is how many
+// others the tenant has.
 func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash) (f *pendingKey, fresh bool,
-	open int,
+	openCount int,
 ) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -80,12 +81,12 @@ func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash
 		done: make(chan struct{}),
 	}
 	cs.pending[record] = f
-	open = cs.openCount[tenant]
+	openCount = cs.openCount[tenant]
 	cs.openCount[tenant]++
-	return f, true, open
+	return f, true, openCount
 }
 
-// findOwned returns the flight that a claim names, or nil.
+// findOwned returns the pending key of a claim, or nil.
 func (store *Store) findOwned(res *access.Reservation, claim *access.Claim) *pendingKey {
 	rk := store.redisKeys(res.Principal.Tenant)
 	record := rk.record(recordName(res.Spec.Operation, claim.Key))
@@ -98,7 +99,7 @@ func (store *Store) findOwned(res *access.Reservation, claim *access.Claim) *pen
 	return f
 }
 
-// finish ends a flight and wakes those that wait for it.
+// finish ends a pending key and wakes the callers that wait for it.
 func (cs *claims) finish(tenant string, f *pendingKey) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -113,7 +114,7 @@ func (cs *claims) finish(tenant string, f *pendingKey) {
 	close(f.done)
 }
 
-// Begin implements [access.Store]. A reply that another server is making is asked for again.
+// Begin implements [access.Store]. While another server makes the reply, the caller polls for it.
 func (store *Store) Begin(
 	res access.Reservation, key string, body access.BodyHash, now access.Instant,
 ) (access.Claim, error) {
@@ -127,7 +128,7 @@ func (store *Store) Begin(
 
 	rk := store.redisKeys(res.Principal.Tenant)
 	record := rk.record(recordName(res.Spec.Operation, key))
-	f, fresh, open := store.claims.acquire(store.options.sessionID, res.Principal.Tenant, record, body)
+	f, fresh, openCount := store.claims.acquire(store.options.sessionID, res.Principal.Tenant, record, body)
 	switch {
 	case !fresh && f.body != body:
 		return access.Claim{Result: access.Conflict}, nil
@@ -135,7 +136,7 @@ func (store *Store) Begin(
 		return access.Claim{Result: access.InProgress, Done: f.done}, nil
 	}
 
-	claim, err := store.begin(&res, &rk, f, open, now)
+	claim, err := store.begin(&res, &rk, f, openCount, now)
 	if err != nil || claim.Result != access.Fresh {
 		store.claims.finish(res.Principal.Tenant, f)
 		return claim, err
@@ -146,19 +147,19 @@ func (store *Store) Begin(
 	return claim, nil
 }
 
-// dedicate asks Redis who has a key, and reserves the unit of a fresh one.
-func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey, open int,
+// begin claims a key in Redis, and reserves the unit of a fresh one.
+func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey, openCount int,
 	now access.Instant,
 ) (access.Claim, error) {
 	out, err := store.do(&command{
 		script: scriptBegin, keys: []string{f.record, rk.times()},
 		args: []string{
 			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
-			number(int64(store.options.RepliesMax)), number(int64(open)),
+			number(int64(store.options.RepliesMax)), number(int64(openCount)),
 		},
 	}, store.options.Timeout)
 	if err != nil {
-		// The claim may be ours all the same, and nobody will use it.
+		// Redis may have granted the claim, which is not used.
 		store.client.send(abortCommand(f.record, f.claim), func(scriptResult, error) {})
 		return access.Claim{}, err
 	}
@@ -186,7 +187,7 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 		return access.Claim{}, fmt.Errorf("%w: it answered %v to a begin", errScript, out.ints)
 	}
 
-	// The unit is taken as that of any call, but for the window, which the call has passed.
+	// The unit is reserved as for any call, but without the window, which the call has passed.
 	d, err := store.decide(res.Principal, &res.Spec, now, modeBatch)
 	switch {
 	case err == nil && d.outcome == outcomeAdmitted:
@@ -204,9 +205,9 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 	return access.Claim{Result: access.Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 }
 
-// Commit implements [access.Store]. The batch is on disk here before Redis is asked to keep its
-// reply; that decides, and is written here before it is answered. What nobody answered in time is
-// found out later, by this process or the next one.
+// Commit implements [access.Store]. The batch is on disk here before Redis stores its reply. That
+// decides, and the decision is on disk here before the call is answered. A commit that Redis does not
+// answer in time is resolved later, by this process or the next one.
 func (store *Store) Commit(res access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
 	f := store.findOwned(&res, &claim)
 	if f == nil {
@@ -237,16 +238,16 @@ func (store *Store) Commit(res access.Reservation, claim access.Claim, plain []b
 	}
 	if err != nil {
 		store.metrics.timeouts.Add(1)
-		store.addUnresolved(unresolvedCommit{batch: batch, ticket: &res})
+		store.addUnresolved(unresolvedCommit{batch: batch, reservation: &res})
 		return access.Charge{}, err
 	}
 	if out.intAt(0) == 1 {
 		store.resends.add(f, rk.times(), res.At, stored)
 	}
-	return store.settleBatch(unresolvedCommit{batch: batch, ticket: &res}, out.intAt(0) == 1)
+	return store.settleBatch(unresolvedCommit{batch: batch, reservation: &res}, out.intAt(0) == 1)
 }
 
-// countOutcome settles a batch here as Redis decided.
+// settleBatch settles a batch of this process as Redis decided.
 func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge, error) {
 	if err := store.usageLog.Settle(u.batch, stored); err != nil {
 		store.addUnresolved(u)
@@ -259,12 +260,12 @@ func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge,
 		charged = 0
 		err = fmt.Errorf("%w: the claim was lost before its reply was kept", access.ErrUnavailable)
 	}
-	return store.releaseUnits(u.ticket, 1, charged, err)
+	return store.releaseUnits(u.reservation, 1, charged, err)
 }
 
-// settleRecovered settles a batch of a process before this one.
+// settleRecovered settles a batch of an earlier process.
 func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
-	// A share that opens now has the batch among what is undecided, or among what is charged.
+	// A new limiter must count the batch once: as unresolved or as charged.
 	store.recovering.Lock()
 	err := store.usageLog.Settle(u.batch, stored)
 	if err == nil {
@@ -299,28 +300,29 @@ func (cs *claims) removeUnresolved(u unresolvedCommit) {
 	delete(cs.unresolved, u.batch.Claim)
 }
 
-// addUnresolved keeps a batch to be decided later.
+// addUnresolved adds a batch to be resolved later.
 func (store *Store) addUnresolved(u unresolvedCommit) {
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	store.claims.unresolved[u.batch.Claim] = u
 }
 
-// needsSync returns how many units of a span are of batches that a process before left undecided.
+// unresolvedUnits returns how many units of a period are of batches that an earlier process left
+// unresolved.
 func (store *Store) unresolvedUnits(tenant string, of quotaPeriod) (n int64) {
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	for _, u := range store.claims.unresolved {
 		period := calendar.Period{Start: of.from, End: of.till}
-		if u.ticket == nil && u.batch.Tenant == tenant && u.batch.Period == period {
+		if u.reservation == nil && u.batch.Tenant == tenant && u.batch.Period == period {
 			n++
 		}
 	}
 	return n
 }
 
-// resolveAll finds out what became of batches that are not decided. Whose reply Redis does not have
-// is void: no commit comes after that, for its claim is gone.
+// resolveAll resolves batches. One whose reply is not in Redis is cancelled: no later commit can store
+// it, because its claim is gone.
 func (store *Store) resolveAll(ctx context.Context) {
 	store.claims.mu.Lock()
 	var all []unresolvedCommit
@@ -338,7 +340,7 @@ func (store *Store) resolveAll(ctx context.Context) {
 			return
 		}
 
-		if u.ticket == nil {
+		if u.reservation == nil {
 			store.settleRecovered(u, out.intAt(0) == 1)
 			continue
 		}
@@ -347,8 +349,8 @@ func (store *Store) resolveAll(ctx context.Context) {
 	}
 }
 
-// Abort implements [access.Store]. Waiters are woken also when Redis is away: the claim ends by
-// itself.
+// Abort implements [access.Store]. It wakes waiting callers even if Redis is unavailable: the claim there
+// expires.
 func (store *Store) Abort(res access.Reservation, claim access.Claim) (access.Charge, error) {
 	f := store.findOwned(&res, &claim)
 	if f == nil {
@@ -369,14 +371,14 @@ func (store *Store) redisKeys(tenant string) redisKeys {
 	return redisKeys{prefix: store.options.Prefix, tenant: tenant, incarnation: store.options.Incarnation}
 }
 
-// do sends a command until it is answered, for a while.
+// do sends a command until it is answered or the timeout is over.
 func (store *Store) do(command *command, timeout time.Duration) (scriptResult, error) {
 	until := store.now().Mono + timeout.Milliseconds()
 	left := func() time.Duration { return time.Duration(max(0, until-store.now().Mono)) * time.Millisecond }
 	for {
 		got := answer{err: errUnavailable}
 		done := make(chan struct{})
-		wake := store.client.whenUp() // of what comes up after the next line
+		wake := store.client.whenUp() // before up, so that no later connection is missed
 
 		if store.client.up() {
 			store.client.send(command, func(out scriptResult, err error) {
@@ -391,7 +393,7 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 			}
 		}
 
-		// A short one ends here; a long one waits until there is Redis again.
+		// A short timeout ends here; during a long one the command waits until Redis is back.
 		if timeout <= store.options.Timeout {
 			return scriptResult{}, got.err
 		}
@@ -401,7 +403,7 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 	}
 }
 
-// abortCommand is the command that gives a claim up.
+// abortCommand is the command that gives up a claim.
 func abortCommand(record, claim string) *command {
 	return &command{script: scriptAbort, keys: []string{record}, args: []string{claim, number(claimMillis)}}
 }

@@ -6,21 +6,19 @@ import (
 	"ninepocket/access"
 )
 
-// fillInterval is how often what others charged is asked for again where nobody said it, in
-// milliseconds.
+// fillInterval is how long a failed restoration is not tried again, in milliseconds.
 const fillInterval = int64(5000)
 
-// missingCharges is what Redis may lack: what others charged to an account before Redis was
-// emptied.
+// missingCharges are charges of other servers that Redis may lack, because it was emptied.
 type missingCharges struct {
 	balance *periodBalance
-	dataset string        // the mark of the data
-	done    chan struct{} // closed when nobody waits for it any more
+	dataset string        // id of the data set
+	done    chan struct{} // closed at the end of the restoration
 }
 
-// findMissing returns what Redis may lack of an account: its span began before the data there did,
-// so that something of it may have been lost; ours says that the caller is to fill it. It is nil
-// when nothing is missing, or nobody can say it. The caller holds the seat.
+// findMissing returns the charges that Redis may lack of a period: one that began before its data set
+// did. ours means that the caller has to fill them. It is nil if nothing is missing, or if it is
+// unknown. The caller holds the entry's lock.
 func (store *Store) findMissing(bal *periodBalance, now access.Instant) (missing *missingCharges, ours bool) {
 	state := store.client.state.Load()
 	if store.options.ChargesByServer == nil || bal.restoredFor == state.dataset || !state.available(store.now()) ||
@@ -38,8 +36,8 @@ func (store *Store) findMissing(bal *periodBalance, now access.Instant) (missing
 	return bal.restoring, true
 }
 
-// fillMissing enters into Redis what others charged, or waits for the call that does. Where nobody
-// says it, calls go on: that takes an emptied Redis and a database that is away at once.
+// fillMissing adds other servers' charges to Redis, or waits for the call that does. If they are not
+// available, calls proceed without them: both Redis was emptied and the database is down then.
 func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ours bool, tenant string,
 	kind access.QuotaKind,
 ) error {

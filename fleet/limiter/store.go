@@ -16,8 +16,8 @@ import (
 	"ninepocket/calendar"
 )
 
-// syncInterval is how often units that failed calls held are given back, and leases that ended
-// settled.
+// syncInterval is how often units that failed calls had reserved are given back, and the use of ended
+// leases is written.
 const syncInterval = 100 * time.Millisecond
 
 // Options configure a store. URL, Journal, Incarnation and Now are required.
@@ -26,24 +26,24 @@ type Options struct {
 	URL string
 	// UsageLog records what calls have cost. The store closes it.
 	UsageLog *access.LocalStore
-	// Incarnation is the name of the journal's state directory.
+	// Incarnation is that of the usage log's state directory.
 	Incarnation string
-	// Now is the present on the clock that Instants come from.
+	// Now returns the present, of the clock that Instants come from.
 	Now func() access.Instant
 
 	Acks       Acks
 	Replicas   int           // that must have a grant, with AcksReplica; 0 = 1
-	Timeout    time.Duration // that a call waits for its right; 0 = 100 ms
-	Lease      time.Duration // that units of large plans are taken ahead; 0 = not at all
-	Prefix     string        // begins all keys; "" = np
+	Timeout    time.Duration // of an admission; 0 = 100 ms
+	Lease      time.Duration // of units of large plans; 0 = no leases
+	Prefix     string        // of all Redis keys; "" = np
 	RepliesMax int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
-	// Recorded returns what every server is known to have charged to an allowance of a tenant, by
-	// incarnation. It is asked once an allowance that began before the data of Redis did: what is
-	// not in there was lost. Nil = nobody knows.
+	// ChargesByServer returns the recorded charges of every server to a tenant's quota, by
+	// incarnation. It is called for a quota period that began before the data set of Redis, which
+	// may have lost charges. Nil = unknown.
 	ChargesByServer func(ctx context.Context, tenant string, kind access.QuotaKind, from, till int64) (
 		map[string]int64, error)
 	// Report receives the error when Redis becomes unavailable, nil when it is back, and a
-	// LostError for lost writes. Nil = nobody.
+	// LostError for lost writes. Nil disables it.
 	Report func(error)
 
 	exchange time.Duration // tests: how long a batch may take
@@ -52,13 +52,13 @@ type Options struct {
 	simOptions
 }
 
-// simOptions is how a simulation runs a store: in one goroutine, by its own time and over its own
-// Redis. It is zero for servers.
+// simOptions let a simulation run a store in one goroutine, with its own time and its own Redis. They
+// are zero for servers.
 type simOptions struct {
 	pacer     pacer
 	dialer    dialer
-	sessionID string // of the process; no two have the same
-	maxExact  int64  // the highest limit whose calls are granted one by one
+	sessionID string // unique for each process
+	maxExact  int64  // highest limit whose calls are granted one by one
 }
 
 func (o *Options) setDefaults() {
@@ -78,7 +78,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Store is an [access.Store] whose rights are in Redis.
+// Store is an [access.Store] whose limits are in Redis.
 type Store struct {
 	options  Options
 	usageLog *access.LocalStore
@@ -89,22 +89,22 @@ type Store struct {
 
 	limiters   limiterTable
 	entrySeq   atomic.Uint64
-	recovering sync.Mutex  // taken under a seat's
-	resyncing  atomic.Bool // all shares are said again
+	recovering sync.Mutex  // locked under an entry's
+	resyncing  atomic.Bool // a resync is under way
 
-	reportedBroken atomic.Int64 // monotonic: that an answer was of no use; 0 = never
+	reportedBroken atomic.Int64 // monotonic: last report of an unusable answer; 0 = never
 
 	closed atomic.Bool
 	stop   context.CancelFunc
 
 	mu        sync.Mutex
-	dirtyList []*limiterEntry // shares that have something to settle
+	dirtyList []*limiterEntry // limiters that need a sync
 }
 
 var _ access.Store = (*Store)(nil)
 
-// Open returns the store of one server. A Redis that may not be used is a [FindingsError]; one that
-// cannot be reached is waited for while calls are refused.
+// Open returns the store of one server. A Redis that must not be used is a [FindingsError]; while one
+// cannot be reached, calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
 	store := &Store{options: options, usageLog: options.UsageLog, metrics: newMetrics()}
@@ -134,18 +134,17 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		store.options.pacer.start(func() { store.client.sendLoop(running, number) })
 	}
 	store.options.pacer.start(func() { store.syncLoop(running) })
-	// What the process before this one had prepared is this one's.
+	// This process resolves the batches that the previous one has prepared.
 	for _, batch := range store.usageLog.Unsettled() {
 		store.addUnresolved(unresolvedCommit{batch: batch})
 	}
 	return store, nil
 }
 
-// now is the present.
+// now returns the present.
 func (store *Store) now() access.Instant { return store.options.Now() }
 
-// markDirty puts a share on the list of those that have something to settle. The caller holds the
-// seat.
+// markDirty puts a limiter that needs a sync on the dirtyList. The caller holds the entry's lock.
 func (store *Store) markDirty(entry *limiterEntry) {
 	if entry.dirty || !entry.needsSync() {
 		return
@@ -156,7 +155,7 @@ func (store *Store) markDirty(entry *limiterEntry) {
 	store.mu.Unlock()
 }
 
-// syncLoop gives back what is not wanted any more, until ctx ends.
+// syncLoop resolves batches and syncs limiters with Redis, until ctx ends.
 func (store *Store) syncLoop(ctx context.Context) {
 	swept := store.now()
 	for store.options.pacer.wait(syncInterval, ctx.Done(), nil) < 0 {
@@ -182,10 +181,10 @@ func (store *Store) syncLoop(ctx context.Context) {
 	}
 }
 
-// resync says again what this server has, to a Redis that may have lost it, and returns when all
-// of it is answered. Before shut, a monotonic time, it grants nothing. Another Redis than before is
-// offered the replies that this server had the one before keep.
-func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, cooldownUntil int64) error {
+// resync writes this server's state to a Redis that may have lost it, and returns when all of it is
+// answered. Nothing is granted until cooldownUntil, a monotonic time. A new data set also gets the
+// replies that this server had stored in the previous one.
+func (store *Store) resync(exchange func([]*queuedCommand) error, newDataset bool, cooldownUntil int64) error {
 	var all []*queuedCommand
 	for _, entry := range store.limiters.sorted() {
 		entry.mu.Lock()
@@ -198,22 +197,22 @@ func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, 
 		}
 	}
 
-	// What is found out now is told once, and not for each tenant.
+	// Losses found now are reported once, and not for each tenant.
 	before := store.metrics.tenantsWithLoss.Load()
 	store.resyncing.Store(true)
 	defer store.resyncing.Store(false)
 	var err error
-	say := func(all []*queuedCommand, together int) {
+	sendAll := func(all []*queuedCommand, together int) {
 		for part := range slices.Chunk(all, together) {
 			if err == nil {
 				err = exchange(part)
 			}
 		}
 	}
-	say(all, maxBatch)
-	// Last, so that a reply which the Redis before kept until now is among them.
-	if another && err == nil {
-		say(store.resends.commands(store.now().Wall), resendBatch)
+	sendAll(all, maxBatch)
+	// Last, so that replies which the previous Redis stored until now are included.
+	if newDataset && err == nil {
+		sendAll(store.resends.commands(store.now().Wall), resendBatch)
 	}
 	if lost := store.metrics.tenantsWithLoss.Load() - before; lost > 0 {
 		store.options.Report(&LostError{Tenants: int(lost)})
@@ -221,8 +220,7 @@ func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, 
 	return err
 }
 
-// reportBroken reports what is wrong with what a tenant has in Redis, once a minute: its calls go
-// on.
+// reportBroken reports a script's failure on a tenant's data, once a minute: calls of the tenant go on.
 func (store *Store) reportBroken(err error) {
 	now := store.now().Mono
 	last := store.reportedBroken.Load()
@@ -231,7 +229,7 @@ func (store *Store) reportBroken(err error) {
 	}
 }
 
-// reportLost reports that acknowledged writes are gone.
+// reportLost reports that acknowledged writes are lost.
 func (store *Store) reportLost(result *admitResult) {
 	if result.status != statusLost {
 		return
@@ -264,7 +262,7 @@ func (store *Store) Finish(res access.Reservation, success bool) (access.Charge,
 	return store.releaseUnits(&res, cost, charged, err)
 }
 
-// releaseUnits takes a call that is recorded, or cannot be, out of what its share holds.
+// releaseUnits releases the reserved units of a call that is recorded, or that failed with err.
 func (store *Store) releaseUnits(res *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
 	entry := store.lockEntry(res.Principal, res.Spec.Quota)
 	defer entry.mu.Unlock()
@@ -272,7 +270,7 @@ func (store *Store) releaseUnits(res *access.Reservation, cost, charged int64, e
 	of := entry.quotaPeriodOf(res.Principal, res.Spec.Quota, &access.QuotaState{Day: res.Day, Period: res.Period})
 	bal := entry.balances[of.name]
 	if bal == nil {
-		bal = &periodBalance{quotaPeriod: of} // its day is long over
+		bal = &periodBalance{quotaPeriod: of} // its day ended long ago
 	}
 	entry.finish(bal, cost, charged > 0 && err == nil)
 	store.markDirty(entry)
@@ -285,7 +283,7 @@ func (store *Store) releaseUnits(res *access.Reservation, cost, charged int64, e
 	}, nil
 }
 
-// Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
+// Usage implements [access.Store]. It reads Redis, which has the calls of all servers.
 func (store *Store) Usage(p *keys.Principal, spec access.LimitSpec, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
 		return access.Usage{}, access.ErrClosed
@@ -308,7 +306,7 @@ func (store *Store) Usage(p *keys.Principal, spec access.LimitSpec, now access.I
 	return usage, nil
 }
 
-// Ledger implements [access.Store]: what this server recorded.
+// Ledger implements [access.Store] for calls of this server.
 func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
 	if store.closed.Load() {
 		return nil, access.ErrClosed
@@ -316,11 +314,11 @@ func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRo
 	return store.usageLog.Ledger(tenant, since)
 }
 
-// Stats implements [access.Store], with the journal's figures.
+// Stats implements [access.Store] with the figures of the usage log.
 func (store *Store) Stats() access.StoreStats { return store.usageLog.Stats() }
 
-// Err implements [access.Store]. It is what this server cannot help: a Redis that is away keeps no
-// server from being ready, or all of them would leave a balancer at once. See [Store.Unavailable].
+// Err implements [access.Store]. It does not include the state of Redis: if that is unavailable, every
+// server stays ready, or all of them would leave a load balancer at once. See [Store.Unavailable].
 func (store *Store) Err() error {
 	if store.closed.Load() {
 		return access.ErrClosed
@@ -328,7 +326,7 @@ func (store *Store) Err() error {
 	return store.usageLog.Err()
 }
 
-// Unavailable returns why no rights can be had, or nil.
+// Unavailable returns why Redis grants nothing, or nil.
 func (store *Store) Unavailable() error { return store.client.unavailable() }
 
 // Close implements [access.Store].
@@ -340,7 +338,7 @@ func (store *Store) Close() error {
 	return store.usageLog.Close()
 }
 
-// close stops what runs beside calls.
+// end stops the background loops.
 func (store *Store) end() {
 	store.stop()
 	store.options.pacer.end()

@@ -13,32 +13,32 @@ import (
 	"ninepocket/access/keys"
 )
 
-// sweepInterval is how often shares that are not used are looked for.
+// sweepInterval is how often unused limiters are evicted.
 const sweepInterval = time.Minute
 
-// limiterKey names a share. A tenant's day and its credits have nothing in common.
+// limiterKey identifies a limiter. A tenant has one for the day quota and one for credits.
 type limiterKey struct {
 	tenant string
 	kind   access.QuotaKind
 }
 
-// entry is a share with what several goroutines need.
+// limiterEntry is a limiter with its lock.
 type limiterEntry struct {
 	mu sync.Mutex
 	*limiter
-	dirty   bool // it is in the store's list
-	evicted bool // nobody uses it any more: there may be another one
+	dirty   bool // it is in the store's dirtyList
+	evicted bool // it is not in the table any more, which may have another one
 
-	// The latest span, and what it was named from: mostly that of the next call.
+	// The latest period, and what its name was made of: mostly the same for the next call.
 	lastPeriod quotaPeriod
 	quota      access.QuotaState
 	reset      int64
 }
 
-// tableShards is how many parts the shares are in, so that cores seldom meet.
+// tableShards is the number of parts of the table, so that cores seldom wait for each other.
 const tableShards = 64
 
-// limiters are shares by their names.
+// limiterTable has the limiters by their keys.
 type limiterTable [tableShards]struct {
 	mu  sync.RWMutex
 	all map[limiterKey]*limiterEntry
@@ -48,7 +48,7 @@ var tableSeed = maphash.MakeSeed()
 
 func (key *limiterKey) shard() int { return int(maphash.String(tableSeed, key.tenant) % tableShards) }
 
-// find returns a share, or nil.
+// find returns a limiter, or nil.
 func (table *limiterTable) find(key limiterKey) *limiterEntry {
 	shard := &table[key.shard()]
 	shard.mu.RLock()
@@ -56,7 +56,7 @@ func (table *limiterTable) find(key limiterKey) *limiterEntry {
 	return shard.all[key]
 }
 
-// put enters a share, unless there is one, and returns the one there is.
+// put adds a limiter unless the key has one, and returns the one in the table.
 func (table *limiterTable) put(key limiterKey, made *limiterEntry) *limiterEntry {
 	shard := &table[key.shard()]
 	shard.mu.Lock()
@@ -78,7 +78,7 @@ func (table *limiterTable) drop(key limiterKey) {
 	delete(shard.all, key)
 }
 
-// each visits all shares. What comes or goes meanwhile may be visited, or not.
+// each visits all limiters. Those that are added or removed meanwhile may be visited, or not.
 func (table *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
 	for i := range table {
 		shard := &table[i]
@@ -91,7 +91,7 @@ func (table *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
 	}
 }
 
-// sorted returns all shares, in order of their names.
+// sorted returns all limiters, in order of their keys.
 func (table *limiterTable) sorted() []*limiterEntry {
 	all := map[limiterKey]*limiterEntry{}
 	table.each(func(key limiterKey, entry *limiterEntry) { all[key] = entry })
@@ -106,7 +106,7 @@ func (table *limiterTable) sorted() []*limiterEntry {
 	return out
 }
 
-// entry returns a tenant's share.
+// entry returns a tenant's limiter, which it makes the first time.
 func (store *Store) entry(p *keys.Principal, kind access.QuotaKind) *limiterEntry {
 	key := limiterKey{tenant: p.Tenant, kind: kind}
 	if found := store.limiters.find(key); found != nil {
@@ -114,7 +114,7 @@ func (store *Store) entry(p *keys.Principal, kind access.QuotaKind) *limiterEntr
 	}
 
 	rk := store.redisKeys(p.Tenant)
-	// One before it may have used the numbers.
+	// An evicted limiter may have used the same sequence numbers.
 	rk.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.entrySeq.Add(1), 36)
 	if kind == access.PeriodCredits {
 		rk.incarnation += creditsSuffix
@@ -123,7 +123,7 @@ func (store *Store) entry(p *keys.Principal, kind access.QuotaKind) *limiterEntr
 	return store.limiters.put(key, made)
 }
 
-// lockEntry returns a tenant's share, and its caller unlocks it.
+// lockEntry returns a tenant's limiter, locked.
 func (store *Store) lockEntry(p *keys.Principal, kind access.QuotaKind) *limiterEntry {
 	for {
 		entry := store.entry(p, kind)
@@ -135,8 +135,8 @@ func (store *Store) lockEntry(p *keys.Principal, kind access.QuotaKind) *limiter
 	}
 }
 
-// sweep lets shares go that nobody has used for a while: of a year of tenants few call today. What
-// they have charged is in the journal, and Redis has it as claimed.
+// sweep evicts limiters that were not used for a while: of the tenants of a year few call today. Their
+// charges are in the usage log, and claimed in Redis.
 func (store *Store) sweep(now access.Instant) {
 	store.limiters.each(func(key limiterKey, entry *limiterEntry) {
 		entry.mu.Lock()
@@ -148,7 +148,7 @@ func (store *Store) sweep(now access.Instant) {
 	})
 }
 
-// leasedUnits counts the units that are taken ahead and not used.
+// leasedUnits counts the leased units that are not used.
 func (store *Store) leasedUnits() (units int64) {
 	now := store.now()
 	store.limiters.each(func(_ limiterKey, entry *limiterEntry) {
