@@ -34,13 +34,9 @@ type tenantDelta struct {
 	expiredMinutes []int64 // minutes whose replies are deleted
 }
 
-// Load implements [state.Loader].
+// Load implements [state.Loader]. A ledger row is only checked: it is read when it is needed.
 func (c *content) Load(of state.Bucket, key, value []byte) error {
-	if of == state.Ledger {
-		_, err := decodeRow(key, value) // a row is read when it is needed
-		return err
-	}
-	return c.usage.load(of, key, value, false)
+	return c.usage.load(of, key, value, false, func(LedgerRow) {})
 }
 
 // Replay implements [state.Loader].
@@ -186,38 +182,35 @@ type offlineState struct {
 func newOfflineState() *offlineState { return &offlineState{usageLog: newUsageLog(0)} }
 
 // Load implements [state.Loader].
-func (b *offlineState) Load(of state.Bucket, key, value []byte) error {
-	if of != state.Ledger {
-		return b.load(of, key, value, false)
-	}
-	row, err := decodeRow(key, value)
-	b.rows = append(b.rows, row)
-	return err
+func (off *offlineState) Load(of state.Bucket, key, value []byte) error {
+	return off.load(of, key, value, false, func(row LedgerRow) { off.rows = append(off.rows, row) })
 }
 
 // Replay implements [state.Loader].
-func (b *offlineState) Replay(seq uint64, record []byte) error { return b.replay(seq, record) }
+func (off *offlineState) Replay(seq uint64, record []byte) error { return off.replay(seq, record) }
 
 // salvaged is the undamaged content of a damaged state directory, in memory.
 type salvaged struct{ *content }
 
 // Load implements [state.Loader].
 func (s salvaged) Load(of state.Bucket, key, value []byte) error {
-	if of != state.Ledger {
-		return s.usage.load(of, key, value, true)
-	}
-	row, err := decodeRow(key, value)
-	if err == nil {
+	return s.usage.load(of, key, value, true, func(row LedgerRow) {
 		*s.usage.tenant(row.Tenant).rowOf(row.name()) = row.Counts
-	}
-	return err
+	})
 }
 
-// load loads a tenant's state or a reply. withData also loads the data of a reply, which the next
-// checkpoint then writes.
-func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool) error {
-	if of == state.Accounts {
+// load loads a tenant's state or a reply, and passes a ledger row to onRow. withData also loads the data
+// of a reply, which the next checkpoint then writes.
+func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool, onRow func(LedgerRow)) error {
+	switch of {
+	case state.Accounts:
 		return ul.tenant(string(key)).decode(value)
+	case state.Ledger:
+		row, err := decodeRow(key, value)
+		if err == nil {
+			onRow(row)
+		}
+		return err
 	}
 
 	tenant, name, r, err := decodeReply(of, key, value)

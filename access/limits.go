@@ -55,15 +55,19 @@ func (l *limits) stateOf(p *keys.Principal) *stateRef {
 
 // Admit implements [Store].
 func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision Decision) {
-	if l.Err() != nil {
-		return l.unavailable(p, &spec, now)
-	}
-
 	ref := l.stateOf(p)
 	at := l.storeTime(now)
 	a := ref.tenant
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
+	// A call that cannot be metered is refused. Its quota is shown all the same: it is in memory.
+	quota := a.quotaState(p, &spec, l.times(now))
+	if l.Err() != nil {
+		return Decision{
+			Result: Unavailable, RetryAfter: UnavailableRetry, Quota: quota.limitState(false, now.Wall),
+		}
+	}
 
 	// Both limits are checked before anything is taken from either.
 	w := a.windowOf(ref.key, spec.Window)
@@ -73,8 +77,6 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 		w.resize(spec.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
-
-	quota := a.quotaState(p, &spec, l.times(now))
 
 	// A call with ReserveAtBegin reserves in Begin: a replayed reply is free.
 	reserve := spec.Cost > 0 && !spec.ReserveAtBegin
@@ -113,19 +115,6 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 		decision.RetryAfter = decision.Quota.Wait
 	}
 	return decision
-}
-
-// unavailable refuses a call that cannot be metered. The quota is shown all the same: it is in
-// memory.
-func (l *limits) unavailable(p *keys.Principal, spec *LimitSpec, now Instant) Decision {
-	a := l.stateOf(p).tenant
-	a.mu.Lock()
-	defer a.mu.Unlock()
-
-	quota := a.quotaState(p, spec, l.times(now))
-	return Decision{
-		Result: Unavailable, RetryAfter: UnavailableRetry, Quota: quota.limitState(false, now.Wall),
-	}
 }
 
 // Finish implements [Store].

@@ -3,7 +3,6 @@ package access
 import (
 	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
 	"ninepocket/access/state"
 	"ninepocket/internal/counters"
@@ -25,10 +24,6 @@ const (
 type metrics struct {
 	times            *counters.Durations
 	cancelledRecords atomic.Uint64 // counted before they are cancelled
-}
-
-func newMetrics() *metrics {
-	return &metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
 }
 
 // sampled reports whether a call of Finish is to be timed.

@@ -14,7 +14,7 @@ import (
 
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
-		store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: accesstest.RepliesMax})
+		store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords})
 		t.Cleanup(func() { store.Close() })
 		return store
 	}}
@@ -23,7 +23,7 @@ func memoryHarness() accesstest.Harness {
 func embeddedHarness(mapped bool) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		options := access.LocalOptions{Now: now, MaxIdempotencyRecords: accesstest.RepliesMax}
+		options := access.LocalOptions{Now: now, MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords}
 		store, err := access.OpenLocal(dir, options.Unsynced(mapped))
 		if err != nil {
 			t.Fatal(err)

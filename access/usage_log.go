@@ -12,6 +12,7 @@ import (
 
 	"ninepocket/access/state"
 	"ninepocket/calendar"
+	"ninepocket/internal/counters"
 	"ninepocket/internal/wal"
 )
 
@@ -23,7 +24,7 @@ import (
 // monotonic clock of the process plus an offset that continues where the log ended.
 type usageLog struct {
 	offset       int64 // store time = Instant.Mono + offset
-	metrics      *metrics
+	metrics      metrics
 	closed       atomic.Bool
 	unsavedBytes atomic.Int64 // bytes of replies that no checkpoint has
 
@@ -41,8 +42,8 @@ type usageLog struct {
 // newUsageLog returns an empty usage log without a state directory.
 func newUsageLog(offset int64) *usageLog {
 	return &usageLog{
-		offset: offset, metrics: newMetrics(), tenants: map[string]*tenantState{},
-		prepared: preparedTable{byClaim: map[string]entry{}},
+		offset: offset, tenants: map[string]*tenantState{}, prepared: preparedTable{byClaim: map[string]entry{}},
+		metrics: metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)},
 	}
 }
 

@@ -132,7 +132,7 @@ func tenantsApart(b *bench) {
 
 // boundedReplies keeps as many replies as the harness says, and no other until one leaves.
 func boundedReplies(b *bench) {
-	for i := range RepliesMax {
+	for i := range MaxIdempotencyRecords {
 		decision, claim := b.begin("rival", fmt.Sprint(i), 1, access.Fresh)
 		b.commit(decision, claim, "a reply")
 		b.sleep(time.Second)
@@ -146,7 +146,7 @@ func boundedReplies(b *bench) {
 			b.t.Fatalf("a reply too many: %v", err)
 		}
 		charge := b.finish(decision, false, 0)
-		if left := charge.Quota.Limit - int64(RepliesMax); charge.Quota.Remaining != left {
+		if left := charge.Quota.Limit - int64(MaxIdempotencyRecords); charge.Quota.Remaining != left {
 			b.t.Fatalf("%+v, want %d left", charge.Quota, left)
 		}
 		return full
@@ -154,7 +154,7 @@ func boundedReplies(b *bench) {
 
 	// The first one leaves ten minutes after it came, to the second.
 	full := refused()
-	if full.Records != RepliesMax || full.RetryAfter != 600-RepliesMax {
+	if full.Records != MaxIdempotencyRecords || full.RetryAfter != 600-MaxIdempotencyRecords {
 		b.t.Fatalf("refused with %+v", full)
 	}
 	b.sleep(time.Duration(full.RetryAfter)*time.Second - time.Millisecond)
@@ -164,7 +164,7 @@ func boundedReplies(b *bench) {
 	b.sleep(time.Millisecond)
 	decision, claim := b.begin("rival", "later", 1, access.Fresh)
 	b.commit(decision, claim, "room again")
-	b.used("rival", int64(RepliesMax)+1)
+	b.used("rival", int64(MaxIdempotencyRecords)+1)
 }
 
 func oneClaim(b *bench) {

@@ -9,8 +9,8 @@ import (
 	"ninepocket/access"
 )
 
-// RepliesMax is how many idempotency records a tenant of the store under test may have.
-const RepliesMax = 40
+// MaxIdempotencyRecords is how many idempotency records a tenant of the store under test may have.
+const MaxIdempotencyRecords = 40
 
 // Harness makes the store under test, with that bound.
 type Harness struct {

@@ -47,16 +47,6 @@ func Incarnation(stateDir string) (name string, err error) {
 	return name, ReplaceFile(filepath.Join(stateDir, IncarnationName), []byte(encodeName(name)))
 }
 
-// CheckIncarnation returns an error if the incarnation of a state directory is damaged; a missing one is
-// good.
-func CheckIncarnation(stateDir string) error {
-	_, err := ReadIncarnation(stateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // ReadIncarnation returns the incarnation of a state directory; fs.ErrNotExist if it has none,
 // ErrIncarnation if it is damaged.
 func ReadIncarnation(stateDir string) (string, error) {

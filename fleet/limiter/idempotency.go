@@ -3,7 +3,6 @@ package limiter
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,12 +57,6 @@ type unresolvedCommit struct {
 	reservation *access.Reservation // nil: of an earlier process
 }
 
-// recordName identifies an idempotency record of a tenant.
-func recordName(op access.Operation, key string) string {
-	name := access.NewReplyKey(op, key)
-	return hex.EncodeToString(name[:])
-}
-
 // acquire returns the pending key of a record: a new one, or the one in flight. openCount is how many
 // others the tenant has.
 func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash) (f *pendingKey, fresh bool,
@@ -89,7 +82,7 @@ func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash
 // findOwned returns the pending key of a claim, or nil.
 func (store *Store) findOwned(res *access.Reservation, claim *access.Claim) *pendingKey {
 	rk := store.redisKeys(res.Principal.Tenant)
-	record := rk.record(recordName(res.Spec.Operation, claim.Key))
+	record := rk.record(res.Spec.Operation, claim.Key)
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	f := store.claims.pending[record]
@@ -127,7 +120,7 @@ func (store *Store) Begin(
 	}
 
 	rk := store.redisKeys(res.Principal.Tenant)
-	record := rk.record(recordName(res.Spec.Operation, key))
+	record := rk.record(res.Spec.Operation, key)
 	f, fresh, openCount := store.claims.acquire(store.options.sessionID, res.Principal.Tenant, record, body)
 	switch {
 	case !fresh && f.body != body:
@@ -155,7 +148,7 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 		script: scriptBegin, keys: []string{f.record, rk.times()},
 		args: []string{
 			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
-			number(int64(store.options.RepliesMax)), number(int64(openCount)),
+			number(int64(store.options.MaxIdempotencyRecords)), number(int64(openCount)),
 		},
 	}, store.options.Timeout)
 	if err != nil {
@@ -177,7 +170,7 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 	case beginFull:
 		wait := min(max(1, out.intAt(1)), access.ReplyMillis)
 		return access.Claim{},
-			&access.IdempotencyFullError{Records: store.options.RepliesMax, RetryAfter: (wait + 999) / 1000}
+			&access.IdempotencyFullError{Records: store.options.MaxIdempotencyRecords, RetryAfter: (wait + 999) / 1000}
 	case beginWait:
 		done := make(chan struct{})
 		wait := time.Duration(min(max(1, out.intAt(1)), replyPollInterval.Milliseconds())) * time.Millisecond

@@ -32,7 +32,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 		prefix: prefix, tenant: tenant, incarnation: fmt.Sprint("s", server),
 		sessionID: fmt.Sprint("a", rc.IntN(60)/59),
 	}
-	record := rk.record(rc.number(6))
+	record := rk.record(access.PricesBatch, rc.number(6))
 	claim := rc.number(12)
 	switch which {
 	case scriptBegin:

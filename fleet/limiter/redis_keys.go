@@ -2,6 +2,7 @@ package limiter
 
 import (
 	_ "embed"
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -109,8 +110,11 @@ func (rk *redisKeys) command(which script, keys []string, both, own []int64) com
 // heartbeatKey is the key that a server renews as long as it reaches Redis.
 func heartbeatKey(prefix, incarnation string) string { return prefix + ":lives:" + incarnation }
 
-// record returns the key of an idempotency record.
-func (rk *redisKeys) record(name string) string { return rk.key("i", name) }
+// record returns the key of the record of an operation's idempotency key.
+func (rk *redisKeys) record(op access.Operation, key string) string {
+	name := access.NewReplyKey(op, key)
+	return rk.key("i", hex.EncodeToString(name[:]))
+}
 
 // times returns the key with the times of a tenant's replies.
 func (rk *redisKeys) times() string { return rk.key("r") }

@@ -30,9 +30,9 @@ func TestStoredRepliesAreResent(t *testing.T) {
 	}
 	r.Try("FLUSHALL")
 	rk := s.redisKeys("one")
-	r.Try("HSET", rk.record(recordName(access.PricesBatch, "taken")), "h", "other", "o", "other", "c", "99999999999999")
+	r.Try("HSET", rk.record(access.PricesBatch, "taken"), "h", "other", "o", "other", "c", "99999999999999")
 	eventually(t, "the replies are offered", func() bool {
-		return r.Try("HGET", rk.record(recordName(access.PricesBatch, "kept")), "d") != ""
+		return r.Try("HGET", rk.record(access.PricesBatch, "kept"), "d") != ""
 	})
 
 	other := startServer(t, r.URL(), "np", nil)
@@ -55,7 +55,7 @@ func TestStoredRepliesAreResent(t *testing.T) {
 		usage, err := other.Usage(p, access.SpecFor(p, access.UsageGet), other.now())
 		return err == nil && usage.Used == 2
 	})
-	if has := r.Try("HGET", rk.record(recordName(access.PricesBatch, "taken")), "o"); has != "other" {
+	if has := r.Try("HGET", rk.record(access.PricesBatch, "taken"), "o"); has != "other" {
 		t.Errorf("a key that another call has is taken from it: %q", has)
 	}
 }

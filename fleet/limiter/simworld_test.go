@@ -245,7 +245,7 @@ func (w *world) payer(name string) *keys.Principal {
 			KeyID: "of " + name, Tenant: "org", Surface: keys.Preview, Plan: plan, Credits: w.limit,
 		}
 		rk := redisKeys{prefix: "np", tenant: "org"}
-		w.records[rk.record(recordName(access.PricesBatch, name))] = name
+		w.records[rk.record(access.PricesBatch, name)] = name
 	}
 	return k.payer
 }

@@ -31,12 +31,12 @@ type Options struct {
 	// Now returns the present, of the clock that Instants come from.
 	Now func() access.Instant
 
-	Acks       Acks
-	Replicas   int           // that must have a grant, with AcksReplica; 0 = 1
-	Timeout    time.Duration // of an admission; 0 = 100 ms
-	Lease      time.Duration // of units of large plans; 0 = no leases
-	Prefix     string        // of all Redis keys; "" = np
-	RepliesMax int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
+	Acks                  Acks
+	Replicas              int           // that must have a grant, with AcksReplica; 0 = 1
+	Timeout               time.Duration // of an admission; 0 = 100 ms
+	Lease                 time.Duration // of units of large plans; 0 = no leases
+	Prefix                string        // of all Redis keys; "" = np
+	MaxIdempotencyRecords int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
 	// ChargesByServer returns the recorded charges of every server to a tenant's quota, by
 	// incarnation. It is called for a quota period that began before the data set of Redis, which
 	// may have lost charges. Nil = unknown.
@@ -65,7 +65,7 @@ func (o *Options) setDefaults() {
 	o.Replicas = cmp.Or(o.Replicas, 1)
 	o.Timeout = cmp.Or(o.Timeout, 100*time.Millisecond)
 	o.Prefix = cmp.Or(o.Prefix, "np")
-	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultMaxIdempotencyRecords)
+	o.MaxIdempotencyRecords = cmp.Or(o.MaxIdempotencyRecords, access.DefaultMaxIdempotencyRecords)
 	o.exchange = cmp.Or(o.exchange, exchangeTimeout)
 	o.commit = cmp.Or(o.commit, commitTimeout)
 	o.sessionID = cmp.Or(o.sessionID, rand.Text())

@@ -31,7 +31,6 @@ var ErrClosed = errors.New("log closed")
 type Log struct {
 	dir      string
 	options  Options
-	mapped   bool // segments are mapped
 	segments segments
 
 	unmapped error // why the segments are written and not mapped; nil when they are
@@ -82,7 +81,7 @@ type Options struct {
 // last one that [Read] returned.
 func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
-		dir: dir, options: options, mapped: true, next: next, cancelled: map[uint64]bool{},
+		dir: dir, options: options, next: next, cancelled: map[uint64]bool{},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	l.options.Disk = cmp.Or(options.Disk, disk.OS)
@@ -105,7 +104,6 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l.file, err = l.open(next, nil)
 	if errors.Is(err, errors.ErrUnsupported) {
 		l.unmapped = err
-		l.mapped = false
 		l.file, err = l.open(next, nil)
 	}
 	if err != nil {
@@ -135,9 +133,9 @@ func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	}
 
 	// The directory may have been removed with its content.
-	file, err := l.options.Disk.Append(path+tempSuffix, l.mapped)
+	file, err := l.options.Disk.Append(path+tempSuffix, l.unmapped == nil)
 	if errors.Is(err, fs.ErrNotExist) && l.options.Disk.Mkdir(l.dir, 0o700) == nil {
-		file, err = l.options.Disk.Append(path+tempSuffix, l.mapped)
+		file, err = l.options.Disk.Append(path+tempSuffix, l.unmapped == nil)
 		err = cmp.Or(err, l.options.Disk.SyncDir(filepath.Dir(l.dir)))
 	}
 	if err != nil {
