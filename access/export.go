@@ -37,7 +37,7 @@ func (ul *usageLog) changed(
 	}
 
 	err = ul.dir.Between(func(file *state.File) error {
-		if err := ul.content.settled(); err != nil {
+		if err := ul.content.checkSettled(); err != nil {
 			return err
 		}
 

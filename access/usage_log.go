@@ -159,7 +159,7 @@ func (ul *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, erro
 	var rows []LedgerRow
 	err := ul.dir.Between(func(file *state.File) (err error) {
 		rows, err = ul.allRows(file, tenant, since)
-		return cmp.Or(err, ul.content.settled())
+		return cmp.Or(err, ul.content.checkSettled())
 	})
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day)
 }
 
 // checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file.
-func (c *content) settled() error {
+func (c *content) checkSettled() error {
 	if c.deltas != nil {
 		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
 	}

@@ -229,7 +229,7 @@ const handoverTimeout = 2 * (drainTimeout + settings.MaxLead)
 // handoverInterval is how often it looks.
 const handoverInterval = 20 * time.Millisecond
 
-// openJournal opens the log of calls and charges, which one process writes. A server that was given
+// openUsageLog opens the log of calls and charges, which one process writes. A server that was given
 // its socket replaces another one, for which it waits; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
 	// Nothing is written, so that no other process can be in the way.

@@ -35,7 +35,7 @@ func Conform(t *testing.T, h Harness) {
 		{"replay is free at exhausted credits", replayWhenExhausted},
 		{"replies are kept exactly ten minutes", tenMinutesExactly},
 		{"an aborted claim leaves nothing", abortLeavesNothing},
-		{"misused tickets charge nothing", misuse},
+		{"misused reservations charge nothing", misuse},
 		{"tenants do not meet", tenantsApart},
 		{"replies are bounded", boundedReplies},
 		{"one claim among many callers", oneClaim},
@@ -52,7 +52,7 @@ func Conform(t *testing.T, h Harness) {
 	}
 }
 
-// bench is a store on the bench, with keys and a clock.
+// bench is a store under test, with keys and a clock.
 type bench struct {
 	access.Store
 	*world
@@ -66,12 +66,12 @@ func (b *bench) admit(name string, op access.Operation) access.Decision {
 	return b.Admit(p, access.SpecFor(p, op), b.now)
 }
 
-// want admits a call and expects a verdict.
-func (b *bench) want(name string, op access.Operation, verdict access.AdmitResult) access.Decision {
+// want admits a call and expects a result.
+func (b *bench) want(name string, op access.Operation, result access.AdmitResult) access.Decision {
 	b.t.Helper()
 	decision := b.admit(name, op)
-	if decision.Result != verdict {
-		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, decision.Result, verdict, decision)
+	if decision.Result != result {
+		b.t.Fatalf("%s %s: result %q, want %q: %+v", name, op, decision.Result, result, decision)
 	}
 	return decision
 }
@@ -126,8 +126,8 @@ func (b *bench) commit(decision access.Decision, claim access.Claim, reply strin
 
 func (b *bench) sleep(d time.Duration) { b.now = after(b.now, d) }
 
-// setWall sets the wall clock alone, by a span that may be negative; false when the store has one
-// clock, which nobody sets.
+// setWall steps the wall clock by a duration that may be negative; false if the store has its own clock,
+// which cannot be set.
 func (b *bench) setWall(by int64) bool {
 	if b.h.OneClock {
 		return false
@@ -268,7 +268,7 @@ func reservedUnits(b *bench) {
 	}
 
 	b.begin("org", "k", 1, access.Exhausted)
-	b.used("org", 6) // held is not used
+	b.used("org", 6) // reserved is not used
 	b.finish(last, false, 0)
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.want("org2", access.ProductsList, access.QuotaExceeded)
@@ -307,7 +307,7 @@ func midnight(b *bench) {
 		b.t.Fatalf("wait %+v", decision.Quota)
 	}
 
-	// By more than a day: that day is not believed, but what was used stays used.
+	// By more than a day: that day is ignored, but the used units stay used.
 	b.setWall(-2 * day)
 	b.do("small", access.CardsGet)
 	b.used("small", 3)
@@ -395,8 +395,8 @@ func usageWindow(b *bench) {
 	b.do("small", access.CardsGet)
 }
 
-// concurrentWindow lets many callers draw ever later times and call; afterwards no span of a minute
-// may hold more admissions than the limit.
+// concurrentWindow lets many callers draw increasing times and call; afterwards no minute may have more
+// admissions than the limit.
 func concurrentWindow(b *bench) {
 	var clock atomic.Int64
 	for _, c := range []struct {
@@ -418,7 +418,7 @@ func concurrentWindow(b *bench) {
 					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
 					if decision := b.Admit(p, spec, now); decision.Result == access.Admitted {
 						mu.Lock()
-						admitted = append(admitted, b.admission(decision))
+						admitted = append(admitted, b.admittedAt(decision))
 						mu.Unlock()
 					}
 				}
@@ -428,8 +428,8 @@ func concurrentWindow(b *bench) {
 
 		slices.Sort(admitted)
 		for i := c.limit; i < len(admitted); i++ {
-			if span := admitted[i] - admitted[i-c.limit]; span < minute {
-				b.t.Fatalf("%s: %d admissions within %d ms", c.key, c.limit+1, span)
+			if took := admitted[i] - admitted[i-c.limit]; took < minute {
+				b.t.Fatalf("%s: %d admissions within %d ms", c.key, c.limit+1, took)
 			}
 		}
 
@@ -439,8 +439,8 @@ func concurrentWindow(b *bench) {
 	}
 }
 
-// admission is when a call was admitted: by the caller's clock, or by the store's own where it has one.
-func (b *bench) admission(decision access.Decision) int64 {
+// admittedAt returns when a call was admitted: by the store's own clock if it has one, else by the caller's.
+func (b *bench) admittedAt(decision access.Decision) int64 {
 	if b.h.OneClock {
 		return decision.Reservation.At
 	}
@@ -511,7 +511,7 @@ func restart(b *bench) {
 		key := claim.Key
 		b.sleep(20 * time.Second)
 		if !b.h.OneClock {
-			b.now.Mono = 0 // a process begins at its own
+			b.now.Mono = 0 // each process has its own monotonic clock
 		}
 		b.Store = b.h.Reopen(b.t, b.Store, kill, b.now)
 		if rows, err := b.Ledger("", 0); err != nil || !slices.Equal(rows, before) {

@@ -61,7 +61,7 @@ func tenMinutesExactly(b *bench) {
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(decision, claim, "first")
 	b.sleep(10*time.Minute - time.Millisecond)
-	b.setWall(5 * day) // spans are measured on the monotonic clock
+	b.setWall(5 * day) // durations are measured on the monotonic clock
 	b.begin("org", "k", 1, access.Replay)
 	b.sleep(time.Millisecond)
 	decision, claim = b.begin("org", "k", 2, access.Fresh)
@@ -130,7 +130,7 @@ func tenantsApart(b *bench) {
 	}
 }
 
-// boundedReplies keeps as many replies as the harness says, and no other until one leaves.
+// boundedReplies stores as many replies as the harness allows, and no more until one expires.
 func boundedReplies(b *bench) {
 	for i := range MaxIdempotencyRecords {
 		decision, claim := b.begin("rival", fmt.Sprint(i), 1, access.Fresh)
@@ -152,7 +152,7 @@ func boundedReplies(b *bench) {
 		return full
 	}
 
-	// The first one leaves ten minutes after it came, to the second.
+	// The first one expires ten minutes after its call, to the second.
 	full := refused()
 	if full.Records != MaxIdempotencyRecords || full.RetryAfter != 600-MaxIdempotencyRecords {
 		b.t.Fatalf("refused with %+v", full)

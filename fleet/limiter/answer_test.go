@@ -8,8 +8,8 @@ import (
 	"ninepocket/access"
 )
 
-// FuzzAnswers gives a share whatever answers a script, or who is in its place, may give: nothing panics,
-// no more is admitted than was granted, and no more is granted than was asked for.
+// FuzzAnswers gives a limiter any answers that a script, or a program in its place, may give: nothing
+// panics, no more is admitted than was granted, and no more is granted than was asked for.
 func FuzzAnswers(f *testing.F) {
 	answer := func(numbers ...int64) (out []byte) {
 		out = []byte{opAnswer, byte(len(numbers))}
@@ -51,7 +51,7 @@ const (
 	opCount
 )
 
-// answering is a share whose questions are answered from bytes.
+// answering is a limiter whose script calls are answered from bytes.
 type answering struct {
 	t     *testing.T
 	bytes []byte
@@ -128,7 +128,7 @@ func (c *answering) count(decided []*pendingAdmit, granted int64) {
 	}
 }
 
-// onResult gives the answer that comes next in the bytes, as a store does.
+// answered applies the next answer in the bytes, as a store does.
 func (c *answering) answered() {
 	var out scriptResult
 	for range c.next() % 10 {

@@ -103,7 +103,7 @@ func BenchmarkAdmitTime(b *testing.B) {
 }
 
 // BenchmarkCost is what a call computes, here and in Redis: admitted alone, and whole with its record in
-// the journal.
+// the usage log.
 func BenchmarkCost(b *testing.B) {
 	redistest.Need(b)
 	for _, c := range []struct {
@@ -170,8 +170,8 @@ func BenchmarkCost(b *testing.B) {
 	}
 }
 
-// BenchmarkLeasedLimiter is the part of a call that a lease adds: the share decides it and takes
-// its end, without the clock, the journal and the search for the share.
+// BenchmarkLeasedLimiter is the part of a call that a lease adds: the limiter decides and finishes it,
+// without the clock, the usage log and the lookup of the limiter.
 func BenchmarkLeasedLimiter(b *testing.B) {
 	const units = 1 << 40
 	now := access.Instant{Mono: 1, Wall: 1}

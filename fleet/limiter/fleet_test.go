@@ -16,7 +16,7 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// tenants are keys that servers share.
+// tenants are keys of tenants on all servers.
 type tenants struct {
 	file  *keys.File
 	plans keys.Plans
@@ -76,7 +76,7 @@ func startServer(t testing.TB, url, prefix string, change func(*Options)) *serve
 func (s *server) open(url, prefix, incarnation string, change func(*Options)) *server {
 	s.t.Helper()
 	options := Options{
-		URL: url, Prefix: prefix, UsageLog: openJournal(s.t, s.dir, s.now()), Incarnation: incarnation, Now: s.now,
+		URL: url, Prefix: prefix, UsageLog: openUsageLog(s.t, s.dir, s.now()), Incarnation: incarnation, Now: s.now,
 		Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
 		exchange: 20 * time.Second, commit: 20 * time.Second, // a machine that is busy is none that is away
 		Report: func(err error) {

@@ -23,7 +23,7 @@ type randomCalls struct {
 
 func (rc *randomCalls) number(n int64) string { return strconv.FormatInt(rc.Int64N(n), 10) }
 
-// nextBatch makes a call of one of the scripts under a prefix.
+// next makes a call of one of the scripts under a prefix.
 func (rc *randomCalls) next(prefix string, which script) command {
 	rc.now += rc.Int64N([]int64{100, 100_000, 5_000_000}[rc.IntN(3)])
 	server := rc.IntN(4)

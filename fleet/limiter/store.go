@@ -20,7 +20,7 @@ import (
 // leases is written.
 const syncInterval = 100 * time.Millisecond
 
-// Options configure a store. URL, Journal, Incarnation and Now are required.
+// Options configure a store. URL, UsageLog, Incarnation and Now are required.
 type Options struct {
 	// URL is redis://USER:PASSWORD@HOST:PORT/DB, rediss:// or redis+sentinel://HOST,HOST/NAME.
 	URL string

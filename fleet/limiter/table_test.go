@@ -12,7 +12,7 @@ import (
 	"ninepocket/access/keys"
 )
 
-// entryCount counts shares.
+// entryCount counts limiters.
 func (s *server) entryCount() (n int) {
 	s.limiters.each(func(limiterKey, *limiterEntry) { n++ })
 	return n
@@ -24,7 +24,7 @@ func (s *server) later(d time.Duration) access.Instant {
 	return access.Instant{Mono: now.Mono + d.Milliseconds(), Wall: now.Wall + d.Milliseconds()}
 }
 
-// TestSweep lets shares go that nobody uses, and no other ones: what they charged is counted on.
+// TestSweep evicts unused limiters, and no other ones: their charges still count.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
@@ -74,7 +74,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepUnderCalls lets shares go again and again while they are used by two servers: no unit is
+// TestSweepUnderCalls evicts limiters repeatedly while two servers use them: no unit is
 // granted twice, none is lost.
 func TestSweepUnderCalls(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestSweepUnderCalls(t *testing.T) {
 			for _, s := range servers {
 				group.Go(func() {
 					for i := 0; charged.Load() < limit && i < 20*limit; i++ {
-						time.Sleep(rand.N(200 * time.Microsecond)) // when a share is let go
+						time.Sleep(rand.N(200 * time.Microsecond)) // when a limiter is evicted
 						decision := s.admit(p, access.CardsGet)
 						if decision.Result != access.Admitted {
 							continue // what failed comes back soon
