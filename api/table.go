@@ -107,8 +107,8 @@ func getUsage(r *Request, out *Reply) *wire.APIError {
 	usage := &r.Usage
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	shown := wire.Usage{
-		Tenant: usage.Tenant, From: usage.Period.Start, To: usage.Period.End,
-		Limit: usage.Limit, Used: usage.Used, Remaining: usage.Remaining, PerMinute: int64(usage.PerMinute),
+		Tenant: r.Tenant, From: usage.Period.Start, To: usage.Period.End,
+		Limit: usage.Limit, Used: usage.Used, Remaining: usage.Remaining(), PerMinute: int64(r.Plan.PerMinute),
 	}
 
 	// The preview contract allows no further members.

@@ -130,7 +130,7 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: 1 << 40, ReplyBytes: 1 << 40})
+	store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: 1 << 40, MaxReplyBytes: 1 << 40})
 	w.server, err = server.New(server.Options{
 		Engine: eng, Gate: access.NewGate(ring, store),
 		Clock:   access.StartClock(now),

@@ -288,7 +288,7 @@ func (n *Node) openLimiter(ctx context.Context) error {
 		return err
 	}
 	// Charges are recorded here, where no other server can lose them.
-	options.Journal = n.journal
+	options.UsageLog = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
 	options.Report = eventLog{n.Log}.limiterChanged
 	options.ChargesByServer = n.fleet.control.ChargesByTenant

@@ -51,7 +51,7 @@ func (ch *metering) begin(key string, body access.BodyHash, now access.Instant) 
 	ctx, cancel := context.WithTimeout(context.Background(), idempotencyWait)
 	defer cancel()
 
-	claim, err := ch.gate.Begin(ctx, ch.decision.Ticket, key, body, now)
+	claim, err := ch.gate.Begin(ctx, ch.decision.Reservation, key, body, now)
 	switch {
 	case err != nil: // finish ends the reservation as a failure later
 	case claim.Result == access.Fresh:
@@ -68,13 +68,13 @@ func (ch *metering) begin(key string, body access.BodyHash, now access.Instant) 
 // commit stores the response of a claimed request and charges the request, both or neither. If it
 // fails, it aborts the claim.
 func (ch *metering) commit(reply []byte) error {
-	receipt, err := ch.gate.Commit(ch.decision.Ticket, ch.claim, reply)
+	charge, err := ch.gate.Commit(ch.decision.Reservation, ch.claim, reply)
 	if err != nil {
 		ch.abort()
 		return err
 	}
 
-	ch.charge = receipt
+	ch.charge = charge
 	ch.reservation = stateSettled
 	return nil
 }
@@ -82,13 +82,13 @@ func (ch *metering) commit(reply []byte) error {
 // abort gives up a claim, so that no request waits for it in vain, and ends the reservation. If a
 // failed commit gave up the claim already, the store ignores this call.
 func (ch *metering) abort() {
-	receipt, err := ch.gate.Abort(ch.decision.Ticket, ch.claim)
+	charge, err := ch.gate.Abort(ch.decision.Reservation, ch.claim)
 	// The failure of metering was reported already: the quota is shown as it was at admission.
 	if err != nil {
-		receipt.Quota = ch.decision.Quota
+		charge.Quota = ch.decision.Quota
 	}
 
-	ch.charge = receipt
+	ch.charge = charge
 	ch.reservation = stateSettled
 }
 
@@ -98,12 +98,12 @@ func (ch *metering) finish(success bool) error {
 		return nil
 	}
 
-	receipt, err := ch.gate.Finish(ch.decision.Ticket, success)
+	charge, err := ch.gate.Finish(ch.decision.Reservation, success)
 	if err != nil {
 		ch.reservation = stateFailed
 		return err
 	}
-	ch.charge = receipt
+	ch.charge = charge
 	ch.reservation = stateSettled
 	return nil
 }

@@ -40,7 +40,7 @@ func addCredits(x *exchange) {
 		if err != nil {
 			return
 		}
-		left.Remaining = usage.Remaining
+		left.Remaining = usage.Remaining()
 	}
 	x.Head.SetInt("X-Request-Credits-Remaining", left.Remaining)
 }

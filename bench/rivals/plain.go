@@ -172,7 +172,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 
 		value, status := answer(r)
 		// Charged before the response is written, because the headers have what is left.
-		receipt, err := p.gate.Finish(decision.Ticket, status == http.StatusOK)
+		receipt, err := p.gate.Finish(decision.Reservation, status == http.StatusOK)
 		if err != nil || status != http.StatusOK {
 			http.Error(w, "refused", status)
 			return

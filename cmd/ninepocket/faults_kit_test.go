@@ -75,12 +75,12 @@ func (v *faultServer) dies() {
 
 // setRule gives the rule of a fault to the disk, besides what makes a log written.
 func (v *faultServer) setRule(rule disktest.Rule) {
-	v.injector.Set(func(call disktest.Call) disktest.Verdict {
+	v.injector.Set(func(call disktest.Call) disktest.Effect {
 		if call.Op == "create" && call.Mapped && v.written {
-			return disktest.Verdict{Fail: syscall.EOPNOTSUPP}
+			return disktest.Effect{Fail: syscall.EOPNOTSUPP}
 		}
 		if rule == nil {
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		}
 		return rule(call)
 	})

@@ -120,7 +120,7 @@ func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Fin
 	}
 
 	for _, finding := range found {
-		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding.Text})
+		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding})
 	}
 	return all
 }
@@ -225,7 +225,7 @@ func (flags *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, in
 	if err != nil {
 		return "", err
 	}
-	reserved, err := limiter.ReservedUnits(ctx, flags.Options, incarnation, charges.Of)
+	reserved, err := limiter.ReleaseServer(ctx, flags.Options, incarnation, charges.Of, true)
 	if err != nil {
 		return "", err
 	}
@@ -305,7 +305,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limi
 	if err != nil {
 		return err
 	}
-	freed, err := limiter.ReleaseServer(cmd.Context(), redis, incarnation, charges.Of)
+	freed, err := limiter.ReleaseServer(cmd.Context(), redis, incarnation, charges.Of, false)
 	if err != nil {
 		return err
 	}

@@ -460,7 +460,7 @@ func charge(t *testing.T, state string) {
 		}
 		for range 3 + i {
 			decision := store.Admit(p, access.SpecFor(p, op), now)
-			if _, err := store.Finish(decision.Ticket, true); err != nil {
+			if _, err := store.Finish(decision.Reservation, true); err != nil {
 				t.Fatal(err)
 			}
 		}

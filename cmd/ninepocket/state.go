@@ -38,7 +38,7 @@ func stateVerify() *cobra.Command {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				return err
 			}
-			if err := statedir.CheckIncarnation(flags.folder); err != nil {
+			if _, err := statedir.ReadIncarnation(flags.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}

@@ -290,11 +290,11 @@ func TestTrustOutlivesPower(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		on.Set(func(call disktest.Call) disktest.Verdict {
+		on.Set(func(call disktest.Call) disktest.Effect {
 			if call.Writes() {
 				check("before "+call.String(), version)
 			}
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		})
 		must(t)(Trust{}, c.saveTrust(content))
 		on.Set(nil)
