@@ -113,7 +113,15 @@ func (b *builder) carryLanes() {
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	lanes := &b.o.Base.Lanes
 	lane := b.lanes.getOrAdd(laneKey{item, variant, lanes.Condition[baseLane], feed})
-	b.lanes.all[lane].base = int32(baseLane)
+	if b.lanes.all[lane].base < 0 {
+		b.lanes.all[lane].base = int32(baseLane)
+	} else {
+		// Two cards of the base are one now, and so are their histories.
+		points := b.o.Base.History.AppendPoints(nil, baseLane, 0, b.o.Base.Date())
+		for _, point := range points {
+			b.history.AddDaily(lane, point.Day, point.Cents, len(b.lanes.all))
+		}
+	}
 	b.lanes.observe(lane, row{
 		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
 		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,
@@ -121,24 +129,41 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	})
 }
 
-// itemsOfBase finds the base's items in the new catalog by their ids, -1 for those that left. An
-// item that became sealed, or a card, has other lanes and starts again.
+// itemsOfBase finds the base's items in the new catalog by their ids or, where they were joined with
+// another item, by their references; -1 for those that left. An item that became sealed, or a card, has
+// other lanes and starts again.
 func (b *builder) itemsOfBase() []int32 {
 	now := make(map[string]int32, b.merged.numItems())
+	joined := map[string]int32{}
 	for i := range b.merged.numItems() {
 		now[b.merged.idOf(i)] = int32(i)
+		for _, ref := range b.merged.item(i).refs {
+			joined[ref] = int32(i)
+		}
 	}
 
 	ids := b.idsOfBase()
+	refs := b.refsOfBase()
 	out := make([]int32, len(ids))
 	for i, id := range ids {
 		at, stays := now[id]
 		if !stays {
-			at = -1
+			at = b.joinedWith(id, refs[id], joined)
 		}
 		out[i] = at
 	}
 	return out
+}
+
+// joinedWith is the item of the same kind that has one of the references of an item of the base, -1 for
+// none.
+func (b *builder) joinedWith(id string, refs []string, items map[string]int32) int32 {
+	for _, ref := range refs {
+		if at, known := items[ref]; known && prefixOf(b.merged.idOf(int(at))) == prefixOf(id) {
+			return at
+		}
+	}
+	return -1
 }
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.

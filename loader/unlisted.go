@@ -1,0 +1,198 @@
+package loader
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// unlistedDays is for how long a card stays that no source lists any more, counted from the later of
+// its last price and the last day that it was listed (decision 3401).
+const unlistedDays = 365
+
+// carryUnlisted adds the cards and sealed products of the base that no source lists any more, with
+// their sets (decision 3401). Those of a group whose products a source should list, and does not have,
+// are not unlisted: nobody knows.
+func (b *builder) carryUnlisted(m *merged) {
+	base := b.o.Base
+	refs := b.refsOfBase()
+	listed := map[string]bool{}
+	m.eachID(func(all []string, _, _ string) {
+		for _, ref := range all {
+			listed[ref] = true
+		}
+	})
+
+	// A reference that is listed leads to its item there: the base's item lives on in it.
+	gone := func(id string) bool {
+		all := refs[id]
+		return len(all) > 0 && !slices.ContainsFunc(all, func(ref string) bool {
+			return listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] != ""
+		})
+	}
+
+	sets := map[string]int32{}
+	for i := range m.sets {
+		for _, ref := range m.sets[i].refs {
+			sets[ref] = int32(i)
+		}
+	}
+	setOf := func(row int32) int32 {
+		all := refs[base.Sets.ID.At(int(row))]
+		if i := slices.IndexFunc(all, func(ref string) bool { _, known := sets[ref]; return known }); i >= 0 {
+			return sets[all[i]]
+		}
+
+		to := int32(len(m.sets))
+		m.sets = append(m.sets, b.carrySet(int(row), refs))
+		for _, ref := range all {
+			sets[ref] = to
+		}
+		return to
+	}
+
+	lost := map[uint8]bool{} // games with a group whose products are missing
+	for ref := range b.missingProducts {
+		if set, known := sets[ref]; known {
+			lost[m.sets[set].game] = true
+		}
+	}
+
+	for i := range base.Cards.ID.Len() {
+		if !gone(base.Cards.ID.At(i)) || b.removedSet(base.Cards.Set[i], refs) {
+			continue
+		}
+		c := b.carryCard(i, refs)
+		if row := c.set; row != snapshot.NoSet {
+			c.set = setOf(row)
+			c.group = groupOfSet(m.sets[c.set].refs)
+		}
+		if b.carryItem(&c.item, i, b.missingProducts[c.group]) {
+			m.cards = append(m.cards, c)
+		}
+	}
+
+	for i := range base.Sealed.Tail.Len() {
+		product := b.carrySealed(i, refs)
+		// Of sealed products the base does not know the group.
+		if gone(sealedPrefix+product.tail) && b.carryItem(&product.item, base.Cards.ID.Len()+i, lost[product.game]) {
+			m.sealed = append(m.sealed, product)
+		}
+	}
+}
+
+// removedSet reports whether an operator removed a set of the base.
+func (b *builder) removedSet(row int32, refs map[string][]string) bool {
+	return row != snapshot.NoSet && slices.ContainsFunc(refs[b.o.Base.Sets.ID.At(int(row))],
+		func(ref string) bool { return b.mapping.removed[aliasSet][ref] != "" })
+}
+
+// carryItem completes an item of the base that no source lists, unless its time is over. A pending one
+// may be listed: its group's products are missing.
+func (b *builder) carryItem(it *item, row int, pending bool) bool {
+	if pending {
+		b.countCarried()
+		return true
+	}
+	if it.unlisted == 0 {
+		it.unlisted = b.today
+		b.report.Unlisted++
+	}
+
+	last := it.unlisted
+	lanes := &b.o.Base.Lanes
+	from, to := lanes.Of.Range(row)
+	for lane := from; lane < to; lane++ {
+		last = max(last, lanes.LastSeen[lane])
+	}
+	return last+unlistedDays >= b.today
+}
+
+// countCarried counts an item of a group whose products are missing, in the report of its source.
+func (b *builder) countCarried() {
+	for i := range b.report.Sources {
+		if r := &b.report.Sources[i]; r.Namespace == source.KindTCGCSV {
+			r.Carried++
+		}
+	}
+}
+
+// dropRemoved takes out of the catalog what an operator removed, and remembers its references: their
+// prices are no mistakes.
+func (b *builder) dropRemoved(m *merged) {
+	removed := b.mapping.removed
+	isRemoved := func(it *item) bool {
+		is := slices.ContainsFunc(it.refs, func(ref string) bool { return removed[aliasCard][ref] != "" })
+		if is = is || removed[aliasSet][it.group] != ""; is {
+			for _, ref := range it.refs {
+				b.excludedRefs[ref] = true
+				b.droppedRefs[ref] = true
+			}
+		}
+		return is
+	}
+
+	m.cards = slices.DeleteFunc(m.cards, func(c card) bool {
+		return isRemoved(&c.item) || c.set >= 0 && slices.ContainsFunc(m.sets[c.set].refs, func(ref string) bool {
+			c.group = ref
+			return removed[aliasSet][ref] != "" && isRemoved(&c.item)
+		})
+	})
+	m.sealed = slices.DeleteFunc(m.sealed, func(s sealed) bool { return isRemoved(&s.item) })
+}
+
+// joinAliases makes one item of those that an operator declared to be the same where no merge did: one
+// that the sources list, and one that the base knows by a reference that they list no more, or list
+// again. The base's id goes on. An alias without effect is an error (decision 3404).
+func (b *builder) joinAliases(m *merged) error {
+	at := map[string]int{}
+	spaces := map[string]bool{}
+	for i := range m.numItems() {
+		for _, ref := range m.item(i).refs {
+			at[ref] = i
+			namespace, _ := splitRef(ref)
+			spaces[namespace] = true
+		}
+	}
+
+	// A reference of a source that this build does not read may have its effect in another one.
+	unknown := func(ref string) bool {
+		namespace, _ := splitRef(ref)
+		_, listed := at[ref]
+		return spaces[namespace] && !listed && b.registry.items[ref] == "" && !b.excludedRefs[ref]
+	}
+	dropped := map[string]bool{}
+	for _, from := range slices.Sorted(maps.Keys(b.mapping.aliases[aliasCard])) {
+		for _, to := range b.mapping.aliases[aliasCard][from] {
+			if unknown(to) {
+				return fmt.Errorf("%s: the alias of card %s and %s has no effect: no source lists %s, and no earlier "+
+					"catalog had it; correct the row or delete it", aliasesFile, readable(from), readable(to), readable(to))
+			}
+
+			i, listed := at[from]
+			j, other := at[to]
+			switch {
+			case listed && !other && b.registry.items[to] != "":
+				// The reference that had an id first decides the id.
+				it := m.item(i)
+				it.refs = append([]string{to}, it.refs...)
+				at[to] = i
+			case listed && other && i != j && max(i, j) < len(m.cards):
+				one, same := &m.cards[i], &m.cards[j] // air: a pair
+				dropped[same.refs[0]] = true
+				extra := same.refs[1:]
+				one.enrich(same)
+				one.refs = append(one.refs, extra...)
+				for _, ref := range one.refs {
+					at[ref] = i
+				}
+			}
+		}
+	}
+
+	m.cards = slices.DeleteFunc(m.cards, func(c card) bool { return dropped[c.refs[0]] })
+	return nil
+}
