@@ -36,11 +36,11 @@ func TestPricesOfTheWrongType(t *testing.T) {
 	}
 }
 
-// TestHugeName: a name of 50 MB is refused before its words are read, which took 22 s.
+// TestHugeName: a name of megabytes is refused before its words are read, which took seconds.
 func TestHugeName(t *testing.T) {
 	tree := tcgTreeFixture()
 	tree["tcgplayer/3/1/products"] = reply(
-		tcgItem(11, strings.Repeat("Fox (Holo) - 4/102 ", 50<<20/19), "Number", "4/102", "Rarity", "Rare"),
+		tcgItem(11, strings.Repeat("Fox (Holo) - 4/102 ", 5<<20/19), "Number", "4/102", "Rarity", "Rare"),
 		tcgItem(12, "Hare", "Number", "5/102", "Rarity", "Rare"))
 
 	rec := mustRead(t, KindTCGCSV, tree.dir(t), Options{})

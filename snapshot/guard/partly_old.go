@@ -81,7 +81,8 @@ func (d *comparison) feedPartlyOld() finding {
 		}
 		// The prices of a missing group and of an unlisted card are carried.
 		set := b.Cards.Set[pair.ItemB]
-		if set != snapshot.NoSet && !carried[b.Sets.ID.At(int(set))] && b.UnlistedSince(pair.ItemB) == snapshot.NoDay {
+		listed := b.UnlistedSince(pair.ItemB) == snapshot.NoDay
+		if set != snapshot.NoSet && listed && !carried[b.Sets.ID.At(int(set))] {
 			key := groupOfGame{b.Cards.Game[pair.ItemB], set}
 			same[key] = append(same[key], pair.From == pair.To)
 		}
