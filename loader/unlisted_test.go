@@ -99,9 +99,9 @@ func TestContinued(t *testing.T) {
 	if len(apart.Report.Relisted) != 1 || apart.Report.Relisted[0].Row != "card,tcgcsv,3/3,tcgcsv,3/1" {
 		t.Fatalf("proposed is %+v", apart.Report.Relisted)
 	}
-	notes := strings.Join(apart.Report.Remarks(first, func([]string) string { return "" }), "\n")
-	if !strings.Contains(notes, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(notes, "no longer listed") {
-		t.Errorf("the remarks are %s", notes)
+	remarks := strings.Join(apart.Report.Remarks(first, func([]string) string { return "" }), "\n")
+	if !strings.Contains(remarks, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(remarks, "no longer listed") {
+		t.Errorf("the remarks are %s", remarks)
 	}
 
 	dir := t.TempDir()

@@ -97,7 +97,7 @@ func (d *comparison) feedPartlyOld() finding {
 	for _, set := range worst.sets {
 		names = append(names, fmt.Sprintf("%q", b.Sets.Name.At(int(set))))
 	}
-	return judged(worst.share(), "%d of %d groups of %s have not one other price than the day before (%.1f %%, at most "+
-		"%.1f %% may): a part of the feed is yesterday's: %s", len(worst.sets), worst.groups,
+	return judged(worst.share(), "%d of %d groups of %s have not one other price than the day before (%.1f %%, "+
+		"at most %.1f %% may): a part of the feed is yesterday's: %s", len(worst.sets), worst.groups,
 		b.Games.Name.At(int(worst.game)), worst.share()*100, d.limit*100, join(names))
 }
