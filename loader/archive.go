@@ -181,7 +181,7 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]string) {
 	b := p.b
 	var changes []guard.Change
-	distance := snapshot.Day(0)
+	var distances []snapshot.Day
 	for i := range rows {
 		price := &rows[i]
 		item := p.find(price.Ref)
@@ -200,9 +200,21 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 		}
 		game := b.merged.item(int(item)).game
 		changes = append(changes, guard.Change{Game: game, Set: set, From: was, To: price.Cents})
-		distance = max(distance, price.Day-day, day-price.Day)
+		distances = append(distances, max(price.Day-day, day-price.Day))
 	}
-	return b.o.Guards.Past(changes, float64(distance))
+	if len(changes) == 0 {
+		return "", nil
+	}
+
+	// Most lanes have a price of the day before. Much older ones say little, and raise no limit.
+	nearest := slices.Min(distances)
+	recent := changes[:0]
+	for i, change := range changes {
+		if distances[i] <= nearest+carryDays {
+			recent = append(recent, change)
+		}
+	}
+	return b.o.Guards.Past(recent, float64(nearest))
 }
 
 // priceBefore is the price that a row is compared with, and its day; NoCents without any.
