@@ -141,10 +141,10 @@ func (a *assembly) carriesPrice(lane int32, it *item) bool {
 	if l.day+carryDays < a.b.newest[l.feed][it.game] {
 		return false
 	}
-	if last, lacks := a.groups[it.group]; lacks {
-		return l.day == last
+	if last, lacks := a.groups[it.group]; lacks && l.day == last {
+		return true
 	}
-	// What an unlisted card had until now.
+	// What an unlisted card had until now, whatever its group has today.
 	return it.unlisted != 0 && l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents
 }
 

@@ -158,11 +158,12 @@ func (b *builder) joinAliases(m *merged) error {
 		}
 	}
 
-	// A reference of a source that this build does not read may have its effect in another one.
+	// A reference of a source that this build does not read may have its effect in another one; and in a
+	// build without a base it joins the archived prices of a card that nobody lists any more.
 	unknown := func(ref string) bool {
 		namespace, _ := splitRef(ref)
 		_, listed := at[ref]
-		return spaces[namespace] && !listed && b.registry.items[ref] == "" && !b.excludedRefs[ref]
+		return b.o.Base.SnapshotAt != snapshot.NoTime && spaces[namespace] && !listed && b.registry.items[ref] == "" && !b.excludedRefs[ref]
 	}
 	dropped := map[string]bool{}
 	for _, from := range slices.Sorted(maps.Keys(b.mapping.aliases[aliasCard])) {
