@@ -75,14 +75,11 @@ func newestDay(sources []openInput) snapshot.Day {
 // reference that an earlier catalog had.
 func (b *builder) findLacking() {
 	base := b.o.Base
-	here := map[string]bool{}
-	for _, id := range b.idsOfBase() {
-		here[id] = true
-	}
-	gone := map[string]bool{}
-	for i := range base.Registry.Ref.Len() {
-		if id := base.Registry.RefID.At(i); !here[id] {
-			gone[base.Registry.Ref.At(i)] = true
+	b.itemOf = b.itemsOfBase()
+	isNew := slices.Repeat([]bool{true}, b.merged.numItems())
+	for _, item := range b.itemOf {
+		if item >= 0 {
+			isNew[item] = false
 		}
 	}
 
@@ -92,7 +89,8 @@ func (b *builder) findLacking() {
 	for i := range b.merged.numItems() {
 		for _, ref := range b.merged.item(i).refs {
 			from, lacks := b.unclaimed[ref]
-			if gone[ref] && strings.HasPrefix(ref, fullRef(source.KindTCGCSV, "")) {
+			// An earlier catalog had it, and the base does not.
+			if isNew[i] && b.registry.items[ref] != "" && strings.HasPrefix(ref, fullRef(source.KindTCGCSV, "")) {
 				from = 0
 				lacks = true
 			}

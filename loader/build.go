@@ -142,6 +142,7 @@ type builder struct {
 	// lacksFrom are the items whose history lacks the archived days from a day on.
 	unclaimed map[string]snapshot.Day
 	lacksFrom map[int32]snapshot.Day
+	itemOf    []int32         // item of the base → item, -1 for none
 	priced    map[gapKey]bool // groups that have a price row of a day
 
 	latest    snapshot.Day // the latest day of any row
@@ -178,6 +179,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasRemarks: []string{},
 			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []CarriedGroup{}, GroupReasons: map[string]int{},
+			UnlistedExamples: []string{}, Relisted: []Relisted{},
 			MappingRemarks: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
@@ -265,6 +267,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 
 	b.progress("assemble", 0, 0)
 	catalog := b.assemble(at)
+	b.report.LacksRecords = b.o.Base.SnapshotAt != snapshot.NoTime && b.o.Base.Unclaimed.Ref.Len() == 0 && !b.o.RereadDays
 	b.report.QuarantineCut = b.quarantine.Cut
 	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged)...)
 	for i := range b.priceCounts {
@@ -368,6 +371,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		return err
 	}
 	b.carryUnlisted(b.merged)
+	b.findRelisted(b.merged)
 	return nil
 }
 

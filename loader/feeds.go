@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -94,7 +95,7 @@ func (b *builder) carryLanes() {
 	}
 
 	// Variants and items have other numbers here than in the base.
-	itemOf := b.itemsOfBase()
+	itemOf := b.itemOf
 	// Games are numbered by the table of this program, which may have more than the base's.
 	for i, row := range slices.Concat(base.Cards.Game, base.Sealed.Game) {
 		game := b.baseGames[row]
@@ -134,36 +135,44 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 // other lanes and starts again.
 func (b *builder) itemsOfBase() []int32 {
 	now := make(map[string]int32, b.merged.numItems())
-	joined := map[string]int32{}
 	for i := range b.merged.numItems() {
 		now[b.merged.idOf(i)] = int32(i)
-		for _, ref := range b.merged.item(i).refs {
-			joined[ref] = int32(i)
-		}
 	}
 
 	ids := b.idsOfBase()
-	refs := b.refsOfBase()
+	joined := sync.OnceValue(b.joinedItems)
 	out := make([]int32, len(ids))
 	for i, id := range ids {
 		at, stays := now[id]
 		if !stays {
-			at = b.joinedWith(id, refs[id], joined)
+			at = -1
+			if item, is := joined()[id]; is {
+				at = item
+			}
 		}
 		out[i] = at
 	}
 	return out
 }
 
-// joinedWith is the item of the same kind that has one of the references of an item of the base, -1 for
-// none.
-func (b *builder) joinedWith(id string, refs []string, items map[string]int32) int32 {
-	for _, ref := range refs {
-		if at, known := items[ref]; known && prefixOf(b.merged.idOf(int(at))) == prefixOf(id) {
-			return at
+// joinedItems are the items that have a reference of an id of the base, and its kind, by the id.
+func (b *builder) joinedItems() map[string]int32 {
+	byRef := map[string]int32{}
+	for i := range b.merged.numItems() {
+		for _, ref := range b.merged.item(i).refs {
+			byRef[ref] = int32(i)
 		}
 	}
-	return -1
+
+	joined := map[string]int32{}
+	registry := &b.o.Base.Registry
+	for i := range registry.Ref.Len() {
+		id := registry.RefID.At(i)
+		if at, known := byRef[registry.Ref.At(i)]; known && prefixOf(b.merged.idOf(int(at))) == prefixOf(id) {
+			joined[id] = at
+		}
+	}
+	return joined
 }
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.

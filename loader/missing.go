@@ -44,7 +44,6 @@ type feedGroup struct {
 func (a *assembly) findGroups() {
 	b := a.b
 	a.carryGaps()
-	a.findUnlistedGroups()
 	a.readDays = map[feedGroup][]snapshot.Day{}
 	// An input may have the rows that another one lacks.
 	for key := range b.priced {
@@ -54,6 +53,7 @@ func (a *assembly) findGroups() {
 			a.readDays[of] = append(a.readDays[of], key.day)
 		}
 	}
+	a.findUnlistedGroups()
 
 	a.groups = map[string]snapshot.Day{}
 	for key := range b.missing {

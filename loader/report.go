@@ -18,7 +18,13 @@ type Report struct {
 	Removed int `json:"removed"`
 	// Unlisted counts the cards and sealed products that no source lists since this build.
 	Unlisted int `json:"unlisted"`
-	Renamed  int `json:"renamed"`
+	// UnlistedExamples names the first of them. Relisted are cards among all unlisted ones that a new
+	// card seems to continue.
+	UnlistedExamples []string   `json:"unlisted_examples"`
+	Relisted         []Relisted `json:"relisted"`
+	// LacksRecords says that the base is of a version that dropped the history of such cards.
+	LacksRecords bool `json:"lacks_records,omitempty"`
+	Renamed      int  `json:"renamed"`
 	// LanesExpired counts lanes that were dropped because their last row is older than the history
 	// kept.
 	LanesExpired int `json:"lanes_expired"`
@@ -50,6 +56,14 @@ type RefusedDay struct {
 	Why   string `json:"why"`
 	// Damaged says that the file cannot be read.
 	Damaged bool `json:"damaged,omitempty"`
+}
+
+// Relisted is an unlisted card, and a listed one with its set, number and name.
+type Relisted struct {
+	Old  string `json:"old"` // the reference, as namespace/ref
+	New  string `json:"new"`
+	Name string `json:"name"`
+	Row  string `json:"row"` // the row of aliases.csv that makes them one
 }
 
 // DayGap is a run of days that a feed has no prices of.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -18,21 +19,11 @@ const unlistedDays = 365
 // are not unlisted: nobody knows.
 func (b *builder) carryUnlisted(m *merged) {
 	base := b.o.Base
-	refs := b.refsOfBase()
-	listed := map[string]bool{}
-	m.eachID(func(all []string, _, _ string) {
-		for _, ref := range all {
-			listed[ref] = true
-		}
-	})
-
-	// A reference that is listed leads to its item there: the base's item lives on in it.
-	gone := func(id string) bool {
-		all := refs[id]
-		return len(all) > 0 && !slices.ContainsFunc(all, func(ref string) bool {
-			return listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] != ""
-		})
+	gone := b.goneItems(m)
+	if len(gone) == 0 {
+		return
 	}
+	refs := b.refsOfBase()
 
 	sets := map[string]int32{}
 	for i := range m.sets {
@@ -62,7 +53,7 @@ func (b *builder) carryUnlisted(m *merged) {
 	}
 
 	for i := range base.Cards.ID.Len() {
-		if !gone(base.Cards.ID.At(i)) || b.removedSet(base.Cards.Set[i], refs) {
+		if !gone[i] || b.removedSet(base.Cards.Set[i], refs) {
 			continue
 		}
 		c := b.carryCard(i, refs)
@@ -78,10 +69,38 @@ func (b *builder) carryUnlisted(m *merged) {
 	for i := range base.Sealed.Tail.Len() {
 		product := b.carrySealed(i, refs)
 		// Of sealed products the base does not know the group.
-		if gone(sealedPrefix+product.tail) && b.carryItem(&product.item, base.Cards.ID.Len()+i, lost[product.game]) {
+		if gone[base.Cards.ID.Len()+i] && b.carryItem(&product.item, base.Cards.ID.Len()+i, lost[product.game]) {
 			m.sealed = append(m.sealed, product)
 		}
 	}
+}
+
+// goneItems are the items of the base that no source lists and no operator removed, by their rows. A
+// reference that is listed leads to its item there: the base's item lives on in it.
+func (b *builder) goneItems(m *merged) map[int]bool {
+	listed := map[string]bool{}
+	m.eachID(func(all []string, _, _ string) {
+		for _, ref := range all {
+			listed[ref] = true
+		}
+	})
+
+	stays := map[string]bool{}
+	registry := &b.o.Base.Registry
+	for i := range registry.Ref.Len() {
+		ref := registry.Ref.At(i)
+		if listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] != "" {
+			stays[registry.RefID.At(i)] = true
+		}
+	}
+
+	gone := map[int]bool{}
+	for i, id := range b.idsOfBase() {
+		if !stays[id] {
+			gone[i] = true
+		}
+	}
+	return gone
 }
 
 // removedSet reports whether an operator removed a set of the base.
@@ -100,6 +119,9 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 	if it.unlisted == 0 {
 		it.unlisted = b.today
 		b.report.Unlisted++
+		if len(b.report.UnlistedExamples) < maxRemarks {
+			b.report.UnlistedExamples = append(b.report.UnlistedExamples, fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0])))
+		}
 	}
 
 	last := it.unlisted
@@ -116,6 +138,36 @@ func (b *builder) countCarried() {
 	for i := range b.report.Sources {
 		if r := &b.report.Sources[i]; r.Namespace == source.KindTCGCSV {
 			r.Carried++
+		}
+	}
+}
+
+// findRelisted finds the unlisted cards whose set, number and name one listed card has: the source may
+// have given the card another reference. Only an operator's alias makes one of them (decision 3404).
+func (b *builder) findRelisted(m *merged) {
+	listed := map[string][]int{}
+	for i := range m.cards {
+		if key := wholeKey(&m.cards[i]); m.cards[i].unlisted == 0 && key != "" {
+			listed[key] = append(listed[key], i)
+		}
+	}
+	for i := range m.cards {
+		c := &m.cards[i]
+		others := listed[wholeKey(c)]
+		// A build reports what is new, a suggestion all.
+		if c.unlisted == 0 || len(others) != 1 || c.unlisted != b.today && b.onUnmatched == nil {
+			continue
+		}
+
+		old, fresh := c.refs[0], m.cards[others[0]].refs[0] // air: a pair
+		namespace, ref := splitRef(fresh)
+		oldNamespace, oldRef := splitRef(old)
+		// A card of another source was never called otherwise by this one.
+		if namespace == oldNamespace {
+			b.report.Relisted = append(b.report.Relisted, Relisted{
+				Old: readable(old), New: readable(fresh), Name: c.name,
+				Row: strings.Join([]string{aliasCard, namespace, ref, oldNamespace, oldRef}, ","),
+			})
 		}
 	}
 }

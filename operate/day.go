@@ -30,9 +30,9 @@ type Report struct {
 	Pulled *feed.Result `json:"pulled"` // null without a pull
 	Built  *Built       `json:"built"`
 	// New is false when what was built is current already.
-	New       bool               `json:"new"`
-	Diff      *diff.Diff         `json:"diff"`
-	Published bool               `json:"published"`
+	New       bool                   `json:"new"`
+	Diff      *diff.Diff             `json:"diff"`
+	Published bool                   `json:"published"`
 	Guards    []snapshot.GuardResult `json:"guards,omitempty"`
 	// Withdrawn says that this day was published before, and that somebody rolled it back.
 	Withdrawn bool `json:"withdrawn,omitempty"`

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -31,6 +33,18 @@ func (t *Terms) Publish(id string) (snapshot.Current, error) {
 		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
 		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
+}
+
+// BuildLimits are the limits by which a build judges days: an overridden guard has none.
+func (t *Terms) BuildLimits() guard.Limits {
+	limits := maps.Clone(t.Guards)
+	for _, override := range t.Overrides {
+		if limits == nil {
+			limits = guard.Limits{}
+		}
+		limits[override.Guard] = math.Inf(1)
+	}
+	return limits
 }
 
 // runGuards has the guards compare with the current snapshot.

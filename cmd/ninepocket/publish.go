@@ -88,11 +88,11 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 
 // publishedRow is what publish and rollback print.
 type publishedRow struct {
-	ID                string             `json:"id"`
-	*snapshot.Current                    // nil of one that was refused
-	Published         bool               `json:"published"`
+	ID                string                 `json:"id"`
+	*snapshot.Current                        // nil of one that was refused
+	Published         bool                   `json:"published"`
 	Guards            []snapshot.GuardResult `json:"guards,omitempty"`
-	Pushed            *mirror.PushResult `json:"pushed,omitempty"` // nil without --to, and when that failed
+	Pushed            *mirror.PushResult     `json:"pushed,omitempty"` // nil without --to, and when that failed
 }
 
 func snapshotPublish() *cobra.Command {
