@@ -189,8 +189,7 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 			continue
 		}
 		was, day := p.priceBefore(item, price)
-		// An equal price of the same day says nothing.
-		if was == snapshot.NoCents || day == price.Day && was == price.Cents {
+		if was == snapshot.NoCents {
 			continue
 		}
 
@@ -199,7 +198,9 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 			set = b.merged.cards[item].set
 		}
 		game := b.merged.item(int(item)).game
-		changes = append(changes, guard.Change{Game: game, Set: set, From: was, To: price.Cents})
+		changes = append(changes, guard.Change{
+			Game: game, Set: set, From: was, To: price.Cents, Published: day == price.Day && was == price.Cents,
+		})
 		distance = max(distance, price.Day-day, day-price.Day)
 	}
 	return b.o.Guards.Past(changes, float64(distance))

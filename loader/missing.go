@@ -85,8 +85,9 @@ func (a *assembly) findUnlistedGroups() {
 		c := &b.merged.cards[i]
 		if c.unlisted == 0 {
 			listed[c.group] = true
-		} else if first, known := since[c.group]; !known || c.unlisted < first {
-			since[c.group] = c.unlisted
+		} else {
+			// A group has vanished with the last of its cards; some may have been unlisted before.
+			since[c.group] = max(since[c.group], c.unlisted)
 		}
 	}
 

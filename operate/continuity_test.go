@@ -93,6 +93,7 @@ func (w *world) live(day int, last bool) {
 		kind = twoTrees
 	}
 	w.faults[kind]++
+	w.t.Logf("DBG day %d: %s; late %v", day, kind, w.late[day])
 
 	w.begin(day)
 	w.served = false

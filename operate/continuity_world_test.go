@@ -199,6 +199,7 @@ func (w *world) begin(day int) {
 	}
 	if c := w.anyIdle(day); w.dice(4, "removed by an operator") {
 		c.removed = true
+		w.t.Logf("DBG %s removed on %d", c.ref, day)
 		c.returns = day + 1 + w.random.IntN(8)
 	}
 	if g := pick(w, w.groups); w.dice(4, "prices before the product") {
@@ -314,6 +315,7 @@ func (w *world) spoil(t *tree, i int) {
 	}
 	way := pick(w, ways)
 	w.faults[way]++
+	w.t.Logf("DBG %d %s: %s", t.day, w.groups[i].name, way)
 	f.usable = false
 	switch way {
 	case "prices missing":
@@ -354,6 +356,7 @@ func (w *world) addFaults(t *tree) {
 		maps.DeleteFunc(f.rows, func(l lane, _ int64) bool { return text[l] })
 	}
 	if f := t.files[w.random.IntN(len(t.files))]; f.listed && w.dice(3, "products missing, HTML or empty") {
+		w.t.Logf("DBG products bad")
 		f.products = pick(w, []string{"", "<html>", reply(nil)})
 		f.hasProducts = false
 	}
