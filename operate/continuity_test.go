@@ -1,6 +1,7 @@
 package operate_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -242,8 +243,8 @@ func (w *world) published(t *tree) {
 				continue
 			}
 			item, there := at.item(c)
-			if there == c.out {
-				w.t.Errorf("%s %s: in the catalog: %t, removed: %t", c.ref, c.name, there, c.removed)
+			if there == c.out || !c.out && c.since == -1 && t.files[i].in[c.ref] && at.ids[c.ref] == "" {
+				w.t.Errorf("%s %s: in the catalog: %t, removed: %t; %+v, %v", c.ref, c.name, there, c.removed, c, at.ids[c.refs()[len(c.refs())-1]])
 			}
 			if !there || c.out {
 				c.current = nil
@@ -493,15 +494,17 @@ func readCatalog(c *snapshot.Catalog) *published {
 	return at
 }
 
-// item is the row of a card, to which each of its references leads.
+// item is the row of a card, to which each of its references leads that a catalog has had.
 func (at *published) item(c *card) (row int, there bool) {
-	row, there = at.rows[at.ids[c.ref]]
-	for _, ref := range c.former {
-		// A catalog from nothing may never have had it.
-		if id := at.ids[ref]; id != "" && id != at.ids[c.ref] {
-			return row, false
+	id := ""
+	for _, ref := range c.refs() {
+		known := at.ids[ref]
+		if id != "" && known != "" && known != id {
+			return 0, false
 		}
+		id = cmp.Or(id, known)
 	}
+	row, there = at.rows[id]
 	return row, there
 }
 

@@ -50,6 +50,7 @@ type group struct {
 	cards          []*card
 	absentFrom     int // the feed does not list it from here
 	absentUntil    int
+	lostUntil      int // its prices file is missing before
 	since          int // as of what is published: unlisted since that day, -1 for a listed one
 }
 
@@ -188,6 +189,10 @@ func (w *world) begin(day int) {
 		g.absentFrom = day
 		g.absentUntil = day + 1 + w.random.IntN(12)
 	}
+	lost := slices.ContainsFunc(w.groups, func(g *group) bool { return day < g.lostUntil })
+	if !lost && w.dice(8, "prices missing for days") {
+		pick(w, w.groups).lostUntil = day + 2 + w.random.IntN(10)
+	}
 
 	if c := w.anyIdle(day); w.dice(4, "listed again under another id") {
 		w.nextID++
@@ -275,6 +280,10 @@ func (w *world) today(day int) *tree {
 			}
 		}
 		w.fill(g, f)
+		if day < g.lostUntil {
+			f.prices = ""
+			f.usable = false
+		}
 	}
 	return t
 }
@@ -333,7 +342,15 @@ func (w *world) spoil(t *tree, i int) {
 
 // addFaults spoils a tree where no whole day is the worse for it.
 func (w *world) addFaults(t *tree) {
-	if w.missing(t) < maxMissing && w.dice(2, "a bad group") {
+	// What comes back after a while has no price of yesterday to be compared with.
+	back := slices.IndexFunc(w.groups, func(g *group) bool {
+		return t.day > 0 && (t.day == g.absentUntil || t.day == g.lostUntil) && t.files[g.index].usable
+	})
+	switch {
+	case w.missing(t) >= maxMissing:
+	case back >= 0 && w.dice(2, "a group that returns is bad"):
+		w.spoil(t, back)
+	case w.dice(2, "a bad group"):
 		w.spoil(t, pick(w, t.usableGroups()))
 	}
 	for range w.random.IntN(3) {
