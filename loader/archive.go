@@ -181,7 +181,7 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]string) {
 	b := p.b
 	var changes []guard.Change
-	distance := snapshot.Day(0)
+	var distances []snapshot.Day
 	for i := range rows {
 		price := &rows[i]
 		item := p.find(price.Ref)
@@ -201,9 +201,26 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 		changes = append(changes, guard.Change{
 			Game: game, Set: set, From: was, To: price.Cents, Published: day == price.Day && was == price.Cents,
 		})
-		distance = max(distance, price.Day-day, day-price.Day)
+		distances = append(distances, max(price.Day-day, day-price.Day))
 	}
-	return b.o.Guards.Past(changes, float64(distance))
+	if len(changes) == 0 {
+		return "", nil
+	}
+
+	// Most lanes have a price of the day before. Much older ones raise no limit but their own set's.
+	nearest := slices.Min(distances)
+	var recent, stale []guard.Change
+	for i, change := range changes {
+		if distances[i] <= nearest+carryDays {
+			recent = append(recent, change)
+		} else {
+			stale = append(stale, change)
+		}
+	}
+	why, wrong = b.o.Guards.Past(recent, float64(nearest))
+	_, others := b.o.Guards.Past(stale, float64(slices.Max(distances)))
+	maps.Copy(wrong, others)
+	return why, wrong
 }
 
 // priceBefore is the price that a row is compared with, and its day; NoCents without any.
@@ -218,7 +235,8 @@ func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, o
 	}
 
 	l := &p.b.lanes.all[lane]
-	if l.day <= price.Day || l.base < 0 {
+	// A lane that has been without a price for long has one in its history.
+	if l.day <= price.Day && l.cents != snapshot.NoCents || l.base < 0 {
 		return l.cents, l.day
 	}
 	points := p.b.o.Base.History.AppendPoints(nil, int(l.base), 0, p.b.o.Base.Date())

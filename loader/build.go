@@ -171,14 +171,16 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 
 	b := &builder{
 		o: o, open: open, mapping: mapping, pictures: pictures, excludedRefs: map[string]bool{},
-		droppedRefs: map[string]bool{}, missingProducts: map[string]bool{}, listedGroups: map[string]bool{}, unclaimed: map[string]snapshot.Day{},
+		droppedRefs: map[string]bool{}, missingProducts: map[string]bool{}, listedGroups: map[string]bool{},
+		unclaimed: map[string]snapshot.Day{},
 		lacksFrom: map[int32]snapshot.Day{},
 		until:     snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
 		variants: variants{known: map[string]uint16{}},
 		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasRemarks: []string{},
-			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []CarriedGroup{}, GroupReasons: map[string]int{},
+			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []CarriedGroup{},
+			GroupReasons:     map[string]int{},
 			UnlistedExamples: []string{}, Relisted: []Relisted{},
 			MappingRemarks: []string{},
 		},
@@ -267,7 +269,8 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 
 	b.progress("assemble", 0, 0)
 	catalog := b.assemble(at)
-	b.report.LacksRecords = b.o.Base.SnapshotAt != snapshot.NoTime && b.o.Base.Unclaimed.Ref.Len() == 0 && !b.o.RereadDays
+	base := b.o.Base
+	b.report.LacksRecords = base.SnapshotAt != snapshot.NoTime && base.Unclaimed.Ref.Len() == 0 && !b.o.RereadDays
 	b.report.QuarantineCut = b.quarantine.Cut
 	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged)...)
 	for i := range b.priceCounts {

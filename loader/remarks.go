@@ -147,8 +147,8 @@ func (n *remarks) cards(r *Report, again func(prices []string) string) {
 			"aliases.csv of the mapping: %s", pair.Old, pair.Name, pair.New, pair.Row)
 	}
 	if r.LacksRecords {
-		n.add("the base was built by an earlier version, which dropped the history of cards that the feed left out for "+
-			"a day; to read it again from the archived days, run once: %s --reread-days", again(nil))
+		n.add("the base was built by an earlier version, which dropped the history of cards that the feed left out "+
+			"for a day; to read it again from the archived days, run once: %s --reread-days", again(nil))
 	}
 }
 

@@ -120,7 +120,8 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 		it.unlisted = b.today
 		b.report.Unlisted++
 		if len(b.report.UnlistedExamples) < maxRemarks {
-			b.report.UnlistedExamples = append(b.report.UnlistedExamples, fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0])))
+			example := fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0]))
+			b.report.UnlistedExamples = append(b.report.UnlistedExamples, example)
 		}
 	}
 
@@ -177,8 +178,9 @@ func (b *builder) findRelisted(m *merged) {
 func (b *builder) dropRemoved(m *merged) {
 	removed := b.mapping.removed
 	isRemoved := func(it *item) bool {
-		is := slices.ContainsFunc(it.refs, func(ref string) bool { return removed[aliasCard][ref] != "" })
-		if is = is || removed[aliasSet][it.group] != ""; is {
+		is := removed[aliasSet][it.group] != "" ||
+			slices.ContainsFunc(it.refs, func(ref string) bool { return removed[aliasCard][ref] != "" })
+		if is {
 			for _, ref := range it.refs {
 				b.excludedRefs[ref] = true
 				b.droppedRefs[ref] = true
@@ -221,8 +223,9 @@ func (b *builder) joinAliases(m *merged) error {
 	for _, from := range slices.Sorted(maps.Keys(b.mapping.aliases[aliasCard])) {
 		for _, to := range b.mapping.aliases[aliasCard][from] {
 			if unknown(to) {
-				return fmt.Errorf("%s: the alias of card %s and %s has no effect: no source lists %s, and no earlier "+
-					"catalog had it; correct the row or delete it", aliasesFile, readable(from), readable(to), readable(to))
+				return fmt.Errorf("%s: the alias of card %s and %s has no effect: no source lists %s, and no "+
+					"earlier catalog had it; correct the row or delete it",
+					aliasesFile, readable(from), readable(to), readable(to))
 			}
 
 			i, listed := at[from]

@@ -55,14 +55,15 @@ func snapshotBuild() *cobra.Command {
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&flags.collectedAt, "collected-at", "",
 		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
-	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv")
+	f.StringVar(&flags.mapping, "mapping", "",
+		"`DIR` with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv")
 	f.StringVar(&flags.images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
 		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
 			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
 	f.BoolVar(&flags.reread, "reread-days", false,
-		"read all archived days again, whatever the base has of them: once after an upgrade, or when files were replaced")
+		"read all archived days again, whatever the base has: once after an upgrade, or when files were replaced")
 	f.BoolVar(&flags.includeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)

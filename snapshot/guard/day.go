@@ -298,6 +298,7 @@ func (d *comparison) valueMissing() finding {
 	missing := missingSets(c)
 	carried := int64(0)
 	all := int64(0)
+
 	for card := range c.Cards.ID.Len() {
 		from, to := c.Lanes.Of.Range(card)
 		for lane := from; lane < to; lane++ {
@@ -308,6 +309,7 @@ func (d *comparison) valueMissing() finding {
 			}
 		}
 	}
+
 	if len(missing) < 2 || all == 0 {
 		return finding{}
 	}

@@ -81,7 +81,8 @@ func (d *comparison) feedPartlyOld() finding {
 		}
 		// The prices of a missing group and of an unlisted card are carried.
 		set := b.Cards.Set[pair.ItemB]
-		if set != snapshot.NoSet && !carried[b.Sets.ID.At(int(set))] && b.UnlistedSince(pair.ItemB) == snapshot.NoDay {
+		listed := b.UnlistedSince(pair.ItemB) == snapshot.NoDay
+		if set != snapshot.NoSet && listed && !carried[b.Sets.ID.At(int(set))] {
 			key := groupOfGame{b.Cards.Game[pair.ItemB], set}
 			same[key] = append(same[key], pair.From == pair.To)
 		}
@@ -96,7 +97,7 @@ func (d *comparison) feedPartlyOld() finding {
 	for _, set := range worst.sets {
 		names = append(names, fmt.Sprintf("%q", b.Sets.Name.At(int(set))))
 	}
-	return judged(worst.share(), "%d of %d groups of %s have not one other price than the day before (%.1f %%, at most "+
-		"%.1f %% may): a part of the feed is yesterday's: %s", len(worst.sets), worst.groups,
+	return judged(worst.share(), "%d of %d groups of %s have not one other price than the day before (%.1f %%, "+
+		"at most %.1f %% may): a part of the feed is yesterday's: %s", len(worst.sets), worst.groups,
 		b.Games.Name.At(int(worst.game)), worst.share()*100, d.limit*100, join(names))
 }

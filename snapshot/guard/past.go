@@ -19,9 +19,10 @@ type Change struct {
 }
 
 // Past judges a day's prices before they are built into a history, by the limits of the guards
-// prices_moved, sets_repriced, repeated_feed and feed_partly_old. The day is at most so many days away from those of the prices that
-// it is compared with. why says why no day can have its prices, "" when one can; wrong are the sets
-// whose prices no day can have, with the reason. The changes are not the caller's any more.
+// prices_moved, sets_repriced, repeated_feed and feed_partly_old. The day is at most so many days away
+// from those of the prices that it is compared with. why says why no day can have its
+// prices, "" when one can; wrong are the sets whose prices no day can have, with the reason. The changes
+// are not the caller's any more.
 func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int32]string) {
 	factors := map[int32][]float64{}
 	for _, change := range changes {
