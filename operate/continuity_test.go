@@ -94,7 +94,6 @@ func (w *world) live(day int, last bool) {
 		kind = twoTrees
 	}
 	w.faults[kind]++
-	w.t.Logf("DBG day %d: %s; late %v", day, kind, w.late[day])
 
 	w.begin(day)
 	w.served = false
@@ -244,7 +243,7 @@ func (w *world) published(t *tree) {
 			}
 			item, there := at.item(c)
 			if there == c.out || !c.out && c.since == -1 && t.files[i].in[c.ref] && at.ids[c.ref] == "" {
-				w.t.Errorf("%s %s: in the catalog: %t, removed: %t; %+v, %v", c.ref, c.name, there, c.removed, c, at.ids[c.refs()[len(c.refs())-1]])
+				w.t.Errorf("%s %s: in the catalog: %t, removed: %t", c.ref, c.name, there, c.removed)
 			}
 			if !there || c.out {
 				c.current = nil

@@ -54,6 +54,9 @@ type group struct {
 	since          int // as of what is published: unlisted since that day, -1 for a listed one
 }
 
+// listed reports whether the feed lists a group on a day.
+func (g *group) listed(day int) bool { return day < g.absentFrom || day >= g.absentUntil }
+
 // world is a feed, what happens to it, and what of it was delivered.
 type world struct {
 	t       *testing.T
@@ -172,8 +175,9 @@ func (w *world) begin(day int) {
 			c.removed = false
 			w.faults["removal undone"]++
 		}
-		if c.joins != nil {
-			w.join(c)
+		// A row that nothing has an effect of is an error: the card is there when it is written.
+		if c.joins != nil && (c.id != "" || c.group.listed(day)) {
+			w.join(c, day)
 		}
 	}
 	if day == 0 {
@@ -185,7 +189,11 @@ func (w *world) begin(day int) {
 	}
 	absent := slices.ContainsFunc(w.groups, func(g *group) bool { return day < g.absentUntil })
 	if !absent && w.dice(3, "group not listed") {
+		// What an alias was written for today stays.
 		g := pick(w, w.groups)
+		for slices.ContainsFunc(g.cards, func(c *card) bool { return c.listedFrom == day }) {
+			g = pick(w, w.groups)
+		}
 		g.absentFrom = day
 		g.absentUntil = day + 1 + w.random.IntN(12)
 	}
@@ -204,7 +212,6 @@ func (w *world) begin(day int) {
 	}
 	if c := w.anyIdle(day); w.dice(4, "removed by an operator") {
 		c.removed = true
-		w.t.Logf("DBG %s removed on %d", c.ref, day)
 		c.returns = day + 1 + w.random.IntN(8)
 	}
 	if g := pick(w, w.groups); w.dice(4, "prices before the product") {
@@ -244,7 +251,7 @@ func (w *world) anyIdle(day int) *card {
 }
 
 // join writes the row by which a card that is listed again is the one that it was.
-func (w *world) join(again *card) {
+func (w *world) join(again *card, day int) {
 	c := again.joins
 	pair := [2]string{again.ref, c.ref}
 	if w.random.IntN(2) == 0 {
@@ -253,7 +260,12 @@ func (w *world) join(again *card) {
 	w.aliases = append(w.aliases, pair)
 	c.former = append(c.former, c.ref)
 	c.ref = again.ref
+	if again.id != "" {
+		c.since = again.since
+		maps.Copy(c.current, again.current)
+	}
 	c.goneUntil = 0
+	c.listedFrom = day
 	g := again.group
 	g.cards = slices.DeleteFunc(g.cards, func(other *card) bool { return other == again })
 }
@@ -262,7 +274,7 @@ func (w *world) join(again *card) {
 func (w *world) today(day int) *tree {
 	t := &tree{day: day}
 	for _, g := range w.groups {
-		f := &groupFile{listed: day < g.absentFrom || day >= g.absentUntil, rows: rows{}, in: map[string]bool{}}
+		f := &groupFile{listed: g.listed(day), rows: rows{}, in: map[string]bool{}}
 		t.files = append(t.files, f)
 		if !f.listed {
 			continue
@@ -324,7 +336,6 @@ func (w *world) spoil(t *tree, i int) {
 	}
 	way := pick(w, ways)
 	w.faults[way]++
-	w.t.Logf("DBG %d %s: %s", t.day, w.groups[i].name, way)
 	f.usable = false
 	switch way {
 	case "prices missing":
@@ -373,7 +384,6 @@ func (w *world) addFaults(t *tree) {
 		maps.DeleteFunc(f.rows, func(l lane, _ int64) bool { return text[l] })
 	}
 	if f := t.files[w.random.IntN(len(t.files))]; f.listed && w.dice(3, "products missing, HTML or empty") {
-		w.t.Logf("DBG products bad")
 		f.products = pick(w, []string{"", "<html>", reply(nil)})
 		f.hasProducts = false
 	}
