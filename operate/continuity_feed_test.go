@@ -24,7 +24,7 @@ var firstDay = time.Date(2026, 3, 1, 20, 5, 0, 0, time.UTC)
 // A world's size: one group of 48 is 2.1 %, so that two may be missing and three are more than 5 %.
 const (
 	groupsPerGame = 24
-	cardsPerGroup = 12
+	cardsPerGroup = 14
 	maxMissing    = 2
 )
 

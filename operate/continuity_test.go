@@ -111,10 +111,15 @@ func (w *world) live(day int, last bool) {
 			w.deliver(t)
 		}
 	case badDay:
-		for w.missing(t) < maxMissing+3 {
+		guard := "groups_missing"
+		if w.dice(2, "a tenth of the products not listed") {
+			guard = "cards_unlisted"
+			w.unlist(t)
+		}
+		for guard == "groups_missing" && w.missing(t) < maxMissing+3 {
 			w.spoil(t, pick(w, t.usableGroups()))
 		}
-		w.run(t, "groups_missing")
+		w.run(t, guard)
 		if w.random.IntN(2) == 0 {
 			w.run(w.corrected(t), "")
 		}

@@ -231,7 +231,7 @@ func (w *world) removeProducts(day int) {
 	}
 	for range 1 + w.random.IntN(2) {
 		c := pick(w, g.cards)
-		if gone > 3 || !c.idle(day) {
+		if gone > 2 || !c.idle(day) {
 			continue
 		}
 		gone++
@@ -348,6 +348,25 @@ func (w *world) spoil(t *tree, i int) {
 		f.prices = pricesFile(f.rows, 1, 1, func(lane) bool { return true })
 	default:
 		f.prices = pricesFile(f.rows, 1, 100, never)
+	}
+}
+
+// unlist takes two cards of each group out of a tree, more than 5 % of all.
+func (w *world) unlist(t *tree) {
+	for i, f := range t.files {
+		g := w.groups[i]
+		for _, c := range g.cards[:2] {
+			if c.listedFrom < t.day {
+				delete(f.in, c.ref)
+			}
+		}
+		if f.listed {
+			w.fill(g, f)
+			f.usable = t.day >= g.lostUntil
+		}
+		if !f.usable {
+			f.prices = ""
+		}
 	}
 }
 
