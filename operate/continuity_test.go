@@ -247,7 +247,8 @@ func (w *world) published(t *tree) {
 				continue
 			}
 			item, there := at.item(c)
-			if there == c.out || !c.out && c.since == -1 && t.files[i].in[c.ref] && at.ids[c.ref] == "" {
+			listed := t.files[i].in[c.ref] && t.files[i].hasProducts && !c.out
+			if there == c.out || listed && at.ids[c.ref] == "" {
 				w.t.Errorf("%s %s: in the catalog: %t, removed: %t", c.ref, c.name, there, c.removed)
 			}
 			if !there || c.out {
