@@ -189,8 +189,7 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 			continue
 		}
 		was, day := p.priceBefore(item, price)
-		// An equal price of the same day says nothing.
-		if was == snapshot.NoCents || day == price.Day && was == price.Cents {
+		if was == snapshot.NoCents {
 			continue
 		}
 
@@ -199,22 +198,29 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 			set = b.merged.cards[item].set
 		}
 		game := b.merged.item(int(item)).game
-		changes = append(changes, guard.Change{Game: game, Set: set, From: was, To: price.Cents})
+		changes = append(changes, guard.Change{
+			Game: game, Set: set, From: was, To: price.Cents, Published: day == price.Day && was == price.Cents,
+		})
 		distances = append(distances, max(price.Day-day, day-price.Day))
 	}
 	if len(changes) == 0 {
 		return "", nil
 	}
 
-	// Most lanes have a price of the day before. Much older ones say little, and raise no limit.
+	// Most lanes have a price of the day before. Much older ones raise no limit but their own set's.
 	nearest := slices.Min(distances)
-	recent := changes[:0]
+	var recent, stale []guard.Change
 	for i, change := range changes {
 		if distances[i] <= nearest+carryDays {
 			recent = append(recent, change)
+		} else {
+			stale = append(stale, change)
 		}
 	}
-	return b.o.Guards.Past(recent, float64(nearest))
+	why, wrong = b.o.Guards.Past(recent, float64(nearest))
+	_, others := b.o.Guards.Past(stale, float64(slices.Max(distances)))
+	maps.Copy(wrong, others)
+	return why, wrong
 }
 
 // priceBefore is the price that a row is compared with, and its day; NoCents without any.
@@ -229,7 +235,8 @@ func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, o
 	}
 
 	l := &p.b.lanes.all[lane]
-	if l.day <= price.Day || l.base < 0 {
+	// A lane that has been without a price for long has one in its history.
+	if l.day <= price.Day && l.cents != snapshot.NoCents || l.base < 0 {
 		return l.cents, l.day
 	}
 	points := p.b.o.Base.History.AppendPoints(nil, int(l.base), 0, p.b.o.Base.Date())

@@ -238,6 +238,20 @@ func (m *mapping) aliasRow(r []string) error {
 	return nil
 }
 
+// sameAs are the references of the same thing, by one row or by several: what a shop lists a third time is
+// also what it was at first.
+func (m *mapping) sameAs(kind, full string) []string {
+	all := []string{full}
+	for i := 0; i < len(all); i++ {
+		for _, ref := range m.aliases[kind][all[i]] {
+			if !slices.Contains(all, ref) {
+				all = append(all, ref)
+			}
+		}
+	}
+	return all[1:]
+}
+
 // asCollected is the value of as_of for a feed whose prices were observed when it was collected.
 const asCollected = "as collected"
 

@@ -85,8 +85,9 @@ func (a *assembly) findUnlistedGroups() {
 		c := &b.merged.cards[i]
 		if c.unlisted == 0 {
 			listed[c.group] = true
-		} else if first, known := since[c.group]; !known || c.unlisted < first {
-			since[c.group] = c.unlisted
+		} else {
+			// A group has vanished with the last of its cards; some may have been unlisted before.
+			since[c.group] = max(since[c.group], c.unlisted)
 		}
 	}
 
@@ -141,11 +142,12 @@ func (a *assembly) carriesPrice(lane int32, it *item) bool {
 	if l.day+carryDays < a.b.newest[l.feed][it.game] {
 		return false
 	}
-	if last, lacks := a.groups[it.group]; lacks {
-		return l.day == last
+	if last, lacks := a.groups[it.group]; lacks && l.day == last {
+		return true
 	}
-	// What an unlisted card had until now.
-	return it.unlisted != 0 && l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents
+	// What an unlisted card had until now, whatever its group has today.
+	return it.unlisted != 0 && (l.layer == layerBase ||
+		l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents)
 }
 
 // observeDays notes of which days a daily feed has prices.

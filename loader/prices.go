@@ -35,7 +35,7 @@ func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
 
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
-			for _, same := range b.mapping.aliases[aliasCard][full] {
+			for _, same := range b.mapping.sameAs(aliasCard, full) {
 				if ref, ok := strings.CutPrefix(same, prefix); ok {
 					weak(ref, int32(i))
 				}

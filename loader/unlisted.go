@@ -52,6 +52,7 @@ func (b *builder) carryUnlisted(m *merged) {
 		}
 	}
 
+	listed := len(m.cards)
 	for i := range base.Cards.ID.Len() {
 		if !gone[i] || b.removedSet(base.Cards.Set[i], refs) {
 			continue
@@ -61,7 +62,7 @@ func (b *builder) carryUnlisted(m *merged) {
 			c.set = setOf(row)
 			c.group = groupOfSet(m.sets[c.set].refs)
 		}
-		if b.carryItem(&c.item, i, b.missingProducts[c.group]) {
+		if b.carryItem(&c.item, i, b.missingProducts[c.group]) && !b.joinUnlisted(m.cards[listed:], &c) {
 			m.cards = append(m.cards, c)
 		}
 	}
@@ -73,6 +74,30 @@ func (b *builder) carryUnlisted(m *merged) {
 			m.sealed = append(m.sealed, product)
 		}
 	}
+}
+
+// joinUnlisted makes one card of two that an operator declared to be the same and that no source lists any
+// more, and reports whether it did. The one that was unlisted first decides the id.
+func (b *builder) joinUnlisted(cards []card, c *card) bool {
+	same := b.mapping.sameAs(aliasCard, c.refs[0])
+	i := slices.IndexFunc(cards, func(other card) bool { return slices.Contains(same, other.refs[0]) })
+	if i < 0 {
+		return false
+	}
+
+	first, second := &cards[i], c // air: a pair
+	if second.unlisted != 0 && (first.unlisted == 0 || second.unlisted < first.unlisted) {
+		first, second = second, first // air: a swap
+	}
+	// One that may be listed makes both so.
+	unlisted := max(first.unlisted, second.unlisted)
+	if first.unlisted == 0 || second.unlisted == 0 {
+		unlisted = 0
+	}
+	first.refs = append(first.refs, second.refs...)
+	first.unlisted = unlisted
+	cards[i] = *first
+	return true
 }
 
 // goneItems are the items of the base that no source lists and no operator removed, by their rows. A
@@ -212,11 +237,14 @@ func (b *builder) joinAliases(m *merged) error {
 		}
 	}
 
-	// A reference of a source that this build does not read may have its effect in another one.
+	// A reference of a source that this build does not read may have its effect in another one, and one of a
+	// group whose products are missing has it another day. Without a base a row joins the archived prices of a
+	// card that no source lists any more.
+	complete := b.o.Base.SnapshotAt != snapshot.NoTime && len(b.missingProducts) == 0
 	unknown := func(ref string) bool {
 		namespace, _ := splitRef(ref)
 		_, listed := at[ref]
-		return spaces[namespace] && !listed && b.registry.items[ref] == "" && !b.excludedRefs[ref]
+		return complete && spaces[namespace] && !listed && b.registry.items[ref] == "" && !b.excludedRefs[ref]
 	}
 	dropped := map[string]bool{}
 	for _, from := range slices.Sorted(maps.Keys(b.mapping.aliases[aliasCard])) {

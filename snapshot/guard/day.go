@@ -75,12 +75,12 @@ func countSets(c *snapshot.Catalog) map[string]setCounts {
 	for i := range c.Cards.ID.Len() {
 		id := setOf(c, i)
 		h := m[id]
-		// An unlisted card stays, and is as good as none.
+		// An unlisted card stays, and is as good as none; its price ends after a week.
 		if c.UnlistedSince(i) == snapshot.NoDay {
 			h.cards++
-		}
-		if c.Cards.Display[i] >= 0 {
-			h.priced++
+			if c.Cards.Display[i] >= 0 {
+				h.priced++
+			}
 		}
 		m[id] = h
 	}

@@ -13,6 +13,9 @@ type Change struct {
 	Game     uint8
 	Set      int32 // row of the card's set, snapshot.NoSet without one and of sealed products
 	From, To int64
+	// Published is that the price is in the history of the day already: it is right, and says nothing of
+	// whether the feed was rebuilt.
+	Published bool
 }
 
 // Past judges a day's prices before they are built into a history, by the limits of the guards
@@ -40,7 +43,7 @@ func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int3
 	for _, change := range changes {
 		if change.Set != snapshot.NoSet {
 			key := groupOfGame{change.Game, change.Set}
-			groups[key] = append(groups[key], change.From == change.To)
+			groups[key] = append(groups[key], change.From == change.To && !change.Published)
 		}
 	}
 
@@ -73,7 +76,7 @@ func countMoves(changes []Change) moves {
 		switch {
 		case pair.Moved():
 			m.moved++
-		case change.From == change.To:
+		case change.From == change.To && !change.Published:
 			m.same++
 		}
 	}
