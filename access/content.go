@@ -211,6 +211,7 @@ func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool, onRo
 			onRow(row)
 		}
 		return err
+	default:
 	}
 
 	tenant, name, r, err := decodeReply(of, key, value)

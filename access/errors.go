@@ -21,7 +21,7 @@ var (
 	ErrReservation = errors.New("ticket used wrongly")
 )
 
-// ErrCorrupt: stored data is damaged in a way that a crash cannot explain.
+// ErrCorrupt is the error of stored data that is damaged in a way that a crash cannot explain.
 var ErrCorrupt = wal.ErrCorrupt
 
 // ErrClosed is an ErrUnavailable: the store was closed.

@@ -111,7 +111,9 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 		value string
 		cards func(ix *Index, value string) []uint32
 	}{
-		{f.Set, (*Index).cardsIn}, {f.Number, (*Index).cardsNumbered}, {f.Identifier, (*Index).ByIdentifier},
+		{f.Set, (*Index).cardsIn},
+		{f.Number, (*Index).cardsNumbered},
+		{f.Identifier, (*Index).ByIdentifier},
 		{f.Variant, (*Index).cardsPriced},
 		{f.Rarity, func(ix *Index, rarity string) []uint32 { return ix.rarities.find(cardvocab.Fold(rarity)) }},
 	} {

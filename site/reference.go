@@ -149,10 +149,11 @@ func (p *parameter) kind() string {
 	text := fmt.Sprint(s.Type)
 	switch {
 	case len(s.Enum) > 0:
-		text = "one of " + fmt.Sprint(s.Enum[0])
-		for _, value := range s.Enum[1:] {
-			text += ", " + fmt.Sprint(value)
+		var values []string
+		for _, value := range s.Enum {
+			values = append(values, fmt.Sprint(value))
 		}
+		text = "one of " + strings.Join(values, ", ")
 	case s.Minimum != nil && s.Maximum != nil:
 		text = s.Minimum.String() + " to " + s.Maximum.String()
 	case s.Format == "date" || s.Format == "date-time":

@@ -140,7 +140,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		}},
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
-			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now,
+			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now, OnWarning: warn,
 		},
 	}
 	b := &work.Build

@@ -241,7 +241,7 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.PublishOptions{
-				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: currentUser(),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix, nil), By: currentUser(),
 				Reason: strings.TrimSpace(reason),
 			})
 			if err != nil {
