@@ -445,7 +445,7 @@ func (w *world) corrected(of *tree) *tree {
 func (w *world) makeOld(t *tree, all bool) {
 	for i, f := range t.files {
 		before := w.last.files[i]
-		if !f.listed || !before.listed || !before.usable || !all && i%4 > 0 {
+		if !f.listed || !f.usable || !before.listed || !before.usable || !all && i%4 > 0 {
 			continue
 		}
 		f.rows = before.rows
