@@ -183,6 +183,21 @@ func (t *tree) over(before dayRows) dayRows {
 	return after
 }
 
+// without leaves out the rows of cards that the catalog does not have: it reads them the day after it has.
+func (w *world) without(of dayRows) dayRows {
+	for i, g := range w.groups {
+		of[i] = maps.Clone(of[i])
+		for _, c := range g.cards {
+			for _, variant := range c.variants {
+				if c.since == unknown || c.out {
+					delete(of[i], lane{c.ref, variant})
+				}
+			}
+		}
+	}
+	return of
+}
+
 // run pulls a tree and does the day's work, which a guard refuses or none.
 func (w *world) run(t *tree, guard string) {
 	w.t.Helper()
@@ -226,8 +241,9 @@ func (w *world) run(t *tree, guard string) {
 // published compares what is published with what was delivered until then.
 func (w *world) published(t *tree) {
 	w.t.Helper()
+	w.observe(t)
 	w.withdraw(t)
-	w.shown[t.day] = t.over(w.shown[t.day])
+	w.shown[t.day] = w.without(t.over(w.shown[t.day]))
 	w.newest = t.day
 	w.served = true
 	cur, err := snapshot.OpenStore(w.store).Current()
@@ -238,7 +254,6 @@ func (w *world) published(t *tree) {
 		w.t.Fatalf("%s: the catalog is of %s", dayName(t.day), catalog.Date())
 	}
 
-	w.observe(t)
 	at := readCatalog(catalog)
 	for i, g := range w.groups {
 		newest := w.newestOfGroup(g)
