@@ -11,36 +11,36 @@ const (
 	// ringLimit is the highest limit kept as single admission times; above it, admissions are
 	// counted in buckets (decision 12).
 	ringLimit = 1000
-	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at most this much
-	// later than it strictly could.
+	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at most this much later
+	// than necessary.
 	bucketMillis = int64(100)
-	// bucketSpan is how many buckets, the current one included, can hold admissions less than a
+	// bucketSpan is how many buckets, including the current one, can have admissions less than a
 	// minute old.
 	bucketSpan = calendar.MinuteMillis/bucketMillis + 1
-	// bucketCount leaves room to judge a call that arrives up to 40 s after later ones.
+	// bucketCount leaves room for calls that arrive up to 40 s after later ones.
 	bucketCount = 1024
 )
 
 // window admits at most limit calls in any 60 seconds. Times are milliseconds of the store's own
 // time, which only runs forward, but calls may arrive slightly out of order. The zero window is
-// empty and is given its limit by fit. The caller locks.
+// empty, and resize sets its limit. The caller locks.
 //
 // Up to ringLimit it is a ring of the last admissions: a call is admitted when the limit-th last
-// admission is a minute old. Nothing else removes an admission, so a late call is judged against
-// all it can collide with.
+// admission is a minute old. Nothing else removes an admission, so a late call is checked against
+// all that it can collide with.
 type window struct {
 	limit    int
-	restored []tick // admissions from before this process, until fit
+	restored []tick // admissions from before this process, until resize
 
 	times []int64 // ring; len is its capacity, at least limit
 	head  int     // position of the oldest
-	count int     // admissions held
+	count int     // admissions in the ring
 	live  int     // of these, the newest that are under a minute old: for Remaining only
 
 	buckets []uint32 // by bucket number modulo bucketCount
 	newest  int64    // highest bucket number used
 	tail    int64    // lowest bucket number counted in sum
-	oldest  int64    // no bucket from tail up to here holds anything
+	oldest  int64    // the buckets from tail up to here are empty
 	sum     int64
 }
 
@@ -50,13 +50,13 @@ type tick struct {
 	n  int64
 }
 
-// resize makes the window hold limit, keeping its admissions.
+// resize sets the limit, and preserves the window's admissions.
 func (w *window) resize(limit int, at int64) {
 	if w.limit == limit {
 		return
 	}
 
-	// What was admitted in the last minute moves over; what is older counts no more.
+	// Admissions of the last minute move over; older ones do not count any more.
 	ticks := w.ticks(at)
 	*w = window{limit: limit}
 
@@ -76,7 +76,7 @@ func (w *window) resize(limit int, at int64) {
 		return
 	}
 
-	// A lowered limit may be below what was admitted: the ring holds all of it.
+	// A lowered limit may be below the number of admissions: the ring has all of them.
 	w.times = make([]int64, max(int64(limit), total))
 	for _, tick := range ticks {
 		for range tick.n {
@@ -85,20 +85,20 @@ func (w *window) resize(limit int, at int64) {
 	}
 }
 
-// peek reports whether one more call fits at a time, how many remain without it, and in how many
-// milliseconds the next unit frees (0 when none is taken). When the call does not fit, nothing
-// remains and the wait is at least 1.
+// peek reports whether one more call fits at a time, how many units remain without it, and in how many
+// milliseconds the next unit frees (0 when none is taken). If the call does not fit, nothing remains
+// and the wait is at least 1.
 func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	if w.buckets != nil {
 		return w.peekBuckets(at)
 	}
 
-	// Admissions that came of age no longer count against what remains.
+	// Admissions that are a minute old no longer reduce what remains.
 	for w.live > 0 && at-w.nthNewest(w.live) >= calendar.MinuteMillis {
 		w.live--
 	}
 
-	// The limit-th last admission decides alone, whatever was counted as live.
+	// Only the limit-th last admission decides, not live.
 	if w.count >= w.limit {
 		if age := at - w.nthNewest(w.limit); age < calendar.MinuteMillis {
 			return false, 0, calendar.MinuteMillis - age
@@ -107,7 +107,7 @@ func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	return true, max(0, int64(w.limit-w.live)), w.untilFree(at)
 }
 
-// take records an admission that peek allowed. It returns what remains and the wait then.
+// take records an admission that peek allowed. It returns what remains after it, and the wait.
 func (w *window) take(at int64) (remaining, wait int64) {
 	if w.buckets != nil {
 		w.put(at/bucketMillis, 1)
@@ -130,7 +130,7 @@ func (w *window) nthNewest(n int) int64 {
 	return w.times[w.slotOf(w.count-n)]
 }
 
-// slotOf is where the ring has admission n, 0 being the oldest.
+// slotOf returns the ring's position of admission n, 0 being the oldest.
 func (w *window) slotOf(n int) int {
 	n += w.head
 	if n >= len(w.times) {
@@ -139,15 +139,14 @@ func (w *window) slotOf(n int) int {
 	return n
 }
 
-// push adds an admission, overwriting the oldest when the ring is full. Times stay sorted: a late
-// call counts as made when the newest was.
+// push adds an admission, and overwrites the oldest of a full ring. Times stay sorted: a late call
+// gets the time of the newest.
 func (w *window) push(at int64) {
 	if w.count > 0 {
 		at = max(at, w.nthNewest(1))
 	}
 
-	// Of a full ring the oldest leaves.
-	if w.count == len(w.times) {
+	if w.count == len(w.times) { // the oldest leaves
 		w.head = w.slotOf(1)
 		w.count--
 	}
@@ -176,8 +175,8 @@ func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	return true, remaining, wait
 }
 
-// dropBefore makes sum count the buckets from first on. It fails when the call is so late that
-// buckets it needs were used again.
+// dropBefore makes sum count the buckets from first on. It fails if the call is so late that the
+// buckets it needs were reused.
 func (w *window) dropBefore(first int64) bool {
 	if first <= w.newest-bucketCount {
 		return false
@@ -194,7 +193,7 @@ func (w *window) dropBefore(first int64) bool {
 	}
 	w.oldest = max(w.oldest, w.tail)
 
-	// A late call looks further back than the calls before it.
+	// A late call needs earlier buckets than the calls before it.
 	for w.tail > first {
 		w.tail--
 		w.sum += int64(w.buckets[w.tail%bucketCount])
@@ -203,13 +202,12 @@ func (w *window) dropBefore(first int64) bool {
 	return true
 }
 
-// put counts n admissions in a bucket, clearing the buckets that come into use.
+// put counts n admissions in a bucket, and clears the buckets that come into use.
 func (w *window) put(bucket, n int64) {
 	if bucket > w.newest {
 		for number := max(w.newest+1, bucket-bucketCount+1); number <= bucket; number++ {
-			// The slot held the bucket before, or an even older one. If before is between tail and
-			// newest, sum counts it, and it is taken out. What an even older bucket left there is
-			// not in sum.
+			// The slot has the counts of an earlier bucket. If that is between tail and newest, sum
+			// includes them, and they are subtracted. The counts of an even older one are not in sum.
 			if before := number - bucketCount; before >= w.tail && before <= w.newest {
 				w.sum -= int64(w.buckets[number%bucketCount])
 			}
@@ -220,7 +218,7 @@ func (w *window) put(bucket, n int64) {
 		w.oldest = max(w.oldest, w.tail)
 	}
 	if bucket <= w.newest-bucketCount {
-		return // too old to be judged again
+		return // too old to be checked again
 	}
 
 	w.buckets[bucket%bucketCount] += uint32(n)
@@ -245,8 +243,7 @@ func (w *window) ticks(at int64) []tick {
 		out = append(out, one)
 	}
 
-	// Those from before this process are the oldest.
-	for _, tick := range w.restored {
+	for _, tick := range w.restored { // the oldest
 		add(tick)
 	}
 	for n := w.count; n > 0; n-- {
@@ -260,7 +257,7 @@ func (w *window) ticks(at int64) []tick {
 	return out
 }
 
-// restore adds an admission from before this process. It may only be called before the first fit.
+// restore adds an admission from before this process. It may only be called before the first resize.
 func (w *window) restore(one tick) {
 	later := func(have tick, at int64) int { return cmp.Compare(have.at, at) }
 	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, later)

@@ -15,14 +15,14 @@ import (
 	"ninepocket/wire"
 )
 
-// Terms are the conditions under which snapshots of a store are published.
+// Terms are the settings for publishing snapshots of a store.
 type Terms struct {
 	Store         string
 	Guards        guard.Limits
 	Overrides     []snapshot.Override
-	ProductPrefix string // of the server: ids of products are part of a View
-	RetainCount   int    // of the newest snapshots that stay, 0 for all
-	By            string // who publishes
+	ProductPrefix string // of the server: product ids are part of a View
+	RetainCount   int    // how many of the newest snapshots are retained, 0 for all
+	By            string // the publishing user
 	Now           func() time.Time
 }
 
@@ -47,15 +47,15 @@ func (t *Terms) BuildLimits() guard.Limits {
 	return limits
 }
 
-// runGuards has the guards compare with the current snapshot.
+// runGuards lets the guards compare a snapshot with the current one.
 func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	return guard.Judge(current, next, guard.Options{
 		Limits: t.Guards, Now: t.Now(), Duplicates: source.Duplicates, Store: t.Store,
 	})
 }
 
-// Servable checks a snapshot before publishing. The engine itself makes its View of the snapshot as
-// read back from disk, and the View answers what clients will ask.
+// Servable returns a check of a snapshot before publishing. The engine makes its View of the
+// snapshot as read back from disk, and the View answers typical requests.
 func Servable(prefix string) func(*snapshot.Catalog) error {
 	return func(catalog *snapshot.Catalog) error {
 		v, err := engine.NewView(catalog, wire.URLs{ProductPrefix: prefix})
@@ -66,8 +66,8 @@ func Servable(prefix string) func(*snapshot.Catalog) error {
 	}
 }
 
-// GuardResults are what the guards said when a snapshot was published last, else what they would
-// say now.
+// GuardResults returns what the guards said when a snapshot was last published, else what they say
+// now.
 func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	store := snapshot.OpenStore(t.Store)
 	past, _ := store.Publications()
@@ -78,11 +78,11 @@ func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot)
 		}
 	}
 
-	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
-	// say.
+	// Compared with the snapshot that it replaced, or would replace. Without one, some guards have
+	// no result.
 	var current *snapshot.StoredSnapshot
 	if cur, err := store.Current(); err == nil {
-		// A published snapshot is held against the one before it.
+		// A published snapshot is compared with the previous one.
 		other := cur.ID
 		if other == next.Manifest.ID {
 			other = cur.Previous

@@ -212,7 +212,7 @@ type Lanes struct {
 	Cents       []int64  `column:"cents"`        // current price, NoCents when there is none
 	SourceAsOf  []int64  `column:"source_as_of"` // when the source observed the current price, ms, or NoTime
 	CollectedAt []int64  `column:"collected_at"` // when the current price was collected, ms; NoTime without a price
-	// the price that the 7-day change begins at (decision 20), or NoCents
+	// Price7DaysAgo is the price that the 7-day change begins at (decision 20), or NoCents
 	Price7DaysAgo []int64 `column:"base_7"`
 	Base30        []int64 `column:"base_30"` // the same for 30 days
 	LastSeen      []Day   `column:"seen"`    // the last date with a row, with a price or without

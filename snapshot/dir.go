@@ -87,7 +87,7 @@ type Current struct {
 func (d *Store) Current() (Current, error) {
 	var cur Current
 	err := d.open("CURRENT", &cur)
-	_, noFile := errors.AsType[*disk.NoFileError](err)
+	_, noFile := errors.AsType[*disk.NotRegularError](err)
 
 	switch {
 	case noFile:

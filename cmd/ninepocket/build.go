@@ -71,11 +71,11 @@ func snapshotBuild() *cobra.Command {
 	return cmd
 }
 
-// read reads the flags, naming every problem.
+// read reads the flags. The error names every problem.
 func (flags *buildFlags) read() (*operate.Build, error) {
 	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
 		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched,
-		RereadDays: flags.reread, Unpack: unpacking(),
+		RereadDays: flags.reread, Unpack: unpackArgs(),
 	}}
 	b.Again = func(prices []string) string {
 		return againCommand(b, prices, flags.publish, flags.publishing.config)
@@ -91,16 +91,17 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
 	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
-	// What cannot work is refused before hours of building.
+	// Flags that cannot work are refused before hours of building.
 	wrong.AddIf(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
 	return b, fail(exitUsage, "", wrong.Err())
 }
 
-// unpacking is the process of this program that unpacks 7z archives: it has bounds of its own.
-func unpacking() []string {
+// unpackArgs is the command that unpacks 7z archives: this program, in a process with its own
+// limits.
+func unpackArgs() []string {
 	self, err := os.Executable()
 	if err != nil {
-		// A bare root file system has no /proc; the name that it was started by will do.
+		// A bare root file system has no /proc: the name of the command must do.
 		self = os.Args[0]
 	}
 	return []string{self, "unpack"}
@@ -125,7 +126,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	// Notes go to the terminal even when the output is JSON for a script.
+	// Notes go to stderr even if the output is JSON for a script.
 	for _, warning := range out.Warnings {
 		cmd.PrintErrln("note: " + warning)
 	}
@@ -138,13 +139,13 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	out.Seconds = time.Since(start).Seconds()
 	err = printResult(cmd, flags.asJSON, out, func(w *bufio.Writer) { printBuilt(w, out) })
 	if refused != nil {
-		// What was built stays, and was said.
+		// The snapshot stays, and is printed already.
 		return refusal(refused, flags.folder, flags.publishing.config)
 	}
 	return err
 }
 
-// againCommand spells the command that builds the same with more prices.
+// againCommand returns the command that builds the same with more prices.
 func againCommand(b *operate.Build, prices []string, publish bool, config string) string {
 	words := []string{"ninepocket", "snapshot", "build", "--store", b.Store, "--base", b.On}
 	for _, in := range b.Sources {
@@ -201,7 +202,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	}
 
 	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
-	// Of all that a product may lack, this is what an operator can look up.
+	// Of all missing data, an operator can look up this.
 	if n := out.Report.SealedLeftOut["units_per_package"]; n > 0 {
 		fmt.Fprintf(w, "%d of them need to be told how many units a package holds: ninepocket mapping suggest\n", n)
 	}
@@ -221,7 +222,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	fmt.Fprintf(w, "%s %s\n", verb, out.ID)
 }
 
-// unpackCommand is how a build starts this program again to unpack a 7z archive.
+// unpackCommand is the hidden command that unpacks a 7z archive for a build.
 func unpackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
@@ -237,7 +238,7 @@ func printCounts(w *bufio.Writer, what string, counts map[string]int) {
 	}
 }
 
-// printQuarantine prints the counts by reason and where the lines are.
+// printQuarantine prints the counts by reason, and the file with the lines.
 func printQuarantine(w *bufio.Writer, counts map[string]int, file string) {
 	if len(counts) == 0 {
 		fmt.Fprintln(w, "nothing was quarantined")

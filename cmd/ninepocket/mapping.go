@@ -53,15 +53,15 @@ func mappingSuggest() *cobra.Command {
 	return cmd
 }
 
-// suggested is what mapping suggest prints.
-type suggested struct {
-	File      string         `json:"file"` // "" when there is nothing to propose
+// suggestResult is the output of mapping suggest.
+type suggestResult struct {
+	File      string         `json:"file"` // "" if there is nothing to propose
 	Rows      int            `json:"rows"`
-	Open      int            `json:"open"`       // of the rows, those without a number
+	Open      int            `json:"open"`       // rows without a number
 	AliasFile string         `json:"alias_file"` // likewise
 	Aliases   int            `json:"aliases"`
 	Unknown   map[string]int `json:"unknown"`
-	Apart     int            `json:"sets_apart"` // sets of later sources that nothing is proposed for
+	Apart     int            `json:"sets_apart"` // sets of later sources without a proposal
 }
 
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
@@ -74,7 +74,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 
 	sealed := filepath.Join(flags.into, "sealed.csv")
 	aliases := filepath.Join(flags.into, "aliases.csv")
-	// Asked before minutes of reading: somebody may have reviewed what is there.
+	// Checked before minutes of reading: existing files may have been reviewed.
 	for _, name := range []string{sealed, aliases} {
 		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			return fail(exitFailure, "move it away, or give another --into and what is there as --mapping",
@@ -100,17 +100,17 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 		return fail(exitFailure, "", err)
 	}
 
-	result := suggested{
+	result := suggestResult{
 		Rows: len(found.Rows), Open: found.Open, Aliases: len(found.Aliases), Unknown: found.Unknown,
 		Apart: found.Unmatched,
 	}
 	if result.Rows > 0 {
 		result.File = sealed
-		err = propose(sealed, found.Write)
+		err = writeProposal(sealed, found.Write)
 	}
 	if err == nil && result.Aliases > 0 {
 		result.AliasFile = aliases
-		err = propose(aliases, found.WriteAliases)
+		err = writeProposal(aliases, found.WriteAliases)
 	}
 	if err != nil {
 		return fail(exitFailure, "", err)
@@ -118,8 +118,8 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	return printResult(cmd, flags.asJSON, result, result.print)
 }
 
-// propose writes a file of a mapping.
-func propose(name string, content func(io.Writer) error) error {
+// writeProposal writes a file of a mapping.
+func writeProposal(name string, content func(io.Writer) error) error {
 	var text bytes.Buffer
 	err := errors.Join(content(&text), os.MkdirAll(filepath.Dir(name), 0o755)) //nolint:gosec // public knowledge
 	if err == nil {
@@ -131,7 +131,7 @@ func propose(name string, content func(io.Writer) error) error {
 	return nil
 }
 
-func (result *suggested) print(out *bufio.Writer) {
+func (result *suggestResult) print(out *bufio.Writer) {
 	if result.File+result.AliasFile == "" {
 		fmt.Fprintln(out, "nothing to propose")
 	}

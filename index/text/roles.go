@@ -7,15 +7,16 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A mark says what a word of a query is beside a word to look for (docs/SEARCH.md, Noise).
+// A role is what a word of a query is, if it is no term to search (docs/SEARCH.md, Noise).
 type role struct {
 	kind       roleKind
 	game       uint8                // of roleGame
-	preference cardvocab.Preference // of the first word of a wish
-	id         uint32               // of the token: the word that it is, or none
-	// sealed is a word of roleStop that names a product of cards.
+	preference cardvocab.Preference // of the first word of a preference
+	id         uint32               // of the token: its word, or none
+	// sealed reports a word of roleStop that names a sealed product.
 	sealed bool
-	// maxWords is, in a phrasebook, how many words a phrase has at most that begins with this one.
+	// maxWords is, in a phraseDict, the maximum number of words of the phrases that begin with this
+	// word.
 	maxWords uint8
 }
 
@@ -30,14 +31,14 @@ const (
 	roleYear
 )
 
-// maxPreferences is how many preferences of a query count.
+// maxPreferences bounds the preferences of a query that count.
 const maxPreferences = 7
 
-// Longest whole name that noise words are looked for in, in words.
+// maxProtectedWords bounds the whole names that are protected from stop words, in words.
 const maxProtectedWords = 12
 
-// classifyTokens finds out what the words of the query are. What is part of a whole name or set is
-// a word to look for whatever else it may be; where nothing else is left, so is everything.
+// classifyTokens finds the role of every word of the query. A word that is part of a whole name or
+// set is a term whatever else it may be. If nothing else is left, every word is a term.
 func (q *query) classifyTokens(ix *Index) {
 	tokens := q.norm.tokens
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
@@ -81,20 +82,20 @@ func (q *query) classifyTokens(ix *Index) {
 	q.collectRoles()
 }
 
-// span is the folded text of the tokens from i to til.
+// span returns the folded text of the tokens from i to til.
 func (q *query) span(i, til int) []byte {
 	return q.norm.text[q.norm.tokens[i].start:q.norm.tokens[til-1].end]
 }
 
-// roleAt reads what begins at token i: how many tokens, and what they are. The longest reading
-// counts.
+// roleAt reads the role that begins at token i, and returns its number of tokens. The longest
+// phrase wins.
 func (q *query) roleAt(ix *Index, i int, graded bool) (int, role) {
 	tokens := q.norm.tokens
 	if tokens[i].hash {
 		return 1, role{}
 	}
 
-	// Most words are known, and of known ones is known whether they are more than words.
+	// Most words are known, and for these the index knows whether a phrase contains them.
 	word := q.norm.word(tokens[i])
 	id := q.roles[i].id
 	more := id == none || ix.isUsed(id, ofPhrase)
@@ -133,10 +134,10 @@ func (q *query) roleAt(ix *Index, i int, graded bool) (int, role) {
 	return 1, first
 }
 
-// mayBe says whether n tokens from i on may be the phrase of a mark, and are no part of a number.
+// mayBe reports whether n tokens from i on may have a role, and are no part of a number.
 func (q *query) mayBe(m role, i, n int) bool { return m.kind == roleGame || !q.isNumberPart(i, i+n) }
 
-// isNumberPart says whether a sign ties the tokens to a number.
+// isNumberPart reports whether a sign ties the tokens to a number.
 func (q *query) isNumberPart(i, til int) bool {
 	tokens := q.norm.tokens
 	tie := func(k int) bool {
@@ -149,7 +150,7 @@ func (q *query) isNumberPart(i, til int) bool {
 }
 
 // gradeAt returns how many tokens from i on are a grade: "psa 10", "bgs 9.5", "psa10", and a figure
-// behind another grading word.
+// after another grading word.
 func (q *query) gradeAt(i int, graded bool) int {
 	tokens := q.norm.tokens
 	word := q.norm.word(tokens[i])
@@ -174,14 +175,15 @@ func (q *query) gradeAt(i int, graded bool) int {
 	return n
 }
 
-// isGrade says whether a token is a figure from 1 to 10 that is no number of a card.
+// isGrade reports whether a token is a figure from 1 to 10 that is no number of a card.
 func (q *query) isGrade(i int) bool {
 	word := q.norm.word(q.norm.tokens[i])
 	small := len(word) == 1 && cardvocab.IsDigit(word[0]) || string(word) == "10"
 	return small && !q.isNumberPart(i, i+1) && !q.norm.tokens[i].hash
 }
 
-// protectNames keeps the words that are part of a whole name or set: "The Peak", "Pokémon Catcher".
+// protectNames makes terms of the words that are part of a whole name or set: "The Peak", "Pokémon
+// Catcher".
 func (q *query) protectNames(ix *Index) {
 	n := len(q.norm.tokens)
 	for i := range n {
@@ -197,8 +199,9 @@ func (q *query) protectNames(ix *Index) {
 	}
 }
 
-// protectSealed keeps words for products, and noise in brackets, where a name or a set has them
-// beside the word beside them: "ancient booster", "premium booster", "pikachu (portuguese)".
+// protectSealed makes terms of words for products, and of stop words in brackets, if a name or a
+// set has them next to the same neighbour. Examples: "ancient booster", "premium booster", "pikachu
+// (portuguese)".
 func (q *query) protectSealed(ix *Index) {
 	adjacent := func(i, k int) bool {
 		a := q.roles[i].id
@@ -229,7 +232,7 @@ func (q *query) areTerms(i, til int) bool {
 	return !slices.ContainsFunc(q.roles[i:til], func(m role) bool { return m.kind != roleTerm })
 }
 
-// protectCode keeps the code of a set where nothing but a number stands beside it: "TR 4".
+// protectCode makes a term of the code of a set if only a number is next to it: "TR 4".
 func (q *query) protectCode(ix *Index) {
 	code := -1
 	for i := range q.roles {
@@ -247,8 +250,8 @@ func (q *query) protectCode(ix *Index) {
 	}
 }
 
-// protectTradeNames keeps words of the trade that are whole names where nothing but rarities, years
-// and games stands beside them: "will card", "how much is will".
+// protectTradeNames makes terms of trade terms that are whole names, if the query has only
+// rarities, years and games besides: "will card", "how much is will".
 func (q *query) protectTradeNames(ix *Index) {
 	if slices.ContainsFunc(q.roles, func(m role) bool { return m.kind == roleTerm }) {
 		return
@@ -262,9 +265,9 @@ func (q *query) protectTradeNames(ix *Index) {
 	}
 }
 
-// restoreTerms makes words of what was marked where nothing else is left to look for: rarities
-// before games. Of noise a word by itself is looked for, which may be a name's or the beginning of
-// one; several are nothing: "my lot of cards".
+// restoreTerms makes terms of words with roles if nothing else is left to search: rarities before
+// games. A single stop word is searched, because it may be a name or a prefix of one; several are
+// not: "my lot of cards".
 func (q *query) restoreTerms() {
 	if len(q.roles) == 1 {
 		q.roles[0] = role{id: q.roles[0].id}
@@ -285,7 +288,7 @@ func (q *query) restoreTerms() {
 	}
 }
 
-// collectRoles sums up what the marks say.
+// collectRoles collects what the roles say about the query.
 func (q *query) collectRoles() {
 	games := uint64(0)
 	for i := range q.roles {
@@ -308,66 +311,65 @@ func (q *query) collectRoles() {
 	q.limitAliasGames()
 }
 
-// limitAliasGames leaves the games in which another name means what it was read as.
+// limitAliasGames restricts the query to the games in which its aliases count.
 func (q *query) limitAliasGames() {
 	if games := q.games & q.aliasGames; games != 0 {
 		q.games = games
 	}
 }
 
-// A phrasebook says what words are beside words to look for: by folded phrase, and by the first
-// words of longer ones.
+// A phraseDict has the roles of words: by folded phrase, and by the first words of longer phrases.
 type phraseDict map[string]role
 
-// newPhraseDict gathers the noise, the wishes, and the games of a catalog by their names.
+// newPhraseDict collects the stop words, the preferences, and the names of the games of a catalog.
 func newPhraseDict(games []string) phraseDict {
-	book := phraseDict{}
+	dict := phraseDict{}
 	roles := map[stopClass]role{
 		stopWord: {kind: roleStop}, sealedTerm: {kind: roleStop, sealed: true}, copyWord: {kind: roleGrade},
 	}
 	for phrase, kind := range stopWords {
 		if m, ok := roles[kind]; ok {
-			book.add(phrase, m)
+			dict.add(phrase, m)
 		}
 	}
 
 	for _, phrase := range cardvocab.ConditionPhrases() {
-		book.add(phrase, role{kind: roleGrade})
+		dict.add(phrase, role{kind: roleGrade})
 	}
 
 	for phrase, preference := range cardvocab.Preferences() {
-		book.add(phrase, role{kind: rolePreference, preference: preference})
+		dict.add(phrase, role{kind: rolePreference, preference: preference})
 	}
 
 	var norm normaliser
 	for game, display := range games {
-		book.add(strings.Join(norm.words(display), " "), role{kind: roleGame, game: uint8(game)})
+		dict.add(strings.Join(norm.words(display), " "), role{kind: roleGame, game: uint8(game)})
 		for short, of := range gameAbbreviations {
 			if of == string(norm.text) {
-				book.add(short, role{kind: roleGame, game: uint8(game)})
+				dict.add(short, role{kind: roleGame, game: uint8(game)})
 			}
 		}
 	}
 
-	return book
+	return dict
 }
 
-// add adds a phrase, its words divided by spaces.
-func (book phraseDict) add(phrase string, m role) {
+// add adds a phrase, its words separated by spaces.
+func (dict phraseDict) add(phrase string, m role) {
 	words := strings.Fields(phrase)
 	folded := strings.Join(words, "")
 	if folded == "" {
 		return
 	}
 
-	m.maxWords = book[folded].maxWords
-	book[folded] = m
-	first := book[words[0]]
+	m.maxWords = dict[folded].maxWords
+	dict[folded] = m
+	first := dict[words[0]]
 	first.maxWords = max(first.maxWords, uint8(len(words)))
-	book[words[0]] = first
+	dict[words[0]] = first
 }
 
-// isCode says whether a word is the code of a set, or another spelling of one.
+// isCode reports whether a word is the code of a set, or another spelling of one.
 func (ix *Index) isCode(w []byte) bool {
 	id := ix.words.find(w)
 	return id != none && len(ix.codes.docs(id)) > 0
