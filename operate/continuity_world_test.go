@@ -338,14 +338,22 @@ func (t *tree) usableGroups() (all []int) {
 	return all
 }
 
+const hundredfold = "prices a hundredfold"
+
+// large reports whether a group has prices enough for the guards that judge by group.
+func (w *world) large(i int) bool { return len(w.groups[i].cards) >= cardsPerGroup }
+
 // spoil makes a group's prices unusable in one of the ways that a feed has.
 func (w *world) spoil(t *tree, i int) {
-	f := t.files[i]
 	ways := []string{"prices missing", "prices are HTML", "prices empty", "prices as text"}
-	if len(w.groups[i].cards) >= cardsPerGroup {
-		ways = append(ways, "prices a hundredfold", "prices a hundredfold")
+	if w.large(i) {
+		ways = append(ways, hundredfold, hundredfold)
 	}
-	way := pick(w, ways)
+	w.spoilBy(t, i, pick(w, ways))
+}
+
+func (w *world) spoilBy(t *tree, i int, way string) {
+	f := t.files[i]
 	w.faults[way]++
 	f.usable = false
 	switch way {
@@ -389,8 +397,8 @@ func (w *world) addFaults(t *tree) {
 	})
 	switch {
 	case w.missing(t) >= maxMissing:
-	case back >= 0 && w.dice(2, "a group that returns is bad"):
-		w.spoil(t, back)
+	case back >= 0 && w.large(back) && w.dice(2, "a group that returns is bad"):
+		w.spoilBy(t, back, hundredfold)
 	case w.dice(2, "a bad group"):
 		w.spoil(t, pick(w, t.usableGroups()))
 	}
