@@ -114,17 +114,21 @@ func (b *builder) carryLanes() {
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	lanes := &b.o.Base.Lanes
 	lane := b.lanes.getOrAdd(laneKey{item, variant, lanes.Condition[baseLane], feed})
-
-	if b.lanes.all[lane].base < 0 {
-		b.lanes.all[lane].base = int32(baseLane)
+	if l := &b.lanes.all[lane]; l.base < 0 {
+		l.base = int32(baseLane)
 	} else {
-		// Two cards of the base are one now, and so are their histories.
-		points := b.o.Base.History.AppendPoints(nil, baseLane, 0, b.o.Base.Date())
+		// Two cards of the base are one now, and so are their histories. The lane that was seen last says what
+		// was current.
+		earlier := baseLane
+		if lanes.LastSeen[baseLane] > lanes.LastSeen[l.base] {
+			earlier = int(l.base)
+			l.base = int32(baseLane)
+		}
+		points := b.o.Base.History.AppendPoints(nil, earlier, 0, b.o.Base.Date())
 		for _, point := range points {
 			b.history.AddDaily(lane, point.Day, point.Cents, len(b.lanes.all))
 		}
 	}
-
 	b.lanes.observe(lane, row{
 		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
 		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,

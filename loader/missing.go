@@ -146,8 +146,7 @@ func (a *assembly) carriesPrice(lane int32, it *item) bool {
 		return true
 	}
 	// What an unlisted card had until now, whatever its group has today.
-	return it.unlisted != 0 && (l.layer == layerBase ||
-		l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents)
+	return it.unlisted != 0 && l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents
 }
 
 // observeDays notes of which days a daily feed has prices.

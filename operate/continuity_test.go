@@ -24,7 +24,31 @@ const carryDays = 7
 // TestContinuity lives through weeks in which products, groups and days vanish, return, repeat, and are
 // spoiled and corrected, a few at a time and all by dice. After each day, and at the end from nothing,
 // what is published is compared with what was delivered. make test lives ten days, make whole sixty, and
-// make torture sixty from each of its seeds.
+// make torture sixty from each of many seeds; NINEPOCKET_SEED runs one seed.
+//
+// It has no switch for a planted mistake. Each rule was taken out of the program by hand, the test was
+// seen to fail, and the rule was put back:
+//
+//	a card stays that no source lists                     loader/unlisted.go, carryUnlisted
+//	two unlisted cards are one by an alias                loader/unlisted.go, joinUnlisted
+//	one card by an alias, and by two aliases              loader/unlisted.go, joinAliases; sameAs
+//	an alias without a base, or with products missing     loader/unlisted.go, joinAliases: complete
+//	a card that an operator removed is not there          loader/unlisted.go, dropRemoved
+//	last prices stand for a week, and no longer           loader/missing.go, carriesPrice
+//	those of an unlisted card in a missing group too      loader/missing.go, carriesPrice
+//	a group that is not listed is missing for a week      loader/missing.go, findUnlistedGroups
+//	it vanishes with its last card                        loader/missing.go, findUnlistedGroups
+//	what returns gets the archived days that it lacks     loader/archive.go, findLacking; prices.go, claimLater
+//	a file that is missing, HTML, empty, or text          loader/source/tcgcsv_prices.go, missing
+//	equal rows are one                                    loader/source/tcgcsv_prices.go, prices
+//	hundredfold prices of a group are left out            loader/archive.go, flush and judge
+//	also when it was away for more than a week            loader/archive.go, priceBefore and judge
+//	prices of a day that are known count as its own       loader/archive.go, judge: Published
+//	an archived day may be refused as a whole             loader/archive.go, flush; guard/past.go
+//	days that are absent or partial are read again        loader/archive.go, daysOfBase, openArchived
+//	rows of the first tree that the second lacks go       loader/lanes_out.go, cents and writeLane
+//	half a feed is refused                                guard: groups_missing, cards_unlisted, feed_partly_old
+//	one group is not                                      guard: sets_emptied, duplicate_keys
 func TestContinuity(t *testing.T) {
 	days := 10
 	if testsweep.Full() {
@@ -38,7 +62,7 @@ func TestContinuity(t *testing.T) {
 			seeds = append(seeds, uint64(seed+1))
 		}
 	}
-	if given := os.Getenv("SEED"); given != "" {
+	if given := os.Getenv("NINEPOCKET_SEED"); given != "" {
 		seed, err := strconv.ParseUint(given, 10, 64)
 		must(t, err)
 		seeds = []uint64{seed}
@@ -183,6 +207,21 @@ func (t *tree) over(before dayRows) dayRows {
 	return after
 }
 
+// without leaves out the rows of cards that the catalog does not have: it reads them the day after it has.
+func (w *world) without(of dayRows) dayRows {
+	for i, g := range w.groups {
+		of[i] = maps.Clone(of[i])
+		for _, c := range g.cards {
+			for _, variant := range c.variants {
+				if c.since == unknown || c.out {
+					delete(of[i], lane{c.ref, variant})
+				}
+			}
+		}
+	}
+	return of
+}
+
 // run pulls a tree and does the day's work, which a guard refuses or none.
 func (w *world) run(t *tree, guard string) {
 	w.t.Helper()
@@ -226,8 +265,9 @@ func (w *world) run(t *tree, guard string) {
 // published compares what is published with what was delivered until then.
 func (w *world) published(t *tree) {
 	w.t.Helper()
+	w.observe(t)
 	w.withdraw(t)
-	w.shown[t.day] = t.over(w.shown[t.day])
+	w.shown[t.day] = w.without(t.over(w.shown[t.day]))
 	w.newest = t.day
 	w.served = true
 	cur, err := snapshot.OpenStore(w.store).Current()
@@ -238,7 +278,6 @@ func (w *world) published(t *tree) {
 		w.t.Fatalf("%s: the catalog is of %s", dayName(t.day), catalog.Date())
 	}
 
-	w.observe(t)
 	at := readCatalog(catalog)
 	for i, g := range w.groups {
 		newest := w.newestOfGroup(g)

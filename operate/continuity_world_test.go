@@ -81,6 +81,7 @@ type world struct {
 	served    bool // the day before was published
 	faults    map[string]int
 	nextID    int
+	blind     *group // has a card that no catalog has had, and that an alias names
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -202,7 +203,11 @@ func (w *world) begin(day int) {
 		pick(w, w.groups).lostUntil = day + 2 + w.random.IntN(10)
 	}
 
-	if c := w.anyIdle(day); w.dice(4, "listed again under another id") {
+	if c := w.anyIdle(day); w.dice(3, "listed again under another id") {
+		before := slices.DeleteFunc(w.cards(), func(c *card) bool { return len(c.former) == 0 || !c.idle(day) })
+		if len(before) > 0 && w.dice(2, "listed again once more") {
+			c = pick(w, before)
+		}
 		w.nextID++
 		again := w.newCard(c.group, fmt.Sprint(w.nextID), 0)
 		again.name, again.number, again.variants = c.name, c.number, c.variants
@@ -267,6 +272,12 @@ func (w *world) join(again *card, day int) {
 	c.goneUntil = 0
 	c.listedFrom = day
 	g := again.group
+	if again.id == "" {
+		w.blind = g
+	} else if w.dice(3, "gone as soon as it was the same card") {
+		c.goneUntil = day + 1 + w.random.IntN(5)
+		c.rowsStay = false
+	}
 	g.cards = slices.DeleteFunc(g.cards, func(other *card) bool { return other == again })
 }
 
@@ -327,14 +338,22 @@ func (t *tree) usableGroups() (all []int) {
 	return all
 }
 
+const hundredfold = "prices a hundredfold"
+
+// large reports whether a group has prices enough for the guards that judge by group.
+func (w *world) large(i int) bool { return len(w.groups[i].cards) >= cardsPerGroup }
+
 // spoil makes a group's prices unusable in one of the ways that a feed has.
 func (w *world) spoil(t *tree, i int) {
-	f := t.files[i]
 	ways := []string{"prices missing", "prices are HTML", "prices empty", "prices as text"}
-	if len(w.groups[i].cards) >= cardsPerGroup {
-		ways = append(ways, "prices a hundredfold", "prices a hundredfold")
+	if w.large(i) {
+		ways = append(ways, hundredfold, hundredfold)
 	}
-	way := pick(w, ways)
+	w.spoilBy(t, i, pick(w, ways))
+}
+
+func (w *world) spoilBy(t *tree, i int, way string) {
+	f := t.files[i]
 	w.faults[way]++
 	f.usable = false
 	switch way {
@@ -378,8 +397,8 @@ func (w *world) addFaults(t *tree) {
 	})
 	switch {
 	case w.missing(t) >= maxMissing:
-	case back >= 0 && w.dice(2, "a group that returns is bad"):
-		w.spoil(t, back)
+	case back >= 0 && w.large(back) && w.dice(2, "a group that returns is bad"):
+		w.spoilBy(t, back, hundredfold)
 	case w.dice(2, "a bad group"):
 		w.spoil(t, pick(w, t.usableGroups()))
 	}
@@ -402,7 +421,12 @@ func (w *world) addFaults(t *tree) {
 		f.prices = pricesFile(f.rows, 1, 1, func(l lane) bool { return text[l] })
 		maps.DeleteFunc(f.rows, func(l lane, _ int64) bool { return text[l] })
 	}
-	if f := t.files[w.random.IntN(len(t.files))]; f.listed && w.dice(3, "products missing, HTML or empty") {
+	f := t.files[w.random.IntN(len(t.files))]
+	if w.blind != nil && w.random.IntN(2) == 0 {
+		f = t.files[w.blind.index]
+	}
+	w.blind = nil
+	if f.listed && w.dice(3, "products missing, HTML or empty") {
 		f.products = pick(w, []string{"", "<html>", reply(nil)})
 		f.hasProducts = false
 	}
@@ -445,7 +469,7 @@ func (w *world) corrected(of *tree) *tree {
 func (w *world) makeOld(t *tree, all bool) {
 	for i, f := range t.files {
 		before := w.last.files[i]
-		if !f.listed || !before.listed || !before.usable || !all && i%4 > 0 {
+		if !f.listed || !f.usable || !before.listed || !before.usable || !all && i%4 > 0 {
 			continue
 		}
 		f.rows = before.rows
