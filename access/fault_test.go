@@ -363,7 +363,8 @@ func TestReadBeside(t *testing.T) {
 	for calls := range int64(120) {
 		now.Mono += 1000
 		now.Wall += 1000
-		if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Reservation, calls%2 == 0); err != nil {
+		res := store.Admit(live, SpecFor(live, CardsGet), now).Reservation
+		if _, err := store.Finish(res, calls%2 == 0); err != nil {
 			t.Fatal(err)
 		}
 		check(calls + 1)

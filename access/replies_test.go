@@ -182,7 +182,8 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	decision := store.Admit(preview, SpecFor(preview, PricesBatch), now)
-	if claim, err := store.Begin(decision.Reservation, "another", BodyHash{1}, now); err != nil || claim.Result != Fresh {
+	claim, err := store.Begin(decision.Reservation, "another", BodyHash{1}, now)
+	if err != nil || claim.Result != Fresh {
 		t.Fatalf("after a checkpoint: %+v (%v)", claim, err)
 	}
 }

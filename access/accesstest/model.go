@@ -73,7 +73,7 @@ type quotaPeriod struct {
 // of the period around it. A period more than a day ahead is ignored, but its used units stay.
 func (s *quotaPeriod) current(now, wall, clock int64) (at, used int64) {
 	switch {
-	case now > s.at || now == s.at && wall >= now && clock-s.last > wall-now+day: // idle for a day longer than the period
+	case now > s.at || now == s.at && wall >= now && clock-s.last > wall-now+day: // idle a day longer than the period
 		return now, 0
 	case s.at <= wall+day:
 		return s.at, s.used

@@ -89,9 +89,10 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestKeyFixed keeps the format: keys in customers' hands must stay valid.
+// fixedChecksum is the checksum of the key below.
 const fixedChecksum = "218OAY"
 
+// TestKeyFixed fixes the format: keys in customers' hands must stay valid.
 func TestKeyFixed(t *testing.T) {
 	t.Parallel()
 	const fixed = "npk_live_0123456789ABCDEFGHIJKL"

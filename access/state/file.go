@@ -172,7 +172,7 @@ func (v *View) Row(key []byte) ([]byte, error) { return v.ledger.get(key) }
 // Reply returns a stored reply, nil when there is none. It is valid as long as the view.
 func (v *View) Reply(key []byte) ([]byte, error) { return v.replies.get(key) }
 
-// Read reads from the file, which stays open until the next checkpoint: opening it takes three times as
+// Read reads from the file, which stays open until the next checkpoint. Opening it takes three times as
 // long as all else that a repeated batch needs.
 func (f *File) Read(from func(*View) error) error {
 	if f.closed {

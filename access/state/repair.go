@@ -108,8 +108,8 @@ func tenantOf(bucket string, key []byte) string {
 	return in.Text()
 }
 
-// Rebuild moves checkpoint and log of a state directory aside, and writes a checkpoint of the salvaged
-// content and an empty log with the same owner. It returns the directory of the old files. No process
+// Rebuild moves checkpoint and log of a state directory aside, and writes new ones with the salvaged
+// content and the same owner. The log is empty. It returns the directory of the old files. No process
 // may write the state directory.
 func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (aside string, err error) {
 	owner, err := meteringOwner(dir)

@@ -164,6 +164,7 @@ func (store *Store) admitLocal(
 	if !entry.tryLocal(d, now) {
 		return false
 	}
+
 	if d.outcome != outcomeAdmitted {
 		store.metrics.refusedLocally.Add(1)
 	}

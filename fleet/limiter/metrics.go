@@ -52,7 +52,7 @@ func (m *metrics) countOutcome(result outcome) {
 // Stats are a store's figures since it was opened.
 type Stats struct {
 	Results         [len(ResultNames)]uint64 // admissions by result
-	Leases          uint64                   // lease calls that Redis answered, for plans above a thousand calls a minute
+	Leases          uint64                   // lease calls that Redis answered, of large plans
 	RefusedLocally  uint64                   // admissions refused without a script call
 	Timeouts        uint64                   // admissions whose answer was late or missing
 	TenantsWithLoss uint64                   // tenants with lost acknowledged writes

@@ -194,7 +194,7 @@ func (s *simServer) pause(d int64) {
 func (s *simServer) clients() {
 	w := s.w
 	n := 1
-	if w.IntN(30) == 0 && !w.fewCalls {
+	if w.IntN(30) == 0 && !w.slow {
 		n = 1 + w.IntN(int(2*w.perMinute))
 	}
 
@@ -208,7 +208,7 @@ func (s *simServer) clients() {
 			}
 		}
 	}
-	if w.fewCalls {
+	if w.slow {
 		w.after(w.Int64N(10_000_000), s.clients)
 		return
 	}

@@ -59,15 +59,15 @@ const simDatasetSince = simEpoch/1000 - 3_600_000
 // goroutine.
 type world struct {
 	*rand.Rand
-	t        testing.TB
-	seed     uint64
-	flaws    flaws
-	acks     bool
-	now      int64
-	queue    events
-	number   int
-	healed   bool // no more faults
-	fewCalls bool // few calls
+	t      testing.TB
+	seed   uint64
+	flaws  flaws
+	acks   bool
+	now    int64
+	queue  events
+	number int
+	healed bool // no more faults
+	slow   bool // few calls
 
 	// Of Redis.
 	redis  *simRedis
@@ -400,9 +400,9 @@ func (w *world) simulate(seconds int64) (found []string) {
 
 	// After the last fault, everything recovers.
 	w.healed = true
-	w.fewCalls = true // windows that a loss closed open again
+	w.slow = true // windows that a loss closed open again
 	w.runUntil(w.now + 60_000_000)
-	w.fewCalls = false
+	w.slow = false
 	w.runUntil(w.now + 30_000_000)
 	for _, s := range w.servers {
 		if s.lastServed < w.now-25_000_000 {

@@ -131,7 +131,8 @@ func harness() accesstest.Harness {
 		options := Options{
 			URL: r.URL(), Prefix: at.prefix, UsageLog: openUsageLog(t, at.dir, now), Incarnation: "0000000000000001",
 			Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
-			MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords, exchange: 20 * time.Second, commit: 20 * time.Second,
+			MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords,
+			exchange:              20 * time.Second, commit: 20 * time.Second,
 		}
 		given := newClockedRedis(t, options, now)
 		options.Now = given.now

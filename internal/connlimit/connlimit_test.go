@@ -140,7 +140,8 @@ func TestBounds(t *testing.T) {
 		maxOpen := 1 + dice.IntN(12)
 		maxEach := dice.IntN(4)
 		proxy := netip.MustParseAddr("10.0.0.1")
-		limiter := New(Options{Max: maxOpen, MaxPerAddr: maxEach, Exempt: func(a netip.Addr) bool { return a == proxy }})
+		isProxy := func(a netip.Addr) bool { return a == proxy }
+		limiter := New(Options{Max: maxOpen, MaxPerAddr: maxEach, Exempt: isProxy})
 		raw := newScripted()
 		l := limiter.Listen(raw)
 

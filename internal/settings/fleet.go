@@ -52,7 +52,8 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 
 	options = limiter.Options{
 		URL: c.Metering, Acks: Acks[given.Acks], Replicas: given.Replicas, Prefix: given.Prefix,
-		Timeout: duration("timeout", given.Timeout, minTimeout, maxTimeout), MaxIdempotencyRecords: c.MaxIdempotencyRecords,
+		Timeout:               duration("timeout", given.Timeout, minTimeout, maxTimeout),
+		MaxIdempotencyRecords: c.MaxIdempotencyRecords,
 	}
 	export = duration("export", given.Export, minExport, maxExport)
 	// 0s, for no lease, is less than minLease.

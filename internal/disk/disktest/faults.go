@@ -52,7 +52,7 @@ type Effect struct {
 // Rule returns the effect on a call. It is called from many goroutines.
 type Rule func(Call) Effect
 
-// Nth is a rule that makes the K-th of the calls that Of selects fail, and no later one: tests must not
+// Nth is a rule that makes the K-th of the calls that Of selects fail, and no later one. Tests must not
 // mistake that recovery for a repair. A nil Of selects every call that changes something.
 type Nth struct {
 	K     int
