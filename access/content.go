@@ -253,7 +253,7 @@ func (ul *usageLog) replay(seq uint64, record []byte) error {
 
 	// A restart must open no minute window early.
 	if w := a.windowOf(a.key(e.key), e.window); w != nil {
-		w.restore(tick{at: e.at, n: 1})
+		w.restore(burst{at: e.at, n: 1})
 	}
 
 	if e.reply != nil {

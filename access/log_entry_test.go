@@ -66,7 +66,7 @@ func FuzzEntry(f *testing.F) {
 
 func FuzzCheckpointAccount(f *testing.F) {
 	a := newTenantState("acme", &atomic.Int64{})
-	a.key("key_1").window.restore(tick{at: windowEpoch, n: 3})
+	a.key("key_1").window.restore(burst{at: windowEpoch, n: 3})
 	a.day = 20000
 	a.creditsUsed = 7
 	a.lastAdmission.store = windowEpoch

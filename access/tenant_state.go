@@ -125,14 +125,14 @@ func (a *tenantState) decode(value []byte) error {
 // appendWindow appends the admissions that may still count: those within a minute of the tenant's
 // latest one. Store time only runs forward from there.
 func appendWindow(dst []byte, w *window, at int64) []byte {
-	ticks := w.ticks(at)
-	dst = binary.AppendUvarint(dst, uint64(len(ticks)))
+	bursts := w.bursts(at)
+	dst = binary.AppendUvarint(dst, uint64(len(bursts)))
 
 	last := int64(0)
-	for _, tick := range ticks {
-		dst = binary.AppendVarint(dst, tick.at-last)
-		dst = binary.AppendVarint(dst, tick.n)
-		last = tick.at
+	for _, one := range bursts {
+		dst = binary.AppendVarint(dst, one.at-last)
+		dst = binary.AppendVarint(dst, one.n)
+		last = one.at
 	}
 	return dst
 }
@@ -144,6 +144,6 @@ func readWindow(in *state.Decoder, w *window) {
 			return
 		}
 		last += in.Varint()
-		w.restored = append(w.restored, tick{at: last, n: in.Varint()})
+		w.restored = append(w.restored, burst{at: last, n: in.Varint()})
 	}
 }

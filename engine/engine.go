@@ -77,10 +77,10 @@ type Engine struct {
 	mu       sync.Mutex      // locked during a swap
 	woken    chan<- struct{} // wakes Follow when a View is prepared; guarded by mu
 
-	pollMu    sync.Mutex  // locked during a poll of the source; guards the next three
-	published publication // the publication that is served, or prepared
-	refused   publication // a publication that cannot be served: only Retry tries it again
-	backoff   loadBackoff // a failure that may pass: it is tried again
+	pollMu    sync.Mutex     // locked during a poll of the source; guards the next three
+	published publicationKey // the publication that is served, or prepared
+	refused   publicationKey // a publication that cannot be served: only Retry tries it again
+	backoff   loadBackoff    // a failure that may pass: it is tried again
 
 	recorder statsRecorder // has its own lock
 

@@ -11,14 +11,14 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxRetryWait is the longest time between two tries (decision 94). A load of a real catalog takes
-// about a second. So a publication is served within three seconds after the store is readable
-// again.
+// maxRetryWait is the longest wait after a failed try, unless Options.Poll is longer (decision 94). A
+// load of a real catalog takes about a second. So a publication is served within three seconds after
+// the store is readable again.
 const maxRetryWait = 2 * time.Second
 
-// publication identifies one move of a store's pointer. The epoch alone is not enough: a store that
-// replaces the first may have reached the same epoch.
-type publication struct {
+// publicationKey identifies one change of a store's CURRENT. The epoch alone is not enough: a store
+// that replaces the first may have reached the same epoch.
+type publicationKey struct {
 	epoch uint64
 	id    string
 }
@@ -52,7 +52,8 @@ func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now ti
 
 // Open loads the published snapshot. If that cannot be served, for whatever reason, it tries the
 // earlier publications, the latest first, and sets Degraded (decision 96). It serves nothing that
-// was never published. If nothing can be served, it returns the first error.
+// was never published. If nothing can be served, it returns the first error. While a publication is
+// scheduled for later, it serves the one before, if that can be served.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.pollMu.Lock()
@@ -67,11 +68,11 @@ func (e *Engine) Open(now time.Time) error {
 		}
 		err = e.load(ctx, cur, now)
 		if err == nil {
-			e.published = publication{cur.Epoch, cur.ID}
+			e.published = publicationKey{cur.Epoch, cur.ID}
 			e.loadPrevious(ctx, cur, now)
 			return nil
 		}
-		e.failed(cur, err, now)
+		e.recordFailure(cur, err, now)
 	}
 
 	// If nothing is published, there is nothing earlier.
@@ -119,14 +120,15 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 // errUnservable reports that a snapshot is undamaged but no View can be made of it.
 var errUnservable = errors.New("cannot be served")
 
-// failed records why a publication is not served. If another try would fail in the same way, the
-// publication is refused permanently; otherwise it is retried after a while.
-func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
+// recordFailure records why a publication is not served, or why the source could not be polled. If
+// another try would fail in the same way, the publication is refused permanently; otherwise it is
+// retried after a while.
+func (e *Engine) recordFailure(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
 	e.recorder.failed(cur, reason, err, now)
 
 	if reason.permanent() && cur.Epoch != 0 {
-		e.refused = publication{cur.Epoch, cur.ID}
+		e.refused = publicationKey{cur.Epoch, cur.ID}
 		e.backoff = loadBackoff{}
 		return
 	}
@@ -236,8 +238,8 @@ func (e *Engine) Follow(ctx context.Context) {
 	}
 }
 
-// poll is Check for Follow, which polls often: while it is too early to try again, it returns the
-// known failure.
+// poll is Check for Follow, which polls often: it obeys the backoff. While it is too early to try again,
+// it returns the known failure, and does not even ask a source that could not be polled.
 func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	e.pollMu.Lock()
 	defer e.pollMu.Unlock()
@@ -253,7 +255,7 @@ func (e *Engine) Retry(now time.Time) error {
 	e.pollMu.Lock()
 	defer e.pollMu.Unlock()
 
-	e.refused = publication{}
+	e.refused = publicationKey{}
 	return e.check(context.Background(), now, false)
 }
 
@@ -265,14 +267,14 @@ func (e *Engine) Check(now time.Time) error {
 	return e.check(context.Background(), now, false)
 }
 
-// check polls the source and serves the publication. With retries, it returns the known failure if
-// the same load failed a moment ago. The caller holds pollMu.
-func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
+// check polls the source and serves the publication. With obeyBackoff, it returns the known failure
+// if the same load failed a moment ago. The caller holds pollMu.
+func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) error {
 	e.expire(now)
 	e.activate(now)
 	cur, err := e.source.Current()
 	if err != nil {
-		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
+		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publicationKey{}) {
 			// Nothing is published yet, so there is nothing to follow.
 			e.recorder.polled(now)
 			e.backoff = loadBackoff{}
@@ -281,17 +283,17 @@ func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
 
 		// The pointer existed and is gone, so the store itself is gone: it was unmounted, or its
 		// folder was moved.
-		e.failed(snapshot.Current{}, err, now)
+		e.recordFailure(snapshot.Current{}, err, now)
 		return err
 	}
 
 	e.recorder.polled(now)
-	if now := (publication{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
+	if now := (publicationKey{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
 		e.backoff = loadBackoff{}
 		return nil
 	}
 
-	if retries && e.backoff.active(cur.Epoch, now) {
+	if obeyBackoff && e.backoff.active(cur.Epoch, now) {
 		return e.backoff.err
 	}
 
@@ -305,14 +307,14 @@ func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
 
 			// A cancelled load says nothing about the snapshot.
 			if ctx.Err() == nil {
-				e.failed(cur, err, now)
+				e.recordFailure(cur, err, now)
 			}
 			return err
 		}
 	}
 
-	e.published = publication{cur.Epoch, cur.ID}
-	e.refused = publication{}
+	e.published = publicationKey{cur.Epoch, cur.ID}
+	e.refused = publicationKey{}
 	e.backoff = loadBackoff{}
 	return nil
 }

@@ -93,7 +93,7 @@ func (v *View) encode(ctx context.Context, step func()) error {
 		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
 		{&v.setDetails, sets, func(dst []byte, i int) []byte {
-			top = v.Index.Top(top[:0], i, topCards)
+			top = v.Index.TopOfSet(top[:0], i, topCards)
 			return wire.AppendSetDetail(dst, c, i, top, &v.site)
 		}},
 		{&v.products, len(items), func(dst []byte, i int) []byte {

@@ -47,7 +47,7 @@ func TestFragments(t *testing.T) {
 		}
 
 		for i := range c.Sets.ID.Len() {
-			f("set", v.SetDetail(i), wire.AppendSetDetail(nil, c, i, v.Index.Top(nil, i, 10), &site))
+			f("set", v.SetDetail(i), wire.AppendSetDetail(nil, c, i, v.Index.TopOfSet(nil, i, 10), &site))
 			if got := v.AppendSets(nil,
 				[]uint32{
 					uint32(i),

@@ -52,8 +52,8 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Compare(a.minor, b.minor)
 }
 
-// interpret explains how the words of a query found some hits, by the example of card, the first on
-// the page.
+// interpret explains how the words of a query found card, which is one of the hits: the first on the
+// page. An id needs no explanation.
 func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.Note {
 	if ix.cardByID(words) >= 0 {
 		return nil
@@ -115,8 +115,8 @@ func (s *scratch) release() {
 // takes larger ones.
 const maxPooledHits = 1 << 16
 
-// Cards appends to dst the page of at most limit cards that follows after, which is nil for the
-// first page.
+// Cards appends to dst at most limit cards: those behind the position after, or the first ones if after
+// is nil.
 func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	s := getScratch()
 	defer s.release()
@@ -219,8 +219,9 @@ func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound 
 	}
 }
 
-// topCheapest reads a list from its end, where prices ascend. Cards of one price are in catalog
-// order both ways, and cards without a price come last.
+// topCheapest collects the first n matching cards of a list by ascending price, from rank from on. The
+// list has descending prices, so it is read from its end, one price after the other. Cards of one price
+// are in catalog order both ways, and cards without a price come last.
 func (s *scratch) topCheapest(ix *Index, list []uint32, filter *compiledFilter, from uint64, n int) {
 	priced := sublist(list, 0, uint32(ix.orders.priced))
 	end := 0
@@ -304,8 +305,8 @@ func insertTop[T any](best []T, one T, n int, compare func(x, y T) int) []T {
 	return slices.Insert(best[:min(len(best), n-1)], at, one)
 }
 
-// Top appends the n most expensive cards of a set, only those with a price (decision 22).
-func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
+// TopOfSet appends to dst the n most expensive cards of a set, only those with a price (decision 22).
+func (ix *Index) TopOfSet(dst []uint32, set, n int) []uint32 {
 	list := sublist(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }

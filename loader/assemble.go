@@ -63,7 +63,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writePrior()
 	a.writeAliases()
 	a.c.Movers = findMovers(a.c)
-	a.c.Registry = b.registry.rows(b.merged)
+	a.c.Registry = b.registry.history(b.merged)
 	a.fillReport()
 	return a.c
 }

@@ -99,8 +99,8 @@ func browseSets(in *request, out *result) toolError {
 	out.each(sets, func(out *result, set int) {
 		writeSet(out, set)
 		if top > 0 {
-			cards = in.View.Index.Top(cards[:0], set, top)
-			writeListed(out, cards)
+			cards = in.View.Index.TopOfSet(cards[:0], set, top)
+			writeCardsOfListed(out, cards)
 		}
 	})
 	out.json("]")
@@ -135,9 +135,9 @@ func setsPerPage(in *request) int {
 	return min(limit, maxListEntries/each)
 }
 
-// writeListed writes the most expensive cards of a set in a list: their identity and price alone
-// (decision 2112).
-func writeListed(out *result, cards []uint32) {
+// writeCardsOfListed writes the most expensive cards of a set in a list: their identity and price
+// alone (decision 2112).
+func writeCardsOfListed(out *result, cards []uint32) {
 	out.data = out.data[:len(out.data)-1] // the closing brace of the set
 	out.json(`,"top_cards":[`)
 	for _, card := range cards {
@@ -204,7 +204,7 @@ func browseSet(in *request, out *result, ref string) toolError {
 	writeSet(out, set)
 
 	out.json(`],"top_cards":[`)
-	in.cards = in.View.Index.Top(in.cards, set, topCards)
+	in.cards = in.View.Index.TopOfSet(in.cards, set, topCards)
 	if len(in.cards) == 0 {
 		out.text("None of its cards has a price.\n")
 	} else {

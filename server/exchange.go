@@ -27,10 +27,10 @@ type exchange struct {
 	shard counters.Shard // of the metrics
 	row   int            // in the metrics: see metrics.rows
 
-	id   []byte // request id
-	time time.Time
-	now  access.Instant
-	current
+	id   []byte         // request id
+	time time.Time      // of arrival
+	now  access.Instant // the same, on the clocks of limits and quotas
+	perRequest
 
 	surface     *surface
 	request     api.Request
@@ -38,8 +38,8 @@ type exchange struct {
 	rateHeaders rateHeaderCache
 }
 
-// current is the state of an exchange that belongs to one request.
-type current struct {
+// perRequest is the state of an exchange that end clears for the next request.
+type perRequest struct {
 	keyCache    *keys.KeyCache // key of the connection's last request; nil without a connection
 	credentials credentials
 	route       *route
@@ -47,8 +47,8 @@ type current struct {
 
 	metering     metering
 	notModified  bool
-	hasRequestID bool // the head has X-Request-Id
-	hasVary      bool // the head has Vary
+	hasRequestID bool // writeRequestID began the head, and completeHead adds nothing
+	hasVary      bool // vary was called
 }
 
 var exchanges = sync.Pool{New: func() any { return &exchange{shard: counters.NextShard()} }}
@@ -89,8 +89,8 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	s.route(x)
 }
 
-// slowResponse is how late a response must be for the client's time to read it to start again. It
-// is far above the time of any request that waits for nothing, and far below the client's time.
+// slowResponse is how long a request must take for the client's time to read the response to start
+// when it is ready. It is far above the time of any request that waits for nothing, and far below the client's time.
 const slowResponse = time.Second
 
 // start begins a request that arrived at an instant. Zero means now, for requests without a
@@ -127,7 +127,7 @@ func (x *exchange) end() {
 	x.End()
 	x.request.Reset()
 	x.reply.Reset()
-	x.current = current{}
+	x.perRequest = perRequest{}
 	exchanges.Put(x)
 }
 
@@ -151,8 +151,8 @@ func (x *exchange) serve(p *route) {
 	x.process()
 }
 
-// process runs the rest of the pipeline for an authenticated request: admit, run, validate, finish,
-// answer.
+// process runs the rest of the pipeline for an authenticated request: admit, run, compare ETags,
+// settle the charge, answer.
 func (x *exchange) process() {
 	if f := x.admit(); f != nil {
 		x.refuse(f)
@@ -180,7 +180,8 @@ func (x *exchange) process() {
 	x.answer()
 }
 
-// authenticate finds the principal, or returns the error to refuse the request with.
+// authenticate sets the principal of the request's key, or returns the error to refuse the request with:
+// also if the key is for another surface, or lacks the operation's scope.
 func (x *exchange) authenticate() *wire.APIError {
 	key, ok := x.credentials.key()
 	if !ok {
@@ -255,14 +256,14 @@ func (x *exchange) run() *wire.APIError {
 	}
 
 	if x.op.RequestHash != nil {
-		return x.runOnce()
+		return x.runIdempotent()
 	}
 	return x.op.Run(&x.request, &x.reply)
 }
 
-// runOnce runs an idempotent operation, or answers with the stored response of its key (decision
-// 30).
-func (x *exchange) runOnce() *wire.APIError {
+// runIdempotent runs an operation that takes an Idempotency-Key and stores its response. If the response
+// of that key and body is stored already, it answers with that (decision 30).
+func (x *exchange) runIdempotent() *wire.APIError {
 	// Field joins two header lines to a list, which is no valid key.
 	x.request.Key = string(x.Field("Idempotency-Key"))
 	body, f := x.op.RequestHash(&x.request)

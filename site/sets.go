@@ -52,7 +52,7 @@ const (
 // setValueOf returns the value of a set.
 func setValueOf(v *engine.View, set int) (sum setValue) {
 	c := v.Catalog
-	priced := v.Index.Top(nil, set, int(c.Sets.Cards[set]))
+	priced := v.Index.TopOfSet(nil, set, int(c.Sets.Cards[set]))
 	for _, n := range priced {
 		card := int(n)
 		cents := c.DisplayCents(card)

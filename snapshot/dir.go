@@ -86,7 +86,7 @@ type Current struct {
 // *DamageError when the pointer was not written by this program.
 func (d *Store) Current() (Current, error) {
 	var cur Current
-	err := d.open("CURRENT", &cur)
+	err := d.readChecksummed("CURRENT", &cur)
 	_, noFile := errors.AsType[*disk.NotRegularError](err)
 
 	switch {

@@ -40,7 +40,7 @@ func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
 	clear(a.lookup.numbers)
 	a.lookup = catalogLookup{view, a.lookup.numbers}
-	a.pricer = pricer{view, a.pricer.finishes[:0]}
+	a.pricer = pricer{view, a.pricer.traits[:0]}
 	a.unknownSets = 0
 	a.suggested = 0
 	a.lastSet = setNameCache{}
@@ -424,7 +424,7 @@ func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
 	}
 
 	wanted := newLaneQuery(f)
-	a.pricer.price(r, &wanted)
+	a.pricer.priceLine(r, &wanted)
 	if f.item.remark != "" {
 		r.Remark = joinSentences(r.Remark, f.item.remark)
 	}

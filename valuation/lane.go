@@ -9,10 +9,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// laneQuery selects the lane of a card by which a line is priced; it is read once for all cards.
+// laneQuery is what a line says about the lane that prices it. A lane is the price of one variant of a
+// card in one condition. A laneQuery is read once for all cards.
 type laneQuery struct {
 	variant   string
-	finish    cardvocab.Traits // 0 if the variant has no finish
+	traits    cardvocab.Traits // finish and edition; 0 if the variant names neither
 	condition string
 	cond      snapshot.Condition
 	hasCond   bool // cond is valid
@@ -20,7 +21,7 @@ type laneQuery struct {
 
 func newLaneQuery(f *parsedLine) laneQuery {
 	wanted := laneQuery{variant: f.variant, condition: f.condition}
-	wanted.finish, _ = cardvocab.Finish(f.variant)
+	wanted.traits, _ = cardvocab.Finish(f.variant)
 	wanted.cond, wanted.hasCond = ParseCondition(f.condition)
 	return wanted
 }
@@ -44,34 +45,34 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 // pricer finds the prices of known cards: the lane that a line means, and what may replace it if it
 // has no price.
 type pricer struct {
-	view     *engine.View
-	finishes []cardvocab.Traits // by variant number, filled on demand
+	view   *engine.View
+	traits []cardvocab.Traits // finish and edition by variant number, filled on demand
 }
 
-// anyFinish are the finishes, of which a variant has one, editions aside.
-const anyFinish = cardvocab.Holo | cardvocab.Reverse | cardvocab.NonHolo
+// finishMask has the traits that are finishes, without the editions: a variant has at most one of them.
+const finishMask = cardvocab.Holo | cardvocab.Reverse | cardvocab.NonHolo
 
-// finishOf returns the finish and edition of a variant, by its number.
-func (p *pricer) finishOf(variant uint16) cardvocab.Traits {
-	for len(p.finishes) <= int(variant) {
-		finish, _ := cardvocab.Finish(p.view.Catalog.Variants.At(len(p.finishes)))
-		p.finishes = append(p.finishes, finish)
+// traitsOf returns the finish and edition of a variant, by its number.
+func (p *pricer) traitsOf(variant uint16) cardvocab.Traits {
+	for len(p.traits) <= int(variant) {
+		traits, _ := cardvocab.Finish(p.view.Catalog.Variants.At(len(p.traits)))
+		p.traits = append(p.traits, traits)
 	}
-	return p.finishes[variant]
+	return p.traits[variant]
 }
 
-// variantMatches reports whether a line may mean a variant: finish and edition do not contradict
-// it. Shadowless cards are separate cards.
+// variantMatches reports whether a line may mean a variant: it names that variant, or no finish and
+// no edition contradicts it. It does not check Shadowless, which hasVariant reads from the card.
 func (p *pricer) variantMatches(wanted *laneQuery, variant uint16) bool {
 	if cardvocab.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
 	}
 
 	// Shadowless is checked on the card: see hasVariant.
-	want := wanted.finish &^ cardvocab.Shadowless
-	have := p.finishOf(variant)
+	want := wanted.traits &^ cardvocab.Shadowless
+	have := p.traitsOf(variant)
 	switch {
-	case wanted.finish == 0 || have == 0:
+	case wanted.traits == 0 || have == 0:
 		return false
 	case want&cardvocab.First != 0 && have&cardvocab.First == 0,
 		want&cardvocab.Unlimited != 0 && have&cardvocab.First != 0:
@@ -79,15 +80,15 @@ func (p *pricer) variantMatches(wanted *laneQuery, variant uint16) bool {
 	}
 
 	// A variant without a finish is the plain one: "1st Edition" next to "1st Edition Holo".
-	if have&anyFinish == 0 {
+	if have&finishMask == 0 {
 		have |= cardvocab.NonHolo
 	}
-	return want&anyFinish == 0 || want&anyFinish == have&anyFinish
+	return want&finishMask == 0 || want&finishMask == have&finishMask
 }
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
 func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
-	if wanted.finish&cardvocab.Shadowless != 0 && p.view.Index.Lookup().Traits(card)&cardvocab.Shadowless == 0 {
+	if wanted.traits&cardvocab.Shadowless != 0 && p.view.Index.Lookup().Traits(card)&cardvocab.Shadowless == 0 {
 		return false
 	}
 
@@ -100,10 +101,10 @@ func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
 	return false
 }
 
-// price finds the lane of a resolved card. Without a variant it is that of the display price,
+// priceLine prices a line by a lane of its card. Without a variant it is that of the display price,
 // without a condition the variant's display condition (decision 19). If a variant has only raw
 // market prices, they replace those of any condition, and the result says so.
-func (p *pricer) price(r *Result, wanted *laneQuery) {
+func (p *pricer) priceLine(r *Result, wanted *laneQuery) {
 	// A default would present the price of one condition as that of another.
 	if wanted.condition != "" && !wanted.hasCond {
 		r.Remark = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
@@ -132,8 +133,8 @@ func (p *pricer) price(r *Result, wanted *laneQuery) {
 // substituted, the raw market price replaces that of the condition that was given.
 func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, substituted bool) {
 	l := &p.view.Catalog.Lanes
-	raw := -1
-	graded := false // there are lanes by condition
+	unspecified := -1    // the lane of the raw market price, which is of no certain condition
+	byCondition := false // the variant has lanes of single conditions, with a price or without
 
 	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
 		cond := snapshot.Condition(l.Condition[lane])
@@ -141,19 +142,19 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, subst
 		case int(l.Variant[lane]) != variant:
 			continue
 		case l.Cents[lane] < 0:
-			graded = graded || cond != snapshot.Ungraded
+			byCondition = byCondition || cond != snapshot.Ungraded
 		case wanted.hasCond && cond == wanted.cond, !wanted.hasCond && l.Flags[lane]&snapshot.LaneDisplay != 0:
 			return lane, false
 		case cond == snapshot.Ungraded:
-			raw = lane
+			unspecified = lane
 		default:
-			graded = true
+			byCondition = true
 		}
 	}
 
-	// If some conditions have prices, the raw price says nothing about the others.
-	if raw >= 0 && !graded && wanted.hasCond {
-		return raw, true
+	// If the variant is priced by condition, the raw price says nothing about one without a price.
+	if unspecified >= 0 && !byCondition && wanted.hasCond {
+		return unspecified, true
 	}
 	return -1, false
 }
@@ -170,7 +171,7 @@ func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assume
 	}
 
 	// The price of another card never replaces that of a Shadowless one.
-	if wanted.finish&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
+	if wanted.traits&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
 		return -1, false
 	}
 
@@ -256,7 +257,8 @@ func (p *pricer) applyLane(r *Result) {
 	r.Total = cents * r.Quantity
 }
 
-// likelyPrice returns the price that a line would have if it meant a card, NoCents without one.
+// likelyPrice returns the price that a line would have if it meant a card, NoCents without one. It
+// ignores a condition that cannot be read.
 func (p *pricer) likelyPrice(wanted *laneQuery, card uint32) int64 {
 	if wanted.variant == "" && wanted.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))

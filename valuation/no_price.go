@@ -43,7 +43,7 @@ func (f *parsedLine) addFinish(phrase string, words []word) {
 	const edition = cardvocab.First | cardvocab.Unlimited
 	switch one := func(of cardvocab.Traits) bool { return both&of&(both&of-1) == 0 }; {
 	case known && both == have:
-	case known && one(anyFinish) && one(edition):
+	case known && one(finishMask) && one(edition):
 		f.variant += " " + phrase
 	default:
 		f.conflictingFinish = words

@@ -50,7 +50,7 @@ func (d *Dir) run() {
 		pathErr := d.checkPath()
 		lost := failed == nil && pathErr == nil && d.reportMissing()
 		// A disk that the log has filled has space again after a checkpoint.
-		full := errors.Is(d.Log.Err(), wal.ErrNoSpace)
+		full := errors.Is(d.Log.Err(), wal.ErrReserveReached)
 		due := waited >= wait || lost || full || failed == nil && d.Log.Size() >= checkpointBytes
 		if due && pathErr == nil && (full || d.Log.Err() == nil) {
 			waited = 0

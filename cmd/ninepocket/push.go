@@ -98,7 +98,7 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 	f.StringVar(&flags.key, "key", "", "`FILE` with the key that signs, which `snapshot trust init` made")
 	f.DurationVar(&flags.Lead, "activate-in", lead,
 		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
-	f.Uint64Var(&flags.MinEpoch, "above", 0,
+	f.Uint64Var(&flags.AfterEpoch, "above", 0,
 		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
 	f.BoolVar(&flags.Freeze, "freeze", false, "refuse every push after this one, until one with --release")
 	f.BoolVar(&flags.Unfreeze, "release", false, "publish although the last push was one with --freeze")

@@ -13,7 +13,8 @@ import (
 // An admission takes these steps, from top to bottom: read the local state, decide by it where that
 // is possible, else call Redis, and decide by its answer.
 
-// Admit implements [access.Store]. It waits for Redis, and no longer than the timeout.
+// Admit implements [access.Store]. If it must call Redis, it waits for each script call no
+// longer than the timeout, and for missing charges twice that.
 func (store *Store) Admit(p *keys.Principal, spec access.LimitSpec, now access.Instant) access.Decision {
 	if store.Err() != nil {
 		return store.refuse(p, &spec, now, 0)
@@ -41,7 +42,7 @@ func (store *Store) Admit(p *keys.Principal, spec access.LimitSpec, now access.I
 		decision.RetryAfter = decision.Minute.Wait
 	case outcomeQuotaFull:
 		decision.Result = access.QuotaExceeded
-		decision.Quota = d.exhausted()
+		decision.Quota = d.exhaustedQuota()
 		decision.RetryAfter = decision.Quota.Wait
 	default:
 		return store.refuse(p, &spec, now, d.wait)
@@ -101,13 +102,14 @@ func (store *Store) decide(
 type admitMode uint8
 
 const (
-	modeCall  admitMode = iota // a call: takes from its window and its quota
-	modePeek                   // reads the state of both limits and takes nothing
-	modeBatch                  // the credit of a batch, whose call has passed the window already
+	modeCall    admitMode = iota // a call: takes from its window and its quota
+	modePeek                     // reads the state of both limits and takes nothing
+	modeReserve                  // the quota of a batch, taken when it begins; its call passed the window
 )
 
-// newRequest returns what an admission asks for. It adds the balance of a new day or period. The
-// caller holds the entry's lock.
+// newRequest brings the entry to the current day or period, and returns what the admission asks of
+// Redis. A new day or period gets a balance with the charges of the usage log. The caller holds the
+// entry's lock.
 func (store *Store) newRequest(
 	entry *limiterEntry, p *keys.Principal, spec *access.LimitSpec, now access.Instant, mode admitMode,
 ) admitRequest {
@@ -126,13 +128,13 @@ func (store *Store) newRequest(
 
 	request := admitRequest{
 		subject: subjectOf(p, spec), perMinute: int64(spec.PerMinute), limit: spec.Limit, period: entry.lastPeriod,
-		window: spec.Window != access.NoWindow && mode != modeBatch,
+		window: spec.Window != access.NoWindow && mode != modeReserve,
 		// A call without a window reads the state of its quota alone, and only if that is not known.
 		peek: mode == modePeek || mode == modeCall && spec.Window == access.NoWindow,
 		leased: spec.Window == access.KeyWindow && int64(spec.PerMinute) > store.options.maxExact &&
 			store.options.Lease > 0 && mode != modePeek,
 	}
-	if mode == modeBatch || mode == modeCall && !spec.ReserveAtBegin {
+	if mode == modeReserve || mode == modeCall && !spec.ReserveAtBegin {
 		request.cost = spec.Cost
 	}
 	return request
@@ -192,7 +194,8 @@ func (store *Store) await(entry *limiterEntry, c *pendingAdmit) error {
 }
 
 // sendNext sends the limiter's next script call, and wakes the callers of decided admissions. It
-// unlocks the entry. A call that cannot be sent is sent again when Redis is back.
+// unlocks the entry. With flush it also repeats an unanswered call, or writes what Redis lacks though no
+// admission waits. A call that cannot be sent is sent again when Redis is back.
 func (store *Store) sendNext(entry *limiterEntry, flush bool, decided []*pendingAdmit) {
 	call := entry.nextCall(store.now(), flush)
 	if flush || decided != nil {
@@ -208,8 +211,10 @@ func (store *Store) sendNext(entry *limiterEntry, flush bool, decided []*pending
 	}
 }
 
-// onResult applies the answer of a script call, and sends the next one for admissions that arrived
-// meanwhile. Until cooldownUntil, a monotonic time, other servers' grants are unknown.
+// onResult applies the answer of a script call, or its error, wakes the callers that it decides, and
+// sends the next call for admissions that arrived meanwhile. It ignores an answer whose call is no
+// longer in flight. Until cooldownUntil, a monotonic time or 0, Redis may lack grants of other servers,
+// and the windows are closed.
 func (store *Store) onResult(entry *limiterEntry, call *scriptCall, out scriptResult, err error, cooldownUntil int64) {
 	var result admitResult
 	if err == nil {
@@ -250,8 +255,8 @@ func (d *admitDecision) minute() access.LimitState {
 	return access.NewLimitState(d.perMinute, d.perMinute-d.count, min(d.wait, calendar.MinuteMillis), d.at)
 }
 
-// exhausted is the state of a quota that has nothing left, though reserved units may come back.
-func (d *admitDecision) exhausted() access.LimitState {
+// exhaustedQuota is the state of a quota that has nothing left, though reserved units may come back.
+func (d *admitDecision) exhaustedQuota() access.LimitState {
 	quota := access.NewLimitState(d.limit, 0, d.period.till-d.at, d.at)
 	quota.Wait = max(1, quota.Wait)
 	return quota

@@ -181,7 +181,7 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 	}
 
 	// The unit is reserved as for any call, but without the window, which the call has passed.
-	d, err := store.decide(res.Principal, &res.Spec, now, modeBatch)
+	d, err := store.decide(res.Principal, &res.Spec, now, modeReserve)
 	switch {
 	case err == nil && d.outcome == outcomeAdmitted:
 		f.owned = true
@@ -194,7 +194,7 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 	if err != nil {
 		return access.Claim{}, err
 	}
-	limit := d.exhausted()
+	limit := d.exhaustedQuota()
 	return access.Claim{Result: access.Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 }
 

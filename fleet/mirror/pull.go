@@ -242,7 +242,7 @@ func (c *Follower) previous(ctx context.Context, next *Pointer) (before Pointer,
 	// Epochs may be missing, or have the same snapshot.
 	for epoch := next.Epoch - 1; epoch > 0 && epoch+maxEpochsBack >= next.Epoch; epoch-- {
 		content, _, err := c.bucket.get(ctx, epochName(epoch), "")
-		var old signedPointer
+		var old verifiedCurrent
 		if err == nil {
 			old, err = c.ring.verifyCurrent(content)
 		}

@@ -22,7 +22,8 @@ import (
 // maxParallel is how many sections are sent or fetched at the same time.
 const maxParallel = 4
 
-// Reasons why a push does not publish.
+// Reasons why a push fails. Nothing was published, except perhaps with ErrUnknownResult,
+// ErrNoConditionalWrites, or ErrTooLate after a lost answer.
 var (
 	ErrNoConditionalWrites = errors.New("the snapshot store ignores conditional writes")
 	ErrFrozen              = errors.New("publications are frozen")
@@ -41,13 +42,14 @@ type PushOptions struct {
 	Lead time.Duration
 	// Freeze refuses the pushes after this one; Unfreeze pushes although the last push had Freeze.
 	Freeze, Unfreeze bool
-	// MinEpoch is an epoch that servers have and the store lost: the push gets a greater one.
-	MinEpoch uint64
+	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new publication
+	// gets a greater one.
+	AfterEpoch uint64
 	// ForceReplace replaces a CURRENT that no trusted key signed, after all keys were lost.
 	ForceReplace bool
 }
 
-// PushResult is the result of a push.
+// PushResult is the result of a push. It is only meaningful without an error.
 type PushResult struct {
 	Pointer
 	Changed bool  `json:"published"`  // false: it was published before
@@ -55,8 +57,9 @@ type PushResult struct {
 	Reused  int64 `json:"had_bytes"`  // of sections that the store had
 }
 
-// Push publishes a snapshot of a directory store to all servers that follow the bucket. It writes
-// CURRENT last, and only if that is still the one that Push read: until then the old publication stays.
+// Push publishes a snapshot of a directory store to all servers that follow the bucket. They see
+// nothing of it until CURRENT is written, after all sections and the manifest, and only if nobody else
+// has written CURRENT since Push last read it. A copy under its epoch follows.
 func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o PushOptions) (PushResult, error) {
 	manifest, err := dir.ManifestBytes(id)
 	if err == nil && !dir.Has(id) {
@@ -88,7 +91,7 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err != nil {
 		return PushResult{}, err
 	}
-	floor = max(floor, o.MinEpoch)
+	floor = max(floor, o.AfterEpoch)
 	if old.ID == id && old.signer == o.Key.ID && old.Freeze == o.Freeze && old.Epoch >= floor {
 		return PushResult{Pointer: old.Pointer}, nil
 	}
@@ -156,31 +159,31 @@ func (b *Bucket) readSigners(ctx context.Context, key *Key) (Trust, error) {
 		ErrNotPublisher)
 }
 
-// signedPointer is a verified CURRENT.
-type signedPointer struct {
+// verifiedCurrent is the content of a CURRENT that a trusted key signed.
+type verifiedCurrent struct {
 	Pointer
 	signer string // id of the key
 }
 
 // readPublished reads CURRENT and its ETag, which is "" if nothing is published. The error is ErrFrozen
 // if publications are frozen.
-func (b *Bucket) readPublished(ctx context.Context, ring *Trust, o *PushOptions) (old signedPointer, tag string,
+func (b *Bucket) readPublished(ctx context.Context, ring *Trust, o *PushOptions) (old verifiedCurrent, tag string,
 	err error,
 ) {
 	content, tag, err := b.get(ctx, currentName, "")
 	if errors.Is(err, errNotFound) {
-		return signedPointer{}, "", nil
+		return verifiedCurrent{}, "", nil
 	}
 	if err != nil {
-		return signedPointer{}, "", err
+		return verifiedCurrent{}, "", err
 	}
 
 	old, err = ring.verifyCurrent(content)
 	switch {
 	case err != nil && o.ForceReplace:
-		return signedPointer{}, tag, nil
+		return verifiedCurrent{}, tag, nil
 	case err != nil:
-		return signedPointer{}, "", fmt.Errorf("cannot publish after what is there: %w", err)
+		return verifiedCurrent{}, "", fmt.Errorf("cannot publish after what is there: %w", err)
 	case old.Freeze && !o.Unfreeze:
 		return old, tag, fmt.Errorf("cannot publish after epoch %d, which %q published at %s: %w",
 			old.Epoch, old.signer, old.PublishedAt.Format(time.RFC3339), ErrFrozen)
@@ -189,7 +192,7 @@ func (b *Bucket) readPublished(ctx context.Context, ring *Trust, o *PushOptions)
 }
 
 // successor returns the pointer that follows old, with an epoch greater than floor.
-func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o *PushOptions) (Pointer, error) {
+func (old *verifiedCurrent) successor(id string, manifest []byte, floor uint64, o *PushOptions) (Pointer, error) {
 	now := o.Now.UTC().Truncate(time.Millisecond)
 	sum := sha256.Sum256(manifest)
 	next := Pointer{
@@ -218,7 +221,7 @@ func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o 
 	return next, nil
 }
 
-// lastEpoch returns the newest epoch after another one that was ever published, 0 if there is none.
+// lastEpoch returns the highest epoch above after that the bucket has a copy of, 0 if there is none.
 func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
 	name, err := b.lastName(ctx, epochPrefix, epochName(after))
 	if err != nil || name == "" {

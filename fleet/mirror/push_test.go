@@ -264,7 +264,7 @@ func TestPushLostCurrent(t *testing.T) {
 	w.push(id)
 	w.refuses(server, nil, "epoch 1 is published, 5 was served here")
 	o := w.pushing()
-	o.MinEpoch = 5
+	o.AfterEpoch = 5
 	if done, err := w.bucket.Push(t.Context(), w.dir, id, o); err != nil || done.Epoch != 6 {
 		t.Errorf("the push above epoch 5: %+v, %v", done, err)
 	}

@@ -120,16 +120,16 @@ func (t *Trust) verifyNext(b []byte) (Trust, error) {
 }
 
 // verifyCurrent parses a CURRENT, which a trusted key must have signed.
-func (t *Trust) verifyCurrent(content []byte) (signedPointer, error) {
+func (t *Trust) verifyCurrent(content []byte) (verifiedCurrent, error) {
 	text, err := cutSigned(kindCurrent, content)
 	if err != nil {
-		return signedPointer{}, err
+		return verifiedCurrent{}, err
 	}
 	return t.verifyPointer(&text)
 }
 
 // verifyPointer is verifyCurrent of a text that is split already.
-func (t *Trust) verifyPointer(text *signedText) (read signedPointer, err error) {
+func (t *Trust) verifyPointer(text *signedText) (read verifiedCurrent, err error) {
 	read.signer, err = t.signer(text)
 	if err == nil {
 		err = text.decode(&read.Pointer)

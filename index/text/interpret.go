@@ -71,7 +71,7 @@ func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 		}
 
 		switch q.roles[i].kind {
-		case roleStop, roleGrade:
+		case roleStop, roleCopy:
 			dst = append(dst, Note{Kind: Dropped, From: q.spacedText(i, til)})
 		case rolePreference:
 			// If the first hit is not near it, no hit is.

@@ -109,7 +109,7 @@ func (q *query) readTerms(ix *Index) {
 
 		// A number that is written as one is one term, its total included.
 		u := q.termAt(ix, i)
-		u.id = q.roles[i].id
+		u.id = q.roles[i].wordID
 		if !bytes.Equal(u.text, q.norm.word(tokens[i])) {
 			u.id = ix.words.find(u.text)
 		}
@@ -167,8 +167,8 @@ func (q *query) selectTerms(ix *Index) {
 	}
 
 	for i := range q.roles {
-		if m := &q.roles[i]; m.kind == rolePreference && m.id != none && len(q.tieTerms) < maxTieTerms {
-			q.tieTerms = append(q.tieTerms, m.id)
+		if m := &q.roles[i]; m.kind == rolePreference && m.wordID != none && len(q.tieTerms) < maxTieTerms {
+			q.tieTerms = append(q.tieTerms, m.wordID)
 		}
 	}
 

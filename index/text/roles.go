@@ -7,12 +7,13 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A role is what a word of a query is, if it is no term to search (docs/SEARCH.md, Noise).
+// A role is what a word of a query is: a term to search, or one of the kinds that are not searched
+// (docs/SEARCH.md, Noise).
 type role struct {
 	kind       roleKind
 	game       uint8                // of roleGame
-	preference cardvocab.Preference // of the first word of a preference
-	id         uint32               // of the token: its word, or none
+	preference cardvocab.Preference // of the first word of a phrase of rolePreference; its other words have none
+	wordID     uint32               // of the token: its word, or none
 	// sealed reports a word of roleStop that names a sealed product.
 	sealed bool
 	// maxWords is, in a phraseDict, the maximum number of words of the phrases that begin with this
@@ -25,7 +26,7 @@ type roleKind uint8
 const (
 	roleTerm roleKind = iota
 	roleStop
-	roleGrade
+	roleCopy // a grade, a condition or another word about one copy: not searched
 	roleGame
 	rolePreference
 	roleYear
@@ -34,11 +35,11 @@ const (
 // maxPreferences bounds the preferences of a query that count.
 const maxPreferences = 7
 
-// maxProtectedWords bounds the whole names that are protected from stop words, in words.
+// maxProtectedWords is the largest number of words of a name or set that protectNames finds.
 const maxProtectedWords = 12
 
 // classifyTokens finds the role of every word of the query. A word that is part of a whole name or
-// set is a term whatever else it may be. If nothing else is left, every word is a term.
+// set is a term whatever else it may be. If no term is left, restoreTerms makes some, where it can.
 func (q *query) classifyTokens(ix *Index) {
 	tokens := q.norm.tokens
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
@@ -49,7 +50,7 @@ func (q *query) classifyTokens(ix *Index) {
 	hasRoles := false
 	graded := false
 	for i := range tokens {
-		q.roles[i].id = ix.words.find(q.norm.word(tokens[i]))
+		q.roles[i].wordID = ix.words.find(q.norm.word(tokens[i]))
 	}
 
 	for i := 0; i < len(tokens); {
@@ -60,9 +61,9 @@ func (q *query) classifyTokens(ix *Index) {
 		}
 
 		hasRoles = true
-		graded = graded || m.kind == roleGrade
+		graded = graded || m.kind == roleCopy
 		for k := i; k < i+n; k++ {
-			m.id = q.roles[k].id
+			m.wordID = q.roles[k].wordID
 			q.roles[k] = m
 			m.preference = cardvocab.Preference{}
 		}
@@ -75,9 +76,9 @@ func (q *query) classifyTokens(ix *Index) {
 	}
 
 	q.protectNames(ix)
-	q.protectSealed(ix)
+	q.protectAdjacent(ix)
 	q.protectCode(ix)
-	q.protectTradeNames(ix)
+	q.protectStopNames(ix)
 	q.restoreTerms()
 	q.collectRoles()
 }
@@ -97,14 +98,14 @@ func (q *query) roleAt(ix *Index, i int, graded bool) (int, role) {
 
 	// Most words are known, and for these the index knows whether a phrase contains them.
 	word := q.norm.word(tokens[i])
-	id := q.roles[i].id
+	id := q.roles[i].wordID
 	more := id == none || ix.isUsed(id, ofPhrase)
 	if !more && !cardvocab.IsDigit(word[len(word)-1]) {
 		return 1, role{}
 	}
 
 	if n := q.gradeAt(i, graded); n > 0 {
-		return n, role{kind: roleGrade}
+		return n, role{kind: roleCopy}
 	}
 	if cardvocab.IsInteger(word) {
 		if cardvocab.IsYear(word) && !q.isNumberPart(i, i+1) {
@@ -122,20 +123,23 @@ func (q *query) roleAt(ix *Index, i int, graded bool) (int, role) {
 	}
 
 	for n := min(int(first.maxWords), len(tokens)-i); n > 1; n-- {
-		if m := ix.phrases[string(q.span(i, i+n))]; m.kind != roleTerm && q.mayBe(m, i, n) {
+		if m := ix.phrases[string(q.span(i, i+n))]; m.kind != roleTerm && q.allowsRole(m, i, n) {
 			return n, m
 		}
 	}
 
 	// A letter at the end is part of a name: "unown a".
-	if first.kind == roleTerm || !q.mayBe(first, i, 1) || len(word) == 1 && i == len(tokens)-1 && i > 0 {
+	if first.kind == roleTerm || !q.allowsRole(first, i, 1) || len(word) == 1 && i == len(tokens)-1 && i > 0 {
 		return 1, role{}
 	}
 	return 1, first
 }
 
-// mayBe reports whether n tokens from i on may have a role, and are no part of a number.
-func (q *query) mayBe(m role, i, n int) bool { return m.kind == roleGame || !q.isNumberPart(i, i+n) }
+// allowsRole reports whether n tokens from i on may have role m: a part of a number may only be a
+// game.
+func (q *query) allowsRole(m role, i, n int) bool {
+	return m.kind == roleGame || !q.isNumberPart(i, i+n)
+}
 
 // isNumberPart reports whether a sign ties the tokens to a number.
 func (q *query) isNumberPart(i, til int) bool {
@@ -149,8 +153,9 @@ func (q *query) isNumberPart(i, til int) bool {
 	return tie(i) || til < len(tokens) && tie(til)
 }
 
-// gradeAt returns how many tokens from i on are a grade: "psa 10", "bgs 9.5", "psa10", and a figure
-// after another grading word.
+// gradeAt returns how many tokens from i on are a grader, with its grade if there is one: "psa",
+// "psa 10", "bgs 9.5", "psa10". Right after another word of roleCopy, a grade alone counts too. graded
+// reports whether there is such a word before i.
 func (q *query) gradeAt(i int, graded bool) int {
 	tokens := q.norm.tokens
 	word := q.norm.word(tokens[i])
@@ -159,7 +164,7 @@ func (q *query) gradeAt(i int, graded bool) int {
 	case isGrader(word):
 	case len(word) > 3 && isGrader(word[:3]) && cardvocab.IsInteger(word[3:]) && len(word) <= 5:
 		return n
-	case graded && i > 0 && q.roles[i-1].kind == roleGrade && q.isGrade(i):
+	case graded && i > 0 && q.roles[i-1].kind == roleCopy && q.isGrade(i):
 		n = 0
 	default:
 		return 0
@@ -175,7 +180,7 @@ func (q *query) gradeAt(i int, graded bool) int {
 	return n
 }
 
-// isGrade reports whether a token is a figure from 1 to 10 that is no number of a card.
+// isGrade reports whether a token is an integer from 0 to 10 that is no part of a card's number.
 func (q *query) isGrade(i int) bool {
 	word := q.norm.word(q.norm.tokens[i])
 	small := len(word) == 1 && cardvocab.IsDigit(word[0]) || string(word) == "10"
@@ -192,20 +197,20 @@ func (q *query) protectNames(ix *Index) {
 				continue
 			}
 			for k := i; k < til; k++ {
-				q.roles[k] = role{id: q.roles[k].id}
+				q.roles[k] = role{wordID: q.roles[k].wordID}
 			}
 			break
 		}
 	}
 }
 
-// protectSealed makes terms of words for products, and of stop words in brackets, if a name or a
-// set has them next to the same neighbour. Examples: "ancient booster", "premium booster", "pikachu
+// protectAdjacent makes terms of words for products, and of stop words and copy words in brackets, if
+// a name or a set has them next to the same term. Examples: "ancient booster", "premium booster", "pikachu
 // (portuguese)".
-func (q *query) protectSealed(ix *Index) {
+func (q *query) protectAdjacent(ix *Index) {
 	adjacent := func(i, k int) bool {
-		a := q.roles[i].id
-		b := q.roles[k].id
+		a := q.roles[i].wordID
+		b := q.roles[k].wordID
 		if a == none || b == none {
 			return false
 		}
@@ -217,13 +222,13 @@ func (q *query) protectSealed(ix *Index) {
 	}
 
 	for i := range q.roles {
-		isStop := q.roles[i].kind == roleStop || q.roles[i].kind == roleGrade
+		isStop := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
 		if !q.roles[i].sealed && (!isStop || q.norm.tokens[i].bracket == 0) {
 			continue
 		}
 		behind := i > 0 && q.roles[i-1].kind == roleTerm && adjacent(i-1, i)
 		if behind || i+1 < len(q.roles) && q.roles[i+1].kind == roleTerm && adjacent(i, i+1) {
-			q.roles[i] = role{id: q.roles[i].id}
+			q.roles[i] = role{wordID: q.roles[i].wordID}
 		}
 	}
 }
@@ -232,7 +237,8 @@ func (q *query) areTerms(i, til int) bool {
 	return !slices.ContainsFunc(q.roles[i:til], func(m role) bool { return m.kind != roleTerm })
 }
 
-// protectCode makes a term of the code of a set if only a number is next to it: "TR 4".
+// protectCode makes a term of a set's code of two or three characters that has another role, if all
+// terms of the query are numbers: "TR 4".
 func (q *query) protectCode(ix *Index) {
 	code := -1
 	for i := range q.roles {
@@ -246,21 +252,21 @@ func (q *query) protectCode(ix *Index) {
 	}
 
 	if code >= 0 && len(q.roles) > 1 {
-		q.roles[code] = role{id: q.roles[code].id}
+		q.roles[code] = role{wordID: q.roles[code].wordID}
 	}
 }
 
-// protectTradeNames makes terms of trade terms that are whole names, if the query has only
-// rarities, years and games besides: "will card", "how much is will".
-func (q *query) protectTradeNames(ix *Index) {
+// protectStopNames makes terms of stop words and copy words that are whole names, if the query
+// has no term: "will card", "how much is will".
+func (q *query) protectStopNames(ix *Index) {
 	if slices.ContainsFunc(q.roles, func(m role) bool { return m.kind == roleTerm }) {
 		return
 	}
 
 	for i := range q.roles {
-		trade := q.roles[i].kind == roleStop || q.roles[i].kind == roleGrade
+		trade := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
 		if trade && ix.protectedNames.find(q.span(i, i+1)) != none {
-			q.roles[i] = role{id: q.roles[i].id}
+			q.roles[i] = role{wordID: q.roles[i].wordID}
 		}
 	}
 }
@@ -270,7 +276,7 @@ func (q *query) protectTradeNames(ix *Index) {
 // not: "my lot of cards".
 func (q *query) restoreTerms() {
 	if len(q.roles) == 1 {
-		q.roles[0] = role{id: q.roles[0].id}
+		q.roles[0] = role{wordID: q.roles[0].wordID}
 		return
 	}
 
@@ -278,7 +284,7 @@ func (q *query) restoreTerms() {
 		found := false
 		for i := range q.roles {
 			if q.roles[i].kind == kind {
-				q.roles[i] = role{id: q.roles[i].id}
+				q.roles[i] = role{wordID: q.roles[i].wordID}
 				found = true
 			}
 		}
@@ -288,14 +294,14 @@ func (q *query) restoreTerms() {
 	}
 }
 
-// collectRoles collects what the roles say about the query.
+// collectRoles sets the games and preferences that the roles name, and leftOut if one is roleCopy.
 func (q *query) collectRoles() {
 	games := uint64(0)
 	for i := range q.roles {
 		switch m := &q.roles[i]; m.kind {
 		case roleGame:
 			games |= 1 << min(m.game, 63)
-		case roleGrade:
+		case roleCopy:
 			q.leftOut = true
 		case rolePreference:
 			if m.preference.Exact != 0 && len(q.preferences) < maxPreferences {
@@ -325,7 +331,7 @@ type phraseDict map[string]role
 func newPhraseDict(games []string) phraseDict {
 	dict := phraseDict{}
 	roles := map[stopClass]role{
-		stopWord: {kind: roleStop}, sealedTerm: {kind: roleStop, sealed: true}, copyWord: {kind: roleGrade},
+		stopWord: {kind: roleStop}, sealedTerm: {kind: roleStop, sealed: true}, copyWord: {kind: roleCopy},
 	}
 	for phrase, kind := range stopWords {
 		if m, ok := roles[kind]; ok {
@@ -334,7 +340,7 @@ func newPhraseDict(games []string) phraseDict {
 	}
 
 	for _, phrase := range cardvocab.ConditionPhrases() {
-		dict.add(phrase, role{kind: roleGrade})
+		dict.add(phrase, role{kind: roleCopy})
 	}
 
 	for phrase, preference := range cardvocab.Preferences() {

@@ -376,7 +376,7 @@ func (l *Log) syncFile(target uint64) error {
 		return l.fail("sync", err)
 	}
 
-	l.unsynced.synced()
+	l.unsynced.endSync()
 	l.synced.Store(target)
 	return nil
 }
@@ -386,7 +386,7 @@ func (l *Log) syncFile(target uint64) error {
 // continues in the old one.
 func (l *Log) Rotate() (last uint64, err error) {
 	// Most records go to the disk here, while others can write.
-	if err := l.Sync(); err != nil && !errors.Is(err, ErrNoSpace) {
+	if err := l.Sync(); err != nil && !errors.Is(err, ErrReserveReached) {
 		return 0, err
 	}
 
@@ -404,7 +404,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 		l.unsynced.beginSync()
 		err = l.syncFile(last)
 	}
-	if errors.Is(err, ErrNoSpace) && len(l.unsynced.syncing) == 0 {
+	if errors.Is(err, ErrReserveReached) && len(l.unsynced.syncing) == 0 {
 		// The written records are good, unless an fsync failed too: the new segment need not repeat them,
 		// for which there may be no space.
 		l.unsynced.beginSync()

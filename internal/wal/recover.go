@@ -13,9 +13,11 @@ import (
 // A failed write or fsync takes a log down: the content of the disk is unknown, and a later fsync that
 // succeeds proves nothing about records before the failed one. Recovery writes everything since the
 // last good fsync again. It goes into a new segment that begins there, and replaces the records that
-// the old one may have from that number on (decision 1751).
+// the old one may have from that number on (decision 1751). This recovery is not the replay at the
+// start: see read.go.
 
-// recoverInterval is how often recovery is tried: often enough that a failure that ends is over within
+// recoverInterval is the shortest time from a failed recovery to the next, which failing calls and syncs
+// trigger: often enough that a failure that ends is over within
 // a second, and seldom enough not to load a disk that stays full.
 const recoverInterval = 250 * time.Millisecond
 
@@ -40,8 +42,8 @@ func (r *unsynced) beginSync() {
 	r.written = spare
 }
 
-// synced drops the records that the fsync covered.
-func (r *unsynced) synced() { r.syncing = emptied(r.syncing) }
+// endSync drops the records that the fsync covered, after it succeeded.
+func (r *unsynced) endSync() { r.syncing = emptied(r.syncing) }
 
 func emptied(b []byte) []byte {
 	if cap(b) > maxReusedBuffer {
@@ -68,8 +70,8 @@ func (r *unsynced) all(cancelled map[uint64]bool) []byte {
 	return out
 }
 
-// tryRecover recovers a log that is down, unless that was tried a moment ago. It returns nil if record
-// seq is on disk or written after all.
+// tryRecover recovers a log that is down. It returns nil if record seq was written meanwhile, or if the
+// log is up again. Soon after a failed recovery it does not try, and returns the log's error.
 func (l *Log) tryRecover(seq uint64) error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
@@ -81,9 +83,10 @@ func (l *Log) tryRecover(seq uint64) error {
 	return l.recover(false)
 }
 
-// ErrNoSpace reports that the log has grown into the space reserved for a new segment and a checkpoint.
+// ErrReserveReached reports that the log has grown into the space reserved for a new segment and a
+// checkpoint.
 // The log stays down until it is rotated.
-var ErrNoSpace = disk.ErrNoSpace
+var ErrReserveReached = disk.ErrNoSpace
 
 // recover brings up a log that is down. The caller holds syncMu and writeMu, and writes a checkpoint
 // afterwards if rotating is true.
@@ -95,7 +98,7 @@ func (l *Log) recover(rotating bool) error {
 
 	// Calls that all try it would fill the reserved space before the checkpoint comes.
 	early := l.options.Now().Sub(l.lastRecovery) < recoverInterval
-	if errors.Is(*broken, ErrNoSpace) {
+	if errors.Is(*broken, ErrReserveReached) {
 		early = !rotating
 	}
 	if early {
@@ -134,9 +137,9 @@ func (l *Log) recover(rotating bool) error {
 	return nil
 }
 
-// Cancel drops a record whose Await failed, so that recovery skips it. It returns false if the record
-// is on disk after all, which is as if the Await had not failed. If the process ends before recovery,
-// the record may stay.
+// Cancel drops a record whose Await failed: recovery writes the record without its payload. It returns
+// false if the record is on disk after all, which is as if the Await had not failed. If the process
+// ends before recovery, the record may stay.
 func (l *Log) Cancel(seq uint64) bool {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
