@@ -114,6 +114,7 @@ func (b *builder) carryLanes() {
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	lanes := &b.o.Base.Lanes
 	lane := b.lanes.getOrAdd(laneKey{item, variant, lanes.Condition[baseLane], feed})
+
 	if l := &b.lanes.all[lane]; l.base < 0 {
 		l.base = int32(baseLane)
 	} else {
@@ -129,6 +130,7 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 			b.history.AddDaily(lane, point.Day, point.Cents, len(b.lanes.all))
 		}
 	}
+
 	b.lanes.observe(lane, row{
 		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
 		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,

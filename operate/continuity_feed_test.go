@@ -76,7 +76,8 @@ func pricesFile(of rows, times int, factor int64, quoted func(lane) bool) string
 		if quoted(l) {
 			price = strconv.Quote(price)
 		}
-		row := fmt.Sprintf(`{"productId":%s,"lowPrice":0.01,"marketPrice":%s,"subTypeName":%q}`, product, price, l.variant)
+		row := fmt.Sprintf(`{"productId":%s,"lowPrice":0.01,"marketPrice":%s,"subTypeName":%q}`, product, price,
+			l.variant)
 		all = append(all, slices.Repeat([]string{row}, times)...)
 	}
 	return reply(all)
@@ -101,8 +102,8 @@ func (w *world) write(t *tree) {
 		if !f.listed {
 			continue
 		}
-		listed[g.category] = append(listed[g.category],
-			fmt.Sprintf(`{"groupId":%d,"name":%q,"abbreviation":"G%d","publishedOn":"2024-05-01T00:00:00"}`, g.id, g.name, g.id))
+		listed[g.category] = append(listed[g.category], fmt.Sprintf(`{"groupId":%d,"name":%q,"abbreviation":"G%d",`+
+			`"publishedOn":"2024-05-01T00:00:00"}`, g.id, g.name, g.id))
 		if f.products != "" {
 			files[fmt.Sprintf("tcgplayer/%s/%d/products", g.category, g.id)] = f.products
 		}
@@ -138,6 +139,7 @@ func (w *world) archive(t *tree) {
 		}
 		entries[fmt.Sprintf("%s/%s/%d/prices", day, w.groups[i].category, w.groups[i].id)] = body
 	}
+
 	for name, body := range w.archived[t.day] {
 		if fresh, there := entries[name]; !there || fresh == missingPrices {
 			entries[name] = body
