@@ -76,8 +76,8 @@ func pricesFile(of rows, times int, factor int64, quoted func(lane) bool) string
 		if quoted(l) {
 			price = strconv.Quote(price)
 		}
-		row := fmt.Sprintf(`{"productId":%s,"lowPrice":0.01,"marketPrice":%s,"subTypeName":%q}`,
-			product, price, l.variant)
+		row := fmt.Sprintf(`{"productId":%s,"lowPrice":0.01,"marketPrice":%s,"subTypeName":%q}`, product, price,
+			l.variant)
 		all = append(all, slices.Repeat([]string{row}, times)...)
 	}
 	return reply(all)
@@ -102,9 +102,8 @@ func (w *world) write(t *tree) {
 		if !f.listed {
 			continue
 		}
-		listed[g.category] = append(listed[g.category],
-			fmt.Sprintf(`{"groupId":%d,"name":%q,"abbreviation":"G%d","publishedOn":"2024-05-01T00:00:00"}`,
-				g.id, g.name, g.id))
+		listed[g.category] = append(listed[g.category], fmt.Sprintf(`{"groupId":%d,"name":%q,"abbreviation":"G%d",`+
+			`"publishedOn":"2024-05-01T00:00:00"}`, g.id, g.name, g.id))
 		if f.products != "" {
 			files[fmt.Sprintf("tcgplayer/%s/%d/products", g.category, g.id)] = f.products
 		}

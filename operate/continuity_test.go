@@ -333,6 +333,7 @@ func (w *world) observe(t *tree) {
 			case listed:
 				c.since = -1
 				c.out = false
+				c.fresh = false
 			case c.id == "":
 				c.since = unknown
 			case (f.hasProducts || !f.listed) && c.since < 0:
@@ -423,6 +424,7 @@ func (w *world) sameNames(at *published, c *card, item int) {
 	if c.id != id || c.slug != slug || at.Cards.Product[item] == 0 {
 		w.t.Errorf("%s %s is %s %s, and was %s %s", c.ref, c.name, id, slug, c.id, c.slug)
 	}
+
 	since := -1
 	if day := at.UnlistedSince(item); day != snapshot.NoDay {
 		since = int(day - dayOf(0))
@@ -493,9 +495,8 @@ func (w *world) rightPrices(at *published, t *tree, c *card, item int, missing b
 	}
 
 	if !maps.Equal(got, now) {
-		w.t.Errorf("%s %s (gone until %d, unlisted since %d, group missing: %t, newest %d): current %v, "+
-			"want %v; had %v",
-			c.ref, c.name, c.goneUntil, c.since, missing, newest, got, now, c.current)
+		w.t.Errorf("%s %s (gone until %d, unlisted since %d, group missing: %t, newest %d): current %v, want %v; "+
+			"had %v", c.ref, c.name, c.goneUntil, c.since, missing, newest, got, now, c.current)
 	}
 	c.current = now
 }
@@ -507,8 +508,8 @@ func (w *world) buildsFromNothing() {
 	sources := []loader.Input{{Kind: "tcgcsv", Path: w.tree}}
 	archived, err := operate.ArchivedDays("", sources)
 	must(w.t, err)
-	made, err := loader.Build(w.t.Context(),
-		loader.Options{Sources: sources, Mapping: w.mapping, ArchivedDays: archived})
+	o := loader.Options{Sources: sources, Mapping: w.mapping, ArchivedDays: archived}
+	made, err := loader.Build(w.t.Context(), o)
 	if err != nil {
 		w.t.Fatalf("from nothing: %v", err)
 	}

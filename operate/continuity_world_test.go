@@ -32,6 +32,7 @@ type card struct {
 	id, slug string
 	since    int  // unlisted since that day, -1 for a listed one
 	out      bool // it was removed, and no feed has listed it since
+	fresh    bool // no catalog has had it by ref, which an alias names
 	current  map[string]int64
 }
 
@@ -40,7 +41,7 @@ func (c *card) refs() []string { return append([]string{c.ref}, c.former...) }
 
 // idle reports whether nothing else happens to a card.
 func (c *card) idle(day int) bool {
-	return c.listedFrom < day && c.goneUntil <= day && !c.removed && c.joins == nil
+	return c.listedFrom < day && c.goneUntil <= day && !c.removed && !c.fresh && c.joins == nil
 }
 
 // group is a group of the feed, and its cards.
@@ -195,7 +196,7 @@ func (w *world) begin(day int) {
 	if !absent && w.dice(3, "group not listed") {
 		// What an alias was written for today stays.
 		g := pick(w, w.groups)
-		for slices.ContainsFunc(g.cards, func(c *card) bool { return c.listedFrom == day }) {
+		for slices.ContainsFunc(g.cards, func(c *card) bool { return c.fresh || c.listedFrom == day }) {
 			g = pick(w, w.groups)
 		}
 		g.absentFrom = day
@@ -283,6 +284,7 @@ func (w *world) join(again *card, day int) {
 	g := again.group
 	if again.id == "" {
 		w.blind = g
+		c.fresh = true
 	} else if w.dice(3, "gone as soon as it was the same card") {
 		c.goneUntil = day + 1 + w.random.IntN(5)
 		c.rowsStay = false
@@ -325,9 +327,8 @@ func (w *world) fill(g *group, f *groupFile) {
 	var products []string
 	for _, c := range g.cards {
 		if _, product, _ := strings.Cut(c.ref, "/"); f.in[c.ref] {
-			products = append(products, fmt.Sprintf(
-				`{"productId":%s,"name":%q,"extendedData":[{"name":"Number","value":%q},`+
-					`{"name":"Rarity","value":"Common"}]}`, product, c.name, c.number))
+			products = append(products, fmt.Sprintf(`{"productId":%s,"name":%q,"extendedData":[`+
+				`{"name":"Number","value":%q},{"name":"Rarity","value":"Common"}]}`, product, c.name, c.number))
 		}
 	}
 	f.products = reply(products)
@@ -385,7 +386,7 @@ func (w *world) unlist(t *tree) {
 	for i, f := range t.files {
 		g := w.groups[i]
 		for _, c := range g.cards[:2] {
-			if c.listedFrom < t.day {
+			if c.listedFrom < t.day && !c.fresh {
 				delete(f.in, c.ref)
 			}
 		}
@@ -408,7 +409,7 @@ func (w *world) addFaults(t *tree) {
 
 	switch {
 	case w.missing(t) >= maxMissing:
-	case back >= 0 && w.large(back) && w.dice(2, "a group that returns is bad"):
+	case back >= 0 && w.large(back) && w.dice(1+w.random.IntN(2), "a group that returns is bad"):
 		w.spoilBy(t, back, hundredfold)
 	case w.dice(2, "a bad group"):
 		w.spoil(t, pick(w, t.usableGroups()))
