@@ -18,6 +18,11 @@ import (
 	"ninepocket/operate"
 )
 
+const (
+	collectedAtHelp = "`TIME` when a live tree was fetched, for a tree that does not say it itself"
+	exampleTime     = "2026-08-22T20:00:00Z"
+)
+
 // buildFlags are the flags of snapshot build.
 type buildFlags struct {
 	storeFlags
@@ -53,8 +58,7 @@ func snapshotBuild() *cobra.Command {
 		"snapshot whose history and ids go on: an `ID`, latest (built), current or previous (published), or none")
 	f.StringVar(&flags.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
-	f.StringVar(&flags.collectedAt, "collected-at", "",
-		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
+	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv")
 	f.StringVar(&flags.images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
@@ -84,8 +88,8 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	var err error
 	b.ArchivedDays, err = operate.ArchivedDays(flags.days, b.Sources)
 	wrong.Add(err)
-	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
-	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
+	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, exampleTime)
+	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
 
 	// What cannot work is refused before hours of building.
 	wrong.AddIf(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")

@@ -25,6 +25,7 @@ import (
 // dailyFlags are the flags of daily.
 type dailyFlags struct {
 	config, store  string
+	collectedAt    string
 	noPull, asJSON bool
 }
 
@@ -59,6 +60,7 @@ func dailyCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&flags.config, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
 	f.StringVar(&flags.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
+	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
 	f.BoolVar(&flags.noPull, "no-pull", false, "build from the tree that is here")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	return cmd
@@ -162,12 +164,14 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 			sources[i] = source.KindTCGCSV + ":" + work.Tree
 		}
 	}
+	b.CollectedAt = wrong.ParseTime("collected-at", d.collectedAt, exampleTime)
 	b.Sources = wrong.ParseInputs(sources)
 	b.Prices = wrong.ParseInputs(layered.Daily.Prices)
 	if !d.noPull && layered.Feed.Into != "" {
 		pulling, err := layered.Pulling()
 		wrong.Add(err)
-		work.Pull = newPull(pulling, d.config, warn, progress)
+		pulling.CollectedAt = b.CollectedAt
+		work.Pull = newPull(pulling, againWith(d.cmd, "daily"), warn, progress)
 	}
 	return work, progress.Stop, fail(exitUsage, "", wrong.Err())
 }

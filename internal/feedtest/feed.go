@@ -12,6 +12,7 @@
 //	half a tree      Lost, or a whole category of it
 //	cut, error page  Cut, Page
 //	changed          RebuildAfter so many requests
+//	of no day        Lost or Page of last-updated.txt, Stamp, Modified
 //	gone             Down
 package feedtest
 
@@ -46,6 +47,10 @@ type Faults struct {
 	Of time.Time
 	// Doubled are paths of prices that are twice what they should be.
 	Doubled []string
+	// Stamp is what last-updated.txt says, "" for when the feed was built.
+	Stamp string
+	// Modified is the Last-Modified of every file, zero for none.
+	Modified time.Time
 	// RebuildAfter rebuilds the feed, a minute later, after so many requests; 0 for never.
 	RebuildAfter int
 	Down         bool // every request is 500
@@ -156,6 +161,9 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !faults.Of.IsZero() && strings.HasSuffix(path, "/prices") {
 		at = faults.Of
 	}
+	if !faults.Modified.IsZero() {
+		w.Header().Set("Last-Modified", faults.Modified.UTC().Format(http.TimeFormat))
+	}
 	body := f.body(path, at, faults)
 	switch {
 	case body == "":
@@ -201,6 +209,9 @@ func named(list []string, path string) bool {
 
 // body is a file of the tree, "" for none.
 func (f *Feed) body(path string, at time.Time, faults Faults) string {
+	if path == "last-updated.txt" && faults.Stamp != "" {
+		return faults.Stamp
+	}
 	if path == "last-updated.txt" {
 		return at.UTC().Format("2006-01-02T15:04:05-0700") + "\n"
 	}
