@@ -216,6 +216,19 @@ func nextPointer(old Current, id string, now time.Time) Current {
 	return next
 }
 
+// builtFrom are the sections that only say what a snapshot was built from.
+var builtFrom = []string{"registry", "gaps", "gap_reasons", "unclaimed"}
+
+// SameContent reports whether two snapshots serve the same. What is known of how they were built may
+// differ: which rows were refused, which days are missing, and which references there ever were.
+func (m *Manifest) SameContent(other *Manifest) bool {
+	served := func(m *Manifest) []Section {
+		built := func(s Section) bool { return slices.Contains(builtFrom, s.Name) }
+		return slices.DeleteFunc(slices.Clone(m.ServingSections()), built)
+	}
+	return m.SnapshotAt.Equal(other.SnapshotAt) && slices.Equal(served(m), served(other))
+}
+
 // guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a
 // damaged catalog must not prevent the publication that replaces it (decision 89).
 func (d *Store) guardBase(id string) *StoredSnapshot {
